@@ -61,6 +61,7 @@ import * as removedRecipients from './0068_removed_recipients.ts';
 import * as validatedSegments from './0069_validated_segments.ts';
 import * as blockSandbox from './0073_block_sandbox.ts';
 import * as claimTurns from './0074_claim_turns.ts';
+import * as flowPauses from './0075_flow_pauses.ts';
 import * as loginNetworks from './0077_login_networks.ts';
 import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as erasures from './0079_erasures.ts';
@@ -131,6 +132,7 @@ export const migrations = [
   validatedSegments,
   blockSandbox,
   claimTurns,
+  flowPauses,
   loginNetworks,
   suppressionReleases,
   erasures,

@@ -24,9 +24,9 @@ const cancelSql = `
       select 1 from handovers h where h.owner = q.owner and q.message_id = any(h.message_ids))
   ), canceled as (
     update messages m set hold = null, updated_at = now(),
-      status = case when f.uncertain then 'unknown' when f.of_flow then 'skipped' else 'canceled' end,
+      status = case when f.uncertain then 'unknown' when f.of_flow and $5::boolean then 'skipped' else 'canceled' end,
       failure = case when not f.uncertain then jsonb_build_object(
-        'code', case when f.of_flow then 'contact_deleted' else 'canceled' end, 'message', $4::text) end,
+        'code', case when f.of_flow and $5::boolean then 'contact_deleted' else 'canceled' end, 'message', $4::text) end,
       unknown_at = case when f.uncertain then coalesce(m.unknown_at, now()) else m.unknown_at end,
       unsent_at = case when not f.uncertain and m.unknown_at is not null and m.sent_at is null then now()
         else m.unsent_at end
@@ -42,6 +42,20 @@ const cancelSql = `
   )}${markForRecountSql('select campaign_id, id from canceled where campaign_id is not null')}
   select message_id as id from free where not uncertain`;
 
+async function cancelBecause(
+  db: Queryable,
+  ids: readonly number[],
+  { reason, isDeletion }: { reason: string; isDeletion: boolean },
+): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await db.query<{ id: number }>({
+    name: 'cancel_messages_because',
+    text: cancelSql,
+    values: [ids, Math.min(...ids), Math.max(...ids), reason, isDeletion],
+  });
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Cancels messages that wait in the queue because their contact was deleted, and gives back what they have reserved. Those that an intent covers may be on
  * their way and are left alone. An intent that is written at the same time may still send a canceled message: after the
@@ -52,19 +66,18 @@ const cancelSql = `
  * flows are skipped.
  * @returns those that are canceled or skipped
  */
-export async function cancelMessages(
+export const cancelMessages = (db: Queryable, ids: readonly number[], reason: string): Promise<number[]> =>
+  cancelBecause(db, ids, { reason, isDeletion: true });
+
+/**
+ * Cancels messages of flows, as {@link cancelMessages} does, because their flow is over for them. No intent sends them any
+ * more: it looks at the flow.
+ */
+export const cancelFlowMessages = (
   db: Queryable,
   ids: readonly number[],
   reason: string,
-): Promise<number[]> {
-  if (ids.length === 0) return [];
-  const { rows } = await db.query<{ id: number }>({
-    name: 'cancel_messages_2',
-    text: cancelSql,
-    values: [ids, Math.min(...ids), Math.max(...ids), reason],
-  });
-  return rows.map(({ id }) => id);
-}
+): Promise<number[]> => cancelBecause(db, ids, { reason, isDeletion: false });
 
 const skipped = 'array(select id from locked)';
 const skippedUnsent = 'array(select id from locked where not uncertain)';

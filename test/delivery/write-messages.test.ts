@@ -106,7 +106,7 @@ describe('writing messages', () => {
     });
     expect(
       await select(
-        'select m.class, flow_id, m.campaign_id, q.class as queued from messages m join send_queue q on message_id = id order by id',
+        'select m.class, m.flow_id, m.campaign_id, q.class as queued from messages m join send_queue q on message_id = id order by id',
       ),
     ).toEqual([
       { class: 1, flow_id: 7, campaign_id: null, queued: 1 },

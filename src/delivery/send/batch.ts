@@ -49,12 +49,12 @@ export interface BatchMessage {
   flow?: FlowPart | null;
 }
 
-/**
- * Why a message of a campaign or flow is not sent besides the limits: the campaign is not active, or the contact must be
- * skipped.
- */
+/** Why a message of a campaign or flow is not sent now: what it belongs to is not active, or is over for the message. */
+export type StoppedRefusal = 'campaign_stopped' | 'flow_stopped' | 'flow_ended';
+
+/** Why a message of a campaign or flow is not sent besides the limits: see above, or the contact must be skipped. */
 export type CampaignRefusal =
-  'campaign_stopped' | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address' | 'no_price'>;
+  StoppedRefusal | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address' | 'no_price'>;
 
 /** What a campaign's message has besides. */
 export interface CampaignPart {

@@ -36,13 +36,31 @@ export const runEventSql = (runId: string): string => `(
         then r.event - 'id' - 'name' || jsonb_build_object('event', r.event -> 'name') end
       from flow_runs r where r.id = ${runId})`;
 
+/** SQL: the flows of the claimed rows. Rows of earlier versions do not name theirs. */
+const flowIdsSql = `array(
+        select distinct coalesce(q.flow_id, (
+          select m.flow_id from messages m where m.id = q.message_id and m.id between $6 and $7))
+        from claimed q where (select count(*) from locked) > 0)`;
+
+/**
+ * SQL: what stops a flow's message `m`, before the limits are asked. It waits while its flow is paused, and is canceled once
+ * the flow is archived, or was resumed without what had waited.
+ */
+const flowCases = `
+        when f.status = 'archived' or m.id <= f.canceled_to then 'flow_ended'
+        when f.status = 'paused' then 'flow_stopped'`;
+
 /** SQL: checks a batch of messages of flows and writes the intent. See `batch.ts`, whose parameters come first. */
 const flowsSql = `
-    with ${claimedSql}, checked as materialized (
+    with ${claimedSql}, flow as materialized (
+      -- Accounts are locked first.
+      select * from flows_to_send(${flowIdsSql})
+    ), checked as materialized (
       select m.*, ${rowColumns}, q.attempt_count + 1 as attempt,
-        case ${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRow)} else ${verdictSql()} end as verdict,
+        case${flowCases}${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRow)} else ${verdictSql()} end as verdict,
         ${uncertainSql} as uncertain, ${contactSql} as contact, ${runEventSql('m.flow_run_id')} as event
       from ${messagesSql}
+      left join flow f on f.id = m.flow_id
       ${recipientSql('m.content_version_id')}
     ), ${unappliedSql('flow_id is not null')}, ${intentSql}
     select ${messageColumns}, content_version_id as "contentVersionId", null as campaign,
@@ -53,11 +71,12 @@ const flowsSql = `
 
 /**
  * Checks messages of flows and writes the intent, as `intendBatch` does for other queue rows. Consent is read once more:
- * the contact may have unsubscribed since the message was written.
+ * the contact may have unsubscribed since the message was written. Flows are read under shared locks that a pause waits for,
+ * like accounts.
  */
 export async function intendFlows(client: Queryable, request: CampaignBatchRequest): Promise<BatchMessage[]> {
   const epochs = request.claims.map(({ epoch }) => epoch);
   const values = valuesOf(request, epochs);
-  const { rows } = await client.query<CheckedRow>({ name: 'intend_flows', text: flowsSql, values });
+  const { rows } = await client.query<CheckedRow>({ name: 'intend_of_flows', text: flowsSql, values });
   return withoutOptedOut(rows, request);
 }

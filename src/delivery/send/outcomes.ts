@@ -10,7 +10,7 @@ import {
 } from '../message.ts';
 import type { EmailEventSource } from '../events.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import type { BatchMessage, CampaignRefusal } from './batch.ts';
+import type { BatchMessage, CampaignRefusal, StoppedRefusal } from './batch.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -261,7 +261,7 @@ const skipRefusals: readonly BatchMessage['verdict'][] = [
   'no_price',
 ] satisfies CampaignRefusal[];
 
-const isSkip = (refusal: BatchMessage['verdict']): refusal is Exclude<CampaignRefusal, 'campaign_stopped'> =>
+const isSkip = (refusal: BatchMessage['verdict']): refusal is Exclude<CampaignRefusal, StoppedRefusal> =>
   skipRefusals.includes(refusal);
 
 const skipTexts: Record<SkipCode, string> = {
@@ -280,8 +280,15 @@ function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): 
   return { ...record, status: 'skipped', failure, giveBack: true };
 }
 
-/** How soon to look again at a retry of a campaign that is paused. */
-const STOPPED_SECONDS = 300;
+/** A message of a flow that is archived, or that was resumed without it. */
+function canceled(message: BatchMessage, record: OutcomeRecord): OutcomeRecord {
+  const text = 'the flow was archived, or resumed without what was overdue';
+  if (message.uncertain) return endedUnknown(record, 'canceled', text);
+  return { ...record, status: 'canceled', failure: { code: 'canceled', message: text }, giveBack: true };
+}
+
+/** How soon to look again at a message of a flow that is paused, or at a retry of such a campaign. */
+export const STOPPED_SECONDS = 300;
 
 /**
  * Changes what is recorded about first attempts at recipients of a block, who have no queue row. Those who are tried
@@ -314,7 +321,10 @@ export function refusalRecord(
   refusal: Exclude<BatchMessage['verdict'], 'send'>,
 ): OutcomeRecord {
   const record = emptyRecord(message, null);
-  if (refusal === 'campaign_stopped') return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
+  if (refusal === 'campaign_stopped' || refusal === 'flow_stopped') {
+    return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
+  }
+  if (refusal === 'flow_ended') return canceled(message, record);
   if (isSkip(refusal)) return skipped(message, record, refusal);
   if (refusal === 'suppressed' && message.class !== messageClasses.transactional) {
     return skipped(message, record, refusal);

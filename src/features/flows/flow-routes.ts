@@ -288,7 +288,8 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
       name: 'pause',
       summary: 'Pause a flow',
       description:
-        'Nobody enters, and runs whose next step is due stay before it. Messages that are queued already are sent.',
+        'Nobody enters, runs whose next step is due stay before it, and messages that are queued wait: once the request ' +
+        'is answered, nothing of the flow is sent.',
       answer: 'The paused flow.',
       body: noFields,
       errors: ['invalid_transition'],
@@ -298,7 +299,8 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
       name: 'resume',
       summary: 'Resume a paused flow',
       description:
-        'Contacts who would have entered meanwhile do not. `overdue` decides about runs whose step was due meanwhile.',
+        'Contacts who would have entered meanwhile do not. `overdue` decides about runs whose step was due meanwhile, ' +
+        'and about messages that waited.',
       answer: 'The active flow.',
       body: resumeFlowBody,
       errors: ['invalid_transition', 'forbidden'],

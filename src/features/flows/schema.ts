@@ -250,7 +250,8 @@ export type ActivateFlowBody = z.output<typeof activateFlowBody>;
 
 export const resumeFlowBody = z.strictObject({
   overdue: z.enum(['run', 'exit']).default('run').meta({
-    description: 'What becomes of runs whose step was due while the flow was paused: they go on, or end.',
+    description:
+      'What becomes of runs whose step was due while the flow was paused, and of messages that waited: they go on, or end.',
   }),
 });
 export type ResumeFlowBody = z.output<typeof resumeFlowBody>;

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/write-messages.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { lockBrands } from '../contact-events/service.ts';
 import { rememberMembers } from './entry/members.ts';
@@ -66,6 +67,16 @@ async function begin(trx: Queryable, id: number, action: FlowAction): Promise<Fl
   return row && isAllowed(action, row) ? row : null;
 }
 
+/**
+ * Locks a flow as {@link begin} does, and waits for its intents that are under way. Once the transaction has committed, only
+ * messages that were intended before can still leave. Intents do not wait for the row, so it may be locked first.
+ */
+async function beginStop(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
+  const row = await begin(trx, id, action);
+  if (row) await trx.query('select stop_flow_intents($1)', [id]);
+  return row;
+}
+
 /** Changes a locked row, and wakes the workflow of its audience when the transaction commits. @param set reads `$2` and up */
 async function changeLocked(
   trx: Queryable,
@@ -101,6 +112,29 @@ async function changeRuns(
      where f.id = $1`,
     [id, change, data && JSON.stringify(data)],
   );
+}
+
+/**
+ * Asks for a change of the messages of a flow that wait in the queue, which the same loop makes. Messages that are written
+ * from now on have higher ids.
+ */
+async function changeMessages(
+  trx: Queryable,
+  { id }: Flow,
+  change: 'release_messages' | 'cancel_messages',
+  data: { paused_seconds: number } | null = null,
+): Promise<void> {
+  await trx.query(
+    `insert into flow_changes (account_id, brand_id, flow_id, change, up_to, data)
+     select account_id, brand_id, id, $2, nextval('${MESSAGE_ID_SEQUENCE}'), $3 from flows where id = $1`,
+    [id, change, data && JSON.stringify(data)],
+  );
+}
+
+/** Lets the messages of a paused flow go. The pause does not count in their lifetime. */
+async function releaseMessages(trx: Queryable, row: FlowRow, asOf: Date): Promise<void> {
+  const pausedMs = row.paused_at ? Math.max(0, asOf.getTime() - row.paused_at.getTime()) : 0;
+  await changeMessages(trx, row, 'release_messages', { paused_seconds: pausedMs / 1_000 });
 }
 
 /** Changes a locked flow that takes contacts from now on. Those who match its segment already do not enter. */
@@ -178,7 +212,10 @@ export async function activateFlow(
   const row = await begin(trx, id, 'activate');
   if (!row) return null;
   const { set, values } = await pin(trx, row, pins);
-  if (row.status === 'paused') await changeRuns(trx, row, 'resume');
+  if (row.status === 'paused') {
+    await changeRuns(trx, row, 'resume');
+    await releaseMessages(trx, row, asOf);
+  }
   return openLocked(
     trx,
     id,
@@ -203,7 +240,8 @@ export async function repinFlow(trx: Queryable, row: FlowRow, pins: FlowPins): P
 }
 
 /**
- * Pauses a flow: nobody enters, and runs whose next step is due stay before it. Messages that are queued are sent.
+ * Pauses a flow: nobody enters, runs whose next step is due stay before it, and messages that are queued wait. It waits for
+ * the intents of the flow that are under way; once the caller's transaction has committed, no other message of it leaves.
  * @param options.stop why the service pauses it; left out: a client or an operator does
  * @returns null if it is not active
  */
@@ -212,7 +250,7 @@ export async function pauseFlow(
   { id }: Flow,
   { stop = null, asOf = new Date() }: At & { stop?: FlowStop | null } = {},
 ): Promise<FlowRow | null> {
-  const row = await begin(trx, id, 'pause');
+  const row = await beginStop(trx, id, 'pause');
   if (!row) return null;
   return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, engine_expected_by = null`, [
     asOf,
@@ -223,7 +261,8 @@ export async function pauseFlow(
 /**
  * Resumes a paused flow. Its rates for the stop thresholds are counted from now on. Entries are not caught up. One that
  * was rejected asks for approval again.
- * @param options.overdue what becomes of runs whose step was due while the flow was paused; `run` by default
+ * @param options.overdue what becomes of runs whose step was due while the flow was paused, and of messages that wait;
+ *   `run` by default, `exit` ends the runs and cancels the messages
  * @returns null if it is not paused
  */
 export async function resumeFlow(
@@ -234,24 +273,28 @@ export async function resumeFlow(
   const row = await begin(trx, id, 'resume');
   if (!row) return null;
   await changeRuns(trx, row, overdue === 'exit' ? 'exit_overdue' : 'resume');
+  if (overdue === 'exit') await changeMessages(trx, row, 'cancel_messages');
+  else await releaseMessages(trx, row, asOf);
   return openLocked(
     trx,
     id,
     `status = 'active', paused_at = null, stop = null, counted_from = $2, audience_seen_at = null,
+     canceled_to = case when $3 then nextval('${MESSAGE_ID_SEQUENCE}') else canceled_to end,
      approval_state = case approval_state when 'rejected' then 'pending' else approval_state end, ${expected}`,
-    [asOf],
+    [asOf, overdue === 'exit'],
   );
 }
 
-/** Archives a flow for ever. A loop ends its runs. @returns null if it is archived */
+/** Archives a flow for ever. A loop ends its runs and cancels its messages. @returns null if it is archived */
 export async function archiveFlow(
   trx: Queryable,
   { id }: Flow,
   { asOf = new Date() }: At = {},
 ): Promise<FlowRow | null> {
-  const row = await begin(trx, id, 'archive');
+  const row = await beginStop(trx, id, 'archive');
   if (!row) return null;
   await changeRuns(trx, row, 'archive');
+  await changeMessages(trx, row, 'cancel_messages');
   return changeLocked(
     trx,
     id,
@@ -290,7 +333,7 @@ export async function rejectFlow(
   { id }: Flow,
   { asOf = new Date() }: At = {},
 ): Promise<FlowRow | null> {
-  const row = await begin(trx, id, 'reject');
+  const row = await beginStop(trx, id, 'reject');
   if (!row) return null;
   const stop: FlowStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
   return changeLocked(

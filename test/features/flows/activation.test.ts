@@ -287,10 +287,14 @@ describe('transitions', () => {
       [id],
     );
     const up_to = rows[0]?.id;
+    const ofMessages = { up_to: expect.any(Number) };
     expect(changes.rows).toEqual([
       { change: 'resume', up_to },
+      { change: 'release_messages', ...ofMessages },
       { change: 'exit_overdue', up_to },
+      { change: 'cancel_messages', ...ofMessages },
       { change: 'archive', up_to },
+      { change: 'cancel_messages', ...ofMessages },
     ]);
     const refused = await actOnFlow(api, id, 'resume', { overdue: 'skip' });
     expect([refused.status, fieldsOf(refused)]).toEqual([422, ['overdue']]);

@@ -1,6 +1,7 @@
 /**
- * Changes of all runs of a flow: its resume, its end, and moves to another version. A loop in the worker makes them in
- * pages by run id. Each page is one transaction with the cursor, so that a crash repeats no more than a page.
+ * Changes of all runs of a flow: its resume, its end, and moves to another version; and of its messages in the queue. A loop
+ * in the worker makes them in pages by run or message id. Each page is one transaction with the cursor, so that a crash
+ * repeats no more than a page.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -12,6 +13,7 @@ import type { FlowVersionReader } from '../versions.ts';
 import { flowRunWake, type RunOfFlow } from '../workflow.ts';
 import { endRuns } from './ends.ts';
 import { movePage, type RunOfPage } from './moves.ts';
+import { cancelPage, type ChangedPage, releasePage } from './waiting-messages.ts';
 
 const PAUSE_MS = 1_000;
 /** Runs that a page looks at. */
@@ -20,13 +22,15 @@ const PAGE = 500;
 const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 3_600_000;
 
+type RunsChange = 'resume' | 'exit_overdue' | 'archive' | 'move';
+
 interface ChangeRow {
   id: number;
   flow_id: number;
-  change: 'resume' | 'exit_overdue' | 'archive' | 'move';
+  change: RunsChange | 'release_messages' | 'cancel_messages';
   cursor: number;
   up_to: number;
-  data: { version_id?: number } | null;
+  data: { version_id?: number; paused_seconds?: number } | null;
   failures: number;
   created_at: Date;
 }
@@ -41,15 +45,16 @@ export interface FlowChangesDeps {
 }
 
 /**
- * The oldest change of a flow comes first, but nothing keeps back the end of its runs. Changes of different flows take
- * turns.
+ * The oldest change of a flow comes first, but nothing keeps back the end of its runs, or what becomes of its messages.
+ * Changes of different flows take turns.
  */
 async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | null> {
   const { rows } = await trx.query<ChangeRow>(
     `select id, flow_id, change, cursor, up_to, data, failures, created_at from flow_changes c
      where c.due_at <= $1
-       and (c.change = 'archive'
-         or not exists (select 1 from flow_changes o where o.flow_id = c.flow_id and o.id < c.id))
+       and (c.change in ('archive', 'release_messages', 'cancel_messages')
+         or not exists (select 1 from flow_changes o where o.flow_id = c.flow_id and o.id < c.id
+           and o.change not in ('release_messages', 'cancel_messages')))
      order by c.due_at, c.id limit 1 for update skip locked`,
     [asOf],
   );
@@ -77,7 +82,7 @@ async function wakeRuns(trx: Queryable, runs: readonly RunOfFlow[]): Promise<voi
 async function changeRuns(
   trx: Queryable,
   { versions }: FlowChangesDeps,
-  { change, data, created_at: since }: ChangeRow,
+  { change, data, created_at: since }: ChangeRow & { change: RunsChange },
   runs: readonly RunOfPage[],
   asOf: Date,
 ): Promise<void> {
@@ -111,12 +116,46 @@ async function changeRuns(
   }
 }
 
+/** Changes a page of runs. @returns the last of them; null: there are no more */
+async function changeRunsPage(
+  trx: Queryable,
+  deps: FlowChangesDeps,
+  change: ChangeRow & { change: RunsChange },
+  asOf: Date,
+): Promise<number | null> {
+  const { pageRuns = PAGE } = deps;
+  const runs = await nextRuns(trx, change, pageRuns);
+  await changeRuns(trx, deps, change, runs, asOf);
+  return runs.length < pageRuns ? null : (runs.at(-1)?.id ?? null);
+}
+
+/** Makes a page of a change. */
+async function changePageOf(
+  trx: Queryable,
+  deps: FlowChangesDeps,
+  row: ChangeRow,
+  asOf: Date,
+): Promise<ChangedPage> {
+  const { pageRuns = PAGE } = deps;
+  switch (row.change) {
+    case 'release_messages':
+      return releasePage(trx, row, pageRuns);
+    case 'cancel_messages':
+      return cancelPage(trx, row, pageRuns);
+    default:
+      return {
+        last: await changeRunsPage(trx, deps, { ...row, change: row.change }, asOf),
+        backlogs: [],
+      };
+  }
+}
+
 /** Stores how far the change is. It goes behind those of other flows. */
-async function advanceChange(trx: Queryable, id: number, last: RunOfPage | null, asOf: Date): Promise<void> {
+async function advanceChange(trx: Queryable, id: number, last: number | null, asOf: Date): Promise<void> {
   if (last === null) await trx.query('delete from flow_changes where id = $1', [id]);
   else {
     await trx.query('update flow_changes set cursor = $2, due_at = $3, failures = 0 where id = $1', [
-      ...[id, last.id, asOf],
+      ...[id, last, asOf],
     ]);
   }
 }
@@ -134,17 +173,18 @@ async function postpone(pool: pg.Pool, { id, failures }: ChangeRow, asOf: Date):
  * @returns whether there was something to do
  */
 export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boolean> {
-  const { pool, waker, log, pageRuns = PAGE } = deps;
-  const taken: { change?: ChangeRow } = {};
+  const { pool, waker, log } = deps;
+  const taken: { change?: ChangeRow; backlogs?: string[] } = {};
   try {
     await inTransaction(pool, async (trx) => {
       const change = await takeChange(trx, asOf);
       if (!change) return;
       taken.change = change;
-      const runs = await nextRuns(trx, change, pageRuns);
-      await changeRuns(trx, deps, change, runs, asOf);
-      await advanceChange(trx, change.id, runs.length < pageRuns ? null : (runs.at(-1) ?? null), asOf);
+      const { last, backlogs } = await changePageOf(trx, deps, change, asOf);
+      taken.backlogs = backlogs;
+      await advanceChange(trx, change.id, last, asOf);
     });
+    if (taken.backlogs && taken.backlogs.length > 0) waker.wake('send', taken.backlogs);
   } catch (error) {
     const { change } = taken;
     if (!change || isConnectionError(error)) throw error;

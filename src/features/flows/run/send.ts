@@ -163,10 +163,11 @@ async function hasReachedCap(
   return rows[0]?.reached === true;
 }
 
-/** Counts the message for its step. */
+/** Counts the message for its step, and names the flow in the queue. */
 const counted: Addition = {
-  name: 'flow_counts',
+  name: 'flow_messages',
   fields: {},
+  queue: ['flow_id'],
   follow: `flow_accepted as (
     insert into flow_count_changes (flow_id, step_id, name, change)
     select flow_id, flow_step_id, 'accepted', 1 from accepted where not test

@@ -1,0 +1,222 @@
+// A paused flow sends nothing: its messages wait for the resume, and are canceled with its end or an overdue exit.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
+import { outcomeRecords } from '../../../src/delivery/send/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
+import { changePage } from '../../../src/features/flows/run/changes.ts';
+import { archiveFlow, pauseFlow, resumeFlow } from '../../../src/features/flows/transitions.ts';
+import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { send, testFlowSender, writeContact, writeFlow, writeRun } from '../../support/flow-sends.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
+import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const OWNER = 95;
+
+let test: TestDatabase;
+let account: QueuedAccount;
+let flowId: number;
+let steps: Awaited<ReturnType<typeof writeFlow>>['steps'];
+let seq = 0;
+let people = 0;
+const wakes: string[] = [];
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolMax: 6 });
+  await insertSender(test.database, OWNER);
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  account = await insertAccount(test.database);
+  ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
+});
+
+const pool = () => test.database.pool;
+const query = async (text: string, ...values: unknown[]) =>
+  (await pool().query<Record<string, unknown>>(text, values)).rows;
+
+/** Writes a message of the flow. @returns its id */
+async function write(): Promise<number> {
+  const contactId = await writeContact(test.database, account, { email: `p${++people}@example.com` });
+  const run = await writeRun(test.database, account, flowId, contactId);
+  return (await send(test.database, testFlowSender(), run, steps[0])).messageId;
+}
+
+const claim = () =>
+  claimBacklog(
+    pool(),
+    { channel: 'email', class: 1, accountId: account.accountId, owner: OWNER, quantum: 10 },
+    TEST_LIMITS,
+  );
+
+const intend = (claims: Awaited<ReturnType<typeof claim>>) =>
+  intendFlows(pool(), { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring });
+
+/** Claims, intends and records what is due, as a sender does. All that may leave is accepted. @returns the verdicts */
+async function sendDue(claims?: Awaited<ReturnType<typeof claim>>): Promise<string[]> {
+  const messages = await intend(claims ?? (await claim()));
+  const accepted = { kind: 'accepted', providerMessageId: null, response: '250', delivered: false } as const;
+  const outcomes = messages.filter(({ verdict }) => verdict === 'send').map(() => accepted);
+  await createBatchRecording({ pool: pool(), events: testEvents })([
+    {
+      owner: OWNER,
+      seq: outcomes.length === 0 ? null : seq,
+      outcomes: outcomeRecords('smtp', messages, outcomes),
+    },
+  ]);
+  return messages.map(({ verdict }) => verdict);
+}
+
+const change = (work: typeof pauseFlow | typeof archiveFlow) =>
+  inTransaction(pool(), (trx) => work(trx, { id: flowId }));
+const resume = (overdue: 'run' | 'exit', asOf = new Date()) =>
+  inTransaction(pool(), (trx) => resumeFlow(trx, { id: flowId }, { overdue, asOf }));
+
+/** Makes the changes that a resume or an end has asked for, in pages of two. */
+async function makeChanges(): Promise<void> {
+  const deps = {
+    ...{
+      pool: pool(),
+      versions: createFlowVersionReader(pool()),
+      log: pino({ level: 'silent' }),
+      pageRuns: 2,
+    },
+    waker: { wake: (_channel: string, names: readonly string[] = []) => void wakes.push(...names) },
+  };
+  while (await changePage(deps, new Date(Date.now() + 1_000)));
+}
+
+const statusesOf = async (ids: readonly number[]) => {
+  const rows = await query('select status from messages where id = any($1) order by id', ids);
+  return rows.map(({ status }) => status);
+};
+
+describe('after the pause of a flow', () => {
+  it('no message of it leaves, and those that senders have go back to the queue', async () => {
+    const id = await write();
+    const claims = await claim();
+    await change(pauseFlow);
+    expect(await sendDue(claims)).toEqual(['flow_stopped']);
+    expect(await statusesOf([id])).toEqual(['queued']);
+    const [row] = await query(
+      'select owner, due_at > now() as later from send_queue where message_id = $1',
+      id,
+    );
+    expect(row).toEqual({ owner: null, later: true });
+  });
+
+  it('an intent that waits for it sees it', async () => {
+    await write();
+    const claims = await claim();
+    let intending: ReturnType<typeof intend> | undefined;
+    await inTransaction(pool(), async (trx) => {
+      await pauseFlow(trx, { id: flowId });
+      intending = intend(claims);
+      await waitForLocks(pool(), () => 1);
+    });
+    expect((await intending)?.map(({ verdict }) => verdict)).toEqual(['flow_stopped']);
+  });
+
+  it('an intent that has begun before is waited for', async () => {
+    let isPaused = false;
+    let pausing: Promise<unknown> | undefined;
+    await inTransaction(pool(), async (trx) => {
+      await trx.query('select * from flows_to_send(array[$1::bigint])', [flowId]);
+      pausing = change(pauseFlow).then(() => (isPaused = true));
+      await waitForLocks(pool(), () => 1);
+      expect(isPaused).toBe(false);
+    });
+    await pausing;
+  });
+
+  it('messages of other flows leave', async () => {
+    await write();
+    await change(pauseFlow);
+    ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
+    await write();
+    expect((await sendDue()).toSorted()).toEqual(['flow_stopped', 'send']);
+  });
+
+  it('a message that was queued without its flow, by an earlier version, waits as well', async () => {
+    await write();
+    await query('update send_queue set flow_id = null where account_id = $1', account.accountId);
+    await change(pauseFlow);
+    expect(await sendDue()).toEqual(['flow_stopped']);
+  });
+});
+
+describe('the resume of a flow', () => {
+  it('lets its messages go at once, however long the pause was', async () => {
+    const ids = [await write(), await write(), await write()];
+    await query(
+      `update send_queue set queued_at = now() - interval '80 hours' where account_id = $1`,
+      account.accountId,
+    );
+    await change(pauseFlow);
+    await query(`update flows set paused_at = now() - interval '79 hours' where id = $1`, flowId);
+    expect(await sendDue()).toEqual(['flow_stopped', 'flow_stopped', 'flow_stopped']);
+    await resume('run');
+    expect(await sendDue()).toEqual([]);
+    wakes.length = 0;
+    await makeChanges();
+    expect(wakes).toContain(`email/1/${account.accountId}`);
+    expect(await sendDue()).toEqual(['send', 'send', 'send']);
+    expect(await statusesOf(ids)).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  it('leaves a retry that is due later to its time', async () => {
+    const id = await write();
+    await query(`update send_queue set due_at = now() + interval '2 hours' where message_id = $1`, id);
+    await change(pauseFlow);
+    await resume('run');
+    await makeChanges();
+    expect(await claim()).toEqual([]);
+  });
+
+  it('without what is overdue cancels the messages that wait, and none that is written later', async () => {
+    const ids = [await write(), await write(), await write()];
+    await change(pauseFlow);
+    await resume('exit');
+    const later = await write();
+    await makeChanges();
+    expect(await statusesOf(ids)).toEqual(['canceled', 'canceled', 'canceled']);
+    expect(await sendDue()).toEqual(['send']);
+    expect(await statusesOf([later])).toEqual(['sent']);
+    const [failure] = await query(`select failure ->> 'code' as code from messages where id = $1`, ids[0]);
+    expect(failure).toEqual({ code: 'canceled' });
+    while (await foldFlowCounts(pool()));
+    const counts = await readFlowCounts(pool(), flowId, { from: null, to: null });
+    const canceled = counts.filter(({ name }) => name === 'canceled');
+    expect(canceled.reduce((sum, { count }) => sum + count, 0)).toBe(3);
+  });
+});
+
+describe('the end of a flow', () => {
+  it('cancels its messages', async () => {
+    const ids = [await write(), await write(), await write()];
+    await change(archiveFlow);
+    await makeChanges();
+    expect(await statusesOf(ids)).toEqual(['canceled', 'canceled', 'canceled']);
+    expect(await query('select 1 from send_queue where account_id = $1', account.accountId)).toEqual([]);
+  });
+
+  it('cancels the message that a sender has, and returns its place', async () => {
+    const id = await write();
+    const claims = await claim();
+    await change(archiveFlow);
+    expect(await sendDue(claims)).toEqual(['flow_ended']);
+    expect(await statusesOf([id])).toEqual(['canceled']);
+    const places = await query(
+      'select coalesce(sum(used), 0)::int as used from allowance_buckets where account_id = $1',
+      account.accountId,
+    );
+    expect(places).toEqual([{ used: 0 }]);
+  });
+});
