@@ -26,10 +26,14 @@ export function fingerprintOf(payload: unknown): Buffer {
   return hash('sha256', JSON.stringify(canonical(payload)) ?? '', 'buffer');
 }
 
+export function keyConflict(): AppError {
+  return new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
+}
+
 /** @throws AppError `idempotency_conflict` unless both fingerprints are equal */
 export function requireSameFingerprint(kept: Uint8Array, given: Uint8Array): void {
   if (Buffer.compare(kept, given) === 0) return;
-  throw new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
+  throw keyConflict();
 }
 
 /**

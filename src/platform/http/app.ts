@@ -9,6 +9,7 @@ import { errors } from './middlewares/errors.ts';
 import { handle } from './middlewares/handle.ts';
 import { headers, securityHeaders } from './middlewares/headers.ts';
 import { idempotency } from './middlewares/idempotency.ts';
+import { knownKeys } from './middlewares/known-keys.ts';
 import { metrics, type HttpMetrics } from './middlewares/metrics.ts';
 import { rateLimit } from './middlewares/rate-limit.ts';
 import { requestId } from './middlewares/request-id.ts';
@@ -50,6 +51,7 @@ function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string |
   const limit = rateLimit(deps.rateLimiter, config.RATE_LIMIT_PER_KEY);
   return (route: RouteDefinition): Middleware[] => [
     ...(route.auth === 'none' ? [] : [identify, limit, authorize(route)]),
+    ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
     validate(route, log, publicUrl),
     route.idempotency === 'middleware'
       ? idempotency(pool, `${route.method} ${route.path}`, route.handler)

@@ -16,7 +16,7 @@ const STALL_MS = 30_000;
 
 const PER_ACCOUNT = 2;
 /** Of the process. A client that stops reading keeps a slice in memory until it is disconnected. */
-const TOTAL = 16;
+const TOTAL = 8;
 const MAX_WAITING_PER_ACCOUNT = 4;
 const WAIT_MS = 10_000;
 

@@ -174,6 +174,7 @@ describe('a request that is repeated with its key', () => {
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       for (const other of [
         { ...email, subject: 'Ho' },
+        { ...email, subject: undefined },
         { ...email, to: 'nobody', tags: { carillon: '1' } },
       ]) {
         const { status, body } = await post(`first ${kind}`, other, token);

@@ -57,6 +57,17 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await countOf('other-2')).toBe(0);
   });
 
+  it('is 409 with a payload that its schema refuses, if the key is known', async () => {
+    await make('refused', { filename: 'refused' });
+    for (const body of [{ filename: 1 }, { filename: 'refused', surplus: true }, {}]) {
+      const known = await make('refused', body);
+      expect([known.status, known.body.code]).toEqual([409, 'idempotency_conflict']);
+      const unknown = await make('refused-new', body);
+      expect([unknown.status, unknown.body.code]).toEqual([422, 'validation_error']);
+    }
+    expect((await make('refused', { filename: 1 }, api.testApiKey)).status).toBe(422);
+  });
+
   it('does the work once for concurrent requests; the others wait and are replayed', async () => {
     const pair = await Promise.all(
       ['a', 'b', 'c', 'd'].map(() => make('race', { filename: 'race', wait_ms: 300 })),
