@@ -59,6 +59,7 @@ import * as importErrors from './0066_import_errors.ts';
 import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as removedRecipients from './0068_removed_recipients.ts';
 import * as validatedSegments from './0069_validated_segments.ts';
+import * as campaignHolds from './0070_campaign_holds.ts';
 import * as blockSandbox from './0073_block_sandbox.ts';
 import * as claimTurns from './0074_claim_turns.ts';
 import * as flowPauses from './0075_flow_pauses.ts';
@@ -130,6 +131,7 @@ export const migrations = [
   keptSmsKeywords,
   removedRecipients,
   validatedSegments,
+  campaignHolds,
   blockSandbox,
   claimTurns,
   flowPauses,

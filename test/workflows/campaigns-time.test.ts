@@ -273,6 +273,11 @@ describe('the workflow of a campaign', () => {
     );
     maySend = (at) => at >= returns;
     const campaign = await begin();
+    await until(async () => (await rowOf(campaign.id)).phase === 'sending');
+    await query(`update campaign_blocks set hold_reason = 'allowance', due_at = $2 where campaign_id = $1`, [
+      campaign.id,
+      returns,
+    ]);
     await env.sleep(2 * HOUR_MS);
     expect(await stateOf(campaign.handle)).toMatchObject({ phase: 'sending', waitingFor: 'allowance' });
     await finish(campaign);
@@ -280,6 +285,24 @@ describe('the workflow of a campaign', () => {
     const { historyLength } = await campaign.handle.describe();
     // 2,000 a day.
     expect(historyLength).toBeLessThan(350);
+  }, 180_000);
+
+  it('looks every ten minutes while its blocks are held, with under 2,000 events a day', async () => {
+    maySend = () => false;
+    const campaign = await begin();
+    await until(async () => (await rowOf(campaign.id)).phase === 'sending');
+    await query(
+      `update campaign_blocks set hold_reason = 'domain_unverified', due_at = $2 where campaign_id = $1`,
+      [campaign.id, await later(24 * HOUR_MS)],
+    );
+    await until(async () => (await stateOf(campaign.handle)).waitingFor === 'domain_unverified');
+    const { historyLength: before } = await campaign.handle.describe();
+    await env.sleep(4 * HOUR_MS);
+    const { historyLength: after } = await campaign.handle.describe();
+    expect(after - before).toBeGreaterThan(24 * 8);
+    expect(after - before).toBeLessThan(2_000 / 6);
+    await campaign.handle.signal('cancel');
+    await finish(campaign);
   }, 180_000);
 
   it('pauses, resumes and cancels at the signals of an operator', async () => {

@@ -7,8 +7,10 @@ export interface CampaignInput {
   accountId: number;
 }
 
+export const campaignWorkflowPrefix = 'campaign/';
+
 export function campaignWorkflowId(campaignId: number): string {
-  return `campaign/${campaignId}`;
+  return `${campaignWorkflowPrefix}${campaignId}`;
 }
 
 /** Signals, without arguments. */
@@ -63,6 +65,33 @@ export interface CampaignStep {
    */
   next: 'wait' | 'snapshot' | 'watch' | 'finish' | 'done';
   state: CampaignState;
+}
+
+/** A row is read again at least this often, although every change of it is signaled. */
+const MAX_WAIT_MS = 55 * 60_000;
+/** The same while it is sent: what makes its blocks due sends a signal, but senders may also begin by themselves. */
+const MAX_SENDING_WAIT_MS = 600_000;
+/** What should have come by now is looked for again after this time. */
+const OVERDUE_MS = 60_000;
+/** Senders have this long to send what a limit lets go at some time, so that one look finds it done. */
+const AFTER_ALLOWANCE_MS = 3_000;
+/** Senders look again and again at blocks that wait for one of these, so that `until` is not the end of the wait. */
+const rechecked: readonly (string | null)[] = ['account_paused', 'domain_unverified', 'provider'];
+
+/**
+ * How long the workflow waits for a signal before it reads the row again, in milliseconds. Each time adds up to 17 events
+ * to its history, of which it has at most 2,000 a day.
+ */
+export function campaignWaitMs(
+  { status, phase, waitingFor, until }: Pick<CampaignState, 'status' | 'phase' | 'waitingFor' | 'until'>,
+  nowMs: number,
+): number {
+  const isSent = status === 'active' && (phase === 'snapshot' || phase === 'sending');
+  const longest = isSent ? MAX_SENDING_WAIT_MS : MAX_WAIT_MS;
+  if (until === null || rechecked.includes(waitingFor)) return longest;
+  const waitMs = Date.parse(until) - nowMs;
+  if (waitMs <= 0) return OVERDUE_MS;
+  return Math.min(longest, waitMs + (waitingFor === 'allowance' ? AFTER_ALLOWANCE_MS : 0));
 }
 
 /** `asOf` is the workflow's time at the call, in ISO 8601. */

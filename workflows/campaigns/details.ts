@@ -10,6 +10,11 @@ const waits: Readonly<Record<string, string>> = {
   retries: 'waits for retries',
   local_time: 'waits for the local time of its recipients',
   ab_winner: 'waits for the winner of its A/B test',
+  domain_unverified: 'waits for the verification of its domain',
+  account_paused: 'waits for its account, which is paused,',
+  wallet: 'waits for funds',
+  spend_cap: 'waits for the spend cap',
+  sandbox: 'waits for sends of the sandbox',
   resume: 'is paused',
 };
 

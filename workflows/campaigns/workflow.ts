@@ -12,6 +12,7 @@ import {
 import {
   campaignQueries,
   campaignSignals,
+  campaignWaitMs,
   type CampaignActivities,
   type CampaignInput,
   type CampaignState,
@@ -40,12 +41,6 @@ const stateQuery = defineQuery<CampaignState | null>(campaignQueries.state);
 
 /** A step adds about 12 events. */
 const MAX_STEPS = 400;
-/** The row is read again at least this often, although every change of it is signaled. */
-const MAX_WAIT_MS = 24 * 3_600_000;
-/** Allowance also returns when an operator raises it. */
-const MAX_ALLOWANCE_WAIT_MS = 600_000;
-/** What should have come by now is looked for again after this time. */
-const OVERDUE_MS = 60_000;
 /** Batches that are under way when a campaign is canceled have their outcomes within seconds, or after a recovery. */
 const LOOK_AGAIN_MS = 1_000;
 /** The first activities are short, so that the details are fresh; later ones stay as long as the campaign already took. */
@@ -74,13 +69,6 @@ function startRun({ campaignId }: CampaignInput): Run {
   return run;
 }
 
-function waitMsOf({ waitingFor, until }: CampaignState): number {
-  const longest = waitingFor === 'allowance' ? MAX_ALLOWANCE_WAIT_MS : MAX_WAIT_MS;
-  if (until === null) return longest;
-  const waitMs = Date.parse(until) - Date.now();
-  return waitMs > 0 ? Math.min(longest, waitMs) : OVERDUE_MS;
-}
-
 async function look(run: Run): Promise<CampaignStep> {
   run.woken = false;
   return lookAtCampaign(run.campaignId, now());
@@ -100,7 +88,9 @@ async function follow(run: Run, { next, state }: CampaignStep, stayMs: number): 
       return step;
     }
     default:
-      await condition(() => run.woken, waitMsOf(state), { summary: state.waitingFor ?? 'the next look' });
+      await condition(() => run.woken, campaignWaitMs(state, Date.now()), {
+        summary: state.waitingFor ?? 'the next look',
+      });
       return look(run);
   }
 }

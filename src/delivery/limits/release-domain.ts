@@ -1,4 +1,5 @@
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
+import { wakeCampaignsCte } from '../wake-campaigns.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import { type MessageClass, messageClasses } from '../message.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -16,13 +17,13 @@ const waitingSql = `
     select 1 from messages m
     where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')`;
 
-/** Makes the blocks of campaigns due that wait for the domain. @returns the names of their backlogs */
+/** Makes the blocks of campaigns due that wait for the domain, and signals the campaigns. @returns the names of their backlogs */
 async function releaseBlocks(
   db: Queryable,
   { accountId, domainId }: { accountId: number; domainId: number },
 ): Promise<string[]> {
   const { rows } = await db.query<{ providerId: number }>({
-    name: 'release_domain_blocks',
+    name: 'release_held_domain_blocks',
     text: `
     with held as materialized (
       select campaign_id, n from campaign_blocks
@@ -32,7 +33,7 @@ async function releaseBlocks(
     ), released as (
       update campaign_blocks b set due_at = now(), hold_reason = null
       from held h where b.campaign_id = h.campaign_id and b.n = h.n returning b.provider_id
-    )
+    )${wakeCampaignsCte('held')}
     select distinct provider_id as "providerId" from released`,
     values: [accountId, domainId],
   });

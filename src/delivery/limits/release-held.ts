@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
+import { wakeCampaignsCte } from '../wake-campaigns.ts';
 import { furtherCtes, limitsOf, type LimitSettings, settingIn } from './authority.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 
@@ -40,7 +41,7 @@ const heldBlocksSql = (accountId: string): string => `
 /**
  * SQL: expressions of a `with` clause that make senders look at the held backlogs of an account now. Add them to the
  * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
- * the limits allow.
+ * the limits allow. Blocks are due at once, and the workflows of their campaigns are signaled.
  *
  * Blocks are locked before backlogs. Otherwise there is a deadlock with a recorder that has locked a block and waits for
  * the month of the account, and a claim that has locked the month and waits for the backlog.
@@ -52,7 +53,7 @@ export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait')
   ), ${lockCte(accountId, '(select count(*) from held_blocks) >= 0')}, released_blocks as (
     update campaign_blocks b set due_at = now(), hold_reason = null
     from held_blocks h where b.campaign_id = h.campaign_id and b.n = h.n
-  ), release as (
+  )${wakeCampaignsCte('held_blocks')}, release as (
     update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
       and h.provider_id = l.provider_id

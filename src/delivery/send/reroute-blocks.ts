@@ -1,22 +1,24 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog } from '../backlog.ts';
 import { PROVIDER_UNAVAILABLE } from '../limits/authority.ts';
+import { wakeCampaignsCte } from '../wake-campaigns.ts';
 import { type Rerouted, targetCtes } from './reroute.ts';
 
 /**
  * Moves the due blocks of an account's campaigns to the first provider of its order that works, or all of them if their
  * provider was removed, as `rerouteBacklog` moves queue rows. Blocks that a sender has claimed stay. So do SMS from a
- * number of the provider.
+ * number of the provider. Those that were held for the former provider are due at once.
  */
 export async function rerouteBlocks(
   db: Queryable,
   { channel, accountId, providerId }: Omit<Backlog, 'class'>,
 ): Promise<Rerouted> {
   const { rows } = await db.query<Rerouted>({
-    name: 'reroute_blocks',
+    name: 'reroute_held_blocks',
     text: `
     with ${targetCtes}, blocks as materialized (
-      select b.campaign_id, b.n from campaigns c join campaign_blocks b on b.campaign_id = c.id
+      select b.campaign_id, b.n, b.hold_reason = '${PROVIDER_UNAVAILABLE}' as was_held
+      from campaigns c join campaign_blocks b on b.campaign_id = c.id
       where c.account_id = $2 and c.status = 'active' and c.phase in ('snapshot', 'sending')
         and b.owner is null and b.closed_at is null and b.channel = $1 and b.provider_id = $4
         and (b.due_at <= now() or (select yes from removed)) and (select id from target) is not null
@@ -24,9 +26,11 @@ export async function rerouteBlocks(
           select from sms_senders s where s.brand_id = c.brand_id and s.removed_at is null and s.provider_id = $4))
       order by b.campaign_id, b.n for update of b skip locked
     ), moved as (
-      update campaign_blocks b set provider_id = (select id from target), hold_reason = null
+      update campaign_blocks b set provider_id = (select id from target),
+        due_at = case when o.was_held then least(b.due_at, now()) else b.due_at end,
+        hold_reason = case when o.was_held then null else b.hold_reason end
       from blocks o where b.campaign_id = o.campaign_id and b.n = o.n returning b.size
-    )
+    )${wakeCampaignsCte('blocks where was_held')}
     select coalesce(sum(size), 0)::int as moved, (select id from target) as "providerId" from moved`,
     values: [channel, accountId, accountId, providerId],
   });

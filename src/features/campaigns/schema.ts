@@ -30,6 +30,11 @@ export const waitingReasons = [
   'retries',
   'local_time',
   'ab_winner',
+  'domain_unverified',
+  'account_paused',
+  'wallet',
+  'spend_cap',
+  'sandbox',
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
@@ -48,7 +53,10 @@ export const progressSchema = z.object({
   waiting_for: z
     .object({
       reason: z.enum(waitingReasons),
-      until: when.nullable().meta({ description: 'Null if it is not known.' }),
+      until: when.nullable().meta({
+        description:
+          'When the next of its messages is due, or is looked at again by a sender if a limit holds it, or when an A/B test is decided. Null if that is not known.',
+      }),
     })
     .nullable()
     .meta({ description: 'Why nothing of an active campaign is sent now.' }),

@@ -1,7 +1,8 @@
 import type { CampaignStep } from '../../../../workflows/campaigns/contract.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
-import { isOpen, type OpenWork } from './waiting.ts';
+import type { WaitingReason } from '../schema.ts';
+import { isOpen, type OpenWork, type Waiting } from './waiting.ts';
 
 /** With less to wait, the watching activity stays. */
 const SHORT_WAIT_MS = 120_000;
@@ -22,27 +23,40 @@ export async function beginSnapshot(db: Queryable, row: CampaignRow, asOf: Date)
   return rowCount === 1;
 }
 
-/** By then, the workflow must have looked at the row again, or the reconciler checks that it is running. */
-export async function expectEngine(db: Queryable, campaignId: number): Promise<void> {
+/** How late the workflow may be before the reconciler checks that it is running. */
+const LATE_MS = 15_000;
+/** A planned wake-up that moved by less than this is not written. */
+const UNWRITTEN_MS = 5_000;
+
+/** Notes when the workflow looks at the row next. @param wakeMs milliseconds from now */
+export async function expectEngine(db: Queryable, campaignId: number, wakeMs: number): Promise<void> {
   await db.query(
-    `update campaigns set engine_expected_by = now() + interval '5 minutes'
-     where id = $1 and engine_expected_by < now() + interval '4 minutes'`,
-    [campaignId],
+    `update campaigns set engine_expected_by = now() + make_interval(secs => $2)
+     where id = $1 and engine_expected_by is not null
+       and abs(extract(epoch from engine_expected_by - now()) - $2) > $3`,
+    [campaignId, (wakeMs + LATE_MS) / 1_000, UNWRITTEN_MS / 1_000],
   );
 }
 
-/** Whether nothing happens to the campaign for minutes. */
-function isIdle({ taken, due, retries, nextDue, nextRetry }: OpenWork, asOf: Date): boolean {
-  const soon = asOf.getTime() + SHORT_WAIT_MS;
-  const later = (at: Date | null) => at === null || at.getTime() > soon;
-  return taken === 0 && due === 0 && later(nextDue) && (retries === 0 || later(nextRetry));
+/** Holds that stop a campaign at its next look. */
+const stopping: readonly WaitingReason[] = ['wallet', 'spend_cap', 'sandbox'];
+/** Holds that senders look at again and again. Of the last, a few messages at a time may be let go. */
+const rechecked: readonly WaitingReason[] = ['account_paused', 'domain_unverified', 'provider', 'allowance'];
+
+/**
+ * Whether the workflow may sleep: nothing happens to the campaign for minutes, or a limit holds it. A block that is due is
+ * not held yet, so nothing would signal that it may go.
+ */
+function isIdle({ taken, dueSince }: OpenWork, { reason, until }: Waiting, asOf: Date): boolean {
+  if (taken || dueSince !== null) return false;
+  return rechecked.includes(reason) || until === null || until.getTime() > asOf.getTime() + SHORT_WAIT_MS;
 }
 
-/** What follows from the row and the campaign's open work. */
+/** What follows from the row, the campaign's open work and what that waits for. */
 export function nextOf(
   row: CampaignRow,
   work: OpenWork,
-  waitingFor: string | null,
+  waiting: Waiting | null,
   asOf: Date,
 ): CampaignStep['next'] {
   const { status, phase } = row;
@@ -51,5 +65,7 @@ export function nextOf(
   if (status === 'paused' || row.approval_state === 'pending' || phase === 'waiting') return 'wait';
   if (phase === 'snapshot') return 'snapshot';
   if (!isOpen(work)) return 'finish';
-  return waitingFor === 'allowance' || isIdle(work, asOf) ? 'wait' : 'watch';
+  // It was held after this look has asked whether to stop the campaign.
+  if (waiting === null || stopping.includes(waiting.reason)) return 'watch';
+  return isIdle(work, waiting, asOf) ? 'wait' : 'watch';
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type {
-  CampaignState,
-  CampaignStep,
-  OperatorSignal,
+import {
+  type CampaignState,
+  type CampaignStep,
+  campaignWaitMs,
+  type OperatorSignal,
 } from '../../../../workflows/campaigns/contract.ts';
 import { wakeCampaign } from '../../../delivery/campaign-blocks.ts';
 import type { StopThresholds } from '../../../delivery/stop-thresholds.ts';
@@ -23,7 +24,7 @@ import { planSnapshot, readCampaign, type SnapshotPlan, wantsPage, writePage } f
 import { expandFormerPin, isFormerPin, pauseWithoutAudience } from './pin.ts';
 import { stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
 import { giveWinnerIfDue } from './variants.ts';
-import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
+import { readOpenWork, type Waiting, waitingOf } from './waiting.ts';
 
 export interface CampaignRunDependencies {
   pool: pg.Pool;
@@ -49,6 +50,8 @@ export interface Stay {
 }
 
 const LOOK_MS = 1_000;
+/** The longest pause between two looks of an activity that stays. */
+const MAX_LOOK_MS = 10_000;
 /** Closed blocks that are counted again between two looks, in pages. */
 const MAX_RECOUNT_PAGES = 25;
 
@@ -65,14 +68,11 @@ function wakeSenders(
 }
 
 async function stateOf(
-  { pool, limits }: CampaignRunDependencies,
+  { pool }: CampaignRunDependencies,
   row: CampaignRow,
-  asOf: Date,
-  work: OpenWork,
+  waiting: Waiting | null,
 ): Promise<CampaignState> {
   const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
-  const known = { settings: limits, asOf, work: new Map([[row.id, work]]) };
-  const waiting = (await waitingOf(pool, [row], known)).get(row.id);
   return {
     status: row.status,
     phase: row.phase,
@@ -86,7 +86,7 @@ async function stateOf(
   };
 }
 
-/** What a campaign needs each second while it is sent. */
+/** What a campaign needs at each look while it is sent. */
 async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date): Promise<void> {
   const { pool, events, waker, thresholds, log } = deps;
   for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
@@ -128,7 +128,7 @@ async function readExpanded(
 
 /** Reads the row, begins the snapshot if it is time, tends the campaign if it is sent, and says what follows. */
 async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<CampaignStep> {
-  const { pool } = deps;
+  const { pool, limits: settings } = deps;
   let row = await readExpanded(deps, campaignId, asOf);
   if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
   const sends = row?.status === 'active' && (row.phase === 'snapshot' || row.phase === 'sending');
@@ -138,9 +138,12 @@ async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Dat
   }
   if (!row) return { next: 'done', state: goneState(campaignId) };
   const work = await readOpenWork(pool, campaignId, asOf);
-  const state = await stateOf(deps, row, asOf, work);
-  const next = nextOf(row, work, state.waitingFor, asOf);
-  if (next !== 'done') await expectEngine(pool, campaignId);
+  const known = { settings, asOf, work: new Map([[campaignId, work]]) };
+  const waiting = (await waitingOf(pool, [row], known)).get(campaignId) ?? null;
+  const state = await stateOf(deps, row, waiting);
+  const next = nextOf(row, work, waiting, asOf);
+  const wakeMs = next === 'wait' ? campaignWaitMs(state, asOf.getTime()) : MAX_LOOK_MS;
+  if (next !== 'done') await expectEngine(pool, campaignId, wakeMs);
   return { next, state };
 }
 

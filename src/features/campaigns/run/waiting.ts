@@ -1,5 +1,10 @@
 import { type Capacity, readCapacities } from '../../../delivery/limits/capacity.ts';
-import type { LimitSettings } from '../../../delivery/limits/authority.ts';
+import {
+  holdReasons,
+  type LimitName,
+  type LimitSettings,
+  PROVIDER_UNAVAILABLE,
+} from '../../../delivery/limits/authority.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
@@ -14,21 +19,50 @@ export interface Waiting {
 
 /** The blocks of a campaign that are not closed, and its retries. */
 export interface OpenWork {
-  /** Blocks that senders have. */
-  taken: number;
-  /** Blocks that senders may take. */
-  due: number;
-  /** Since when the first of them is due. */
+  /** Whether senders have blocks. */
+  taken: boolean;
+  /** Since when the first block is due that a sender may take; null: none is. */
   dueSince: Date | null;
   /** When the next other block is due. */
   nextDue: Date | null;
   /** Whether `nextDue` is the local time of its recipients. */
   nextIsLocal: boolean;
-  /** Blocks that wait for the winner of an A/B test. */
-  undecided: number;
-  retries: number;
+  /** The limit that holds blocks, by that of which the first is looked at again; null: none is held. */
+  heldBy: string | null;
+  /** Whether blocks wait for the winner of an A/B test. */
+  undecided: boolean;
+  retries: boolean;
   nextRetry: Date | null;
 }
+
+/** SQL: a block of the campaign `c` that no sender has. */
+const FREE = 'campaign_id = c.id and owner is null and closed_at is null';
+
+/**
+ * SQL: each value is the first row of an index, so that it costs the same for any number of blocks. `$2` is the time, `$3`
+ * the names of the limits that hold blocks. What is due of a throttled campaign goes when its last recipients leave it free
+ * to.
+ */
+const OPEN_WORK = `
+  select c.id,
+    exists (select from campaign_blocks
+      where campaign_id = c.id and closed_at is null and claim_epoch > 0 and owner is not null) as taken,
+    (select greatest(due_at, t.next_free_at) from campaign_blocks
+      where ${FREE} and due_at <= $2 and t.next_free_at > $2 is not true order by due_at, n limit 1) as "dueSince",
+    next.due as "nextDue", next.due = next.not_before is true as "nextIsLocal", held.reason as "heldBy",
+    exists (select from campaign_blocks where ${FREE} and due_at = 'infinity') as undecided,
+    exists (select from send_queue where campaign_id = c.id) as retries,
+    (select due_at from send_queue where campaign_id = c.id and due_at < 'infinity' order by due_at limit 1) as "nextRetry"
+  from unnest($1::bigint[]) as c (id) left join campaign_turns t on t.campaign_id = c.id
+  left join lateral (
+    select greatest(due_at, t.next_free_at) as due, not_before from campaign_blocks
+    where ${FREE} and due_at > case when t.next_free_at > $2 then '-infinity' else $2 end and due_at < 'infinity'
+    order by due_at, n limit 1) next on true
+  left join lateral (
+    select r.reason from unnest($3::text[]) as r (reason) cross join lateral (
+      select due_at from campaign_blocks
+      where ${FREE} and hold_reason = r.reason and due_at > $2 order by due_at limit 1) first
+    order by first.due_at limit 1) held on true`;
 
 /** The open work of campaigns, by campaign. */
 async function readOpenWorks(
@@ -37,26 +71,11 @@ async function readOpenWorks(
   asOf: Date,
 ): Promise<Map<number, OpenWork>> {
   if (campaignIds.length === 0) return new Map();
-  const { rows } = await db.query<OpenWork & { id: number }>(
-    // What is due of a throttled campaign goes when its last recipients leave it free to.
-    `select c.id, b.*, q.* from unnest($1::bigint[]) as c (id) left join campaign_turns t on t.campaign_id = c.id
-     cross join lateral (
-       select count(*) filter (where owner is not null) as taken,
-         count(*) filter (where owner is null and due <= $2) as due,
-         min(due) filter (where owner is null and due <= $2) as "dueSince",
-         min(due) filter (where owner is null and due > $2 and isfinite(due)) as "nextDue",
-         min(due) filter (where owner is null and due > $2 and isfinite(due))
-           = min(not_before) filter (where owner is null and due > $2 and isfinite(due)) as "nextIsLocal",
-         count(*) filter (where due = 'infinity') as undecided
-       from (
-         select owner, not_before, greatest(due_at, t.next_free_at) as due
-         from campaign_blocks where campaign_id = c.id and closed_at is null) o
-     ) b cross join lateral (
-       select count(*) as retries, min(due_at) filter (where isfinite(due_at)) as "nextRetry"
-       from send_queue where campaign_id = c.id
-     ) q`,
-    [campaignIds, asOf],
-  );
+  const { rows } = await db.query<OpenWork & { id: number }>({
+    name: 'open_work',
+    text: OPEN_WORK,
+    values: [campaignIds, asOf, holdReasons],
+  });
   return new Map(rows.map(({ id, ...work }) => [id, work]));
 }
 
@@ -65,27 +84,46 @@ export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date
 }
 
 /** Whether recipients of the campaign wait, or are being sent to. */
-export function isOpen({ taken, due, nextDue, undecided, retries }: OpenWork): boolean {
-  return taken + due + undecided + retries > 0 || nextDue !== null;
+export function isOpen({ taken, dueSince, nextDue, undecided, retries }: OpenWork): boolean {
+  return taken || dueSince !== null || nextDue !== null || undecided || retries;
 }
 
 /** A block that no sender has taken by then is kept waiting by something. */
 const TAKEN_WITHIN_MS = 3_000;
 
-/** What a campaign waits for if its own state does not say. */
-type Unread = 'capacity' | 'decision';
+/** What clients are shown of blocks that a limit holds, by its name. */
+const shownHolds: Readonly<Partial<Record<LimitName | typeof PROVIDER_UNAVAILABLE, WaitingReason>>> = {
+  account_paused: 'account_paused',
+  domain_unverified: 'domain_unverified',
+  warm_up: 'allowance',
+  pacing: 'throttle',
+  allowance: 'allowance',
+  sandbox_cap: 'sandbox',
+  spend_cap: 'spend_cap',
+  wallet: 'wallet',
+  [PROVIDER_UNAVAILABLE]: 'provider',
+};
 
-/** @param work of the campaign, which is active and has recipients */
-function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): Waiting | Unread | null {
-  if (work.taken > 0) return null;
-  if (work.due > 0) {
-    const isLate = work.dueSince !== null && asOf.getTime() - work.dueSince.getTime() > TAKEN_WITHIN_MS;
-    return isLate ? 'capacity' : null;
+const shownHold = (name: string): WaitingReason =>
+  (shownHolds as Readonly<Record<string, WaitingReason>>)[name] ?? 'allowance';
+
+/** @param work of the campaign, which is active and has recipients. @returns `capacity`: what the account may send decides */
+function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): WaitingReason | 'capacity' | null {
+  if (work.taken) return null;
+  if (work.dueSince) {
+    return asOf.getTime() - work.dueSince.getTime() > TAKEN_WITHIN_MS ? 'capacity' : null;
   }
-  if (row.phase === 'snapshot' && row.audience_count === 0) return { reason: 'snapshot', until: null };
-  if (work.nextDue) return { reason: work.nextIsLocal ? 'local_time' : 'throttle', until: work.nextDue };
-  if (work.undecided > 0) return 'decision';
-  return work.retries > 0 ? { reason: 'retries', until: work.nextRetry } : null;
+  if (row.phase === 'snapshot' && row.audience_count === 0) return 'snapshot';
+  if (work.heldBy !== null) return shownHold(work.heldBy);
+  if (work.nextDue) return work.nextIsLocal ? 'local_time' : 'throttle';
+  if (work.undecided) return 'ab_winner';
+  return work.retries ? 'retries' : null;
+}
+
+/** When something of the campaign is sent, or looked at by senders, if none of its blocks is due. */
+function nextOfWork({ nextDue, nextRetry }: OpenWork, decision: Date | undefined): Date | null {
+  const times = [nextDue, nextRetry, decision].flatMap((time) => (time ? [time.getTime()] : []));
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
 /** What a campaign waits for before it has recipients. */
@@ -99,11 +137,11 @@ function whatStartWaitsFor(row: CampaignRow, asOf: Date): Waiting | 'work' | nul
 }
 
 function whatHoldsDueBlocks(capacity: Capacity | undefined): Waiting {
+  if (capacity?.pause) return { reason: 'account_paused', until: null };
   const allowance = capacity?.figures.allowance;
-  if (!capacity?.pause && allowance?.remaining === 0) {
-    return { reason: 'allowance', until: allowance.resetsAt };
-  }
-  return { reason: 'provider', until: null };
+  return allowance?.remaining === 0
+    ? { reason: 'allowance', until: allowance.resetsAt }
+    : { reason: 'provider', until: null };
 }
 
 /**
@@ -121,21 +159,27 @@ export async function waitingOf(
   }: { settings: LimitSettings; asOf: Date; work?: ReadonlyMap<number, OpenWork> },
 ): Promise<Map<number, Waiting | null>> {
   const starts = rows.map((row) => ({ row, start: whatStartWaitsFor(row, asOf) }));
-  const unread = starts.flatMap(({ row: { id }, start }) => (start === 'work' && !work.has(id) ? [id] : []));
+  const begun = starts.flatMap(({ row, start }) => (start === 'work' ? [row] : []));
+  const unread = begun.flatMap(({ id }) => (work.has(id) ? [] : [id]));
   const works = new Map([...work, ...(await readOpenWorks(db, unread, asOf))]);
-  const found = starts.map(({ row, start }) => ({
-    row,
-    waits: start === 'work' ? whatWorkWaitsFor(row, works.get(row.id) as OpenWork, asOf) : start,
-  }));
-  const those = (kind: Unread) => found.flatMap(({ row, waits }) => (waits === kind ? [row] : []));
-  const accounts = [...new Set(those('capacity').map((row) => row.account_id))];
+  const found = new Map(
+    begun.map((row) => [row.id, whatWorkWaitsFor(row, works.get(row.id) as OpenWork, asOf)]),
+  );
+  const ofCapacity = begun.filter(({ id }) => found.get(id) === 'capacity');
+  const accounts = [...new Set(ofCapacity.map((row) => row.account_id))];
   const capacities = await readCapacities(db, accounts, settings);
-  const decisions = await decisionTimes(db, those('decision'));
+  const decisions = await decisionTimes(
+    db,
+    begun.filter(({ id }) => works.get(id)?.undecided),
+  );
   return new Map(
-    found.map(({ row: { id, account_id: accountId }, waits }) => {
-      if (waits === 'capacity') return [id, whatHoldsDueBlocks(capacities.get(accountId))];
-      if (waits === 'decision') return [id, { reason: 'ab_winner', until: decisions.get(id) ?? null }];
-      return [id, waits];
+    starts.map(({ row: { id, account_id: accountId }, start }) => {
+      if (start !== 'work') return [id, start];
+      const reason = found.get(id) ?? null;
+      if (reason === null) return [id, null];
+      if (reason === 'capacity') return [id, whatHoldsDueBlocks(capacities.get(accountId))];
+      const until = reason === 'snapshot' ? null : nextOfWork(works.get(id) as OpenWork, decisions.get(id));
+      return [id, { reason, until }];
     }),
   );
 }
