@@ -3,7 +3,9 @@
  * A stopwatch over every function that sees a client's text: sixteen times the text may take sixteen times as long, not
  * 256 times. Only ratios of processor time are judged, so the test holds on a slow or busy machine.
  */
+import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
@@ -42,6 +44,8 @@ import { parseFilters } from '../src/features/segments/parse.ts';
 import { contentDisposition, safeFilename, sniffContentType } from '../src/features/uploads/file.ts';
 import { previewHtml, readMail } from '../src/local/mailbox/mail-content.ts';
 import { markup } from '../src/local/mailbox/markup.ts';
+import { guardCell, unguardCell } from '../src/platform/csv/guard.ts';
+import { csvRecord } from '../src/platform/csv/writer.ts';
 import { fingerprintOf } from '../src/platform/db/idempotency.ts';
 import { readJson } from '../src/platform/http/body.ts';
 import { exceededBound } from '../src/platform/json/shape.ts';
@@ -224,6 +228,13 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'sniffContentType of a ZIP': [512 * KB, (text) => sniffContentType(Buffer.from(`PK\u0003\u0004${text}`))],
   'sniffContentType of an MP3': [512 * KB, (text) => sniffContentType(Buffer.from(`ID3${text}`))],
   fingerprintOf: [256 * KB, (text) => fingerprintOf({ html: text, to: text.slice(0, 1_000) })],
+  guardCell: [MB, guardCell],
+  'guardCell after a semicolon': [MB, (text) => guardCell(`a;${text}`)],
+  'guardCell before a tab': [MB, (text) => guardCell(`${text}\t`)],
+  unguardCell: [MB, unguardCell],
+  'unguardCell after a semicolon': [MB, (text) => unguardCell(`a;${text}`)],
+  'unguardCell before a tab': [MB, (text) => unguardCell(`${text}\t`)],
+  csvRecord: [MB, (text) => csvRecord(['x', text])],
   findUnstorable: [256 * KB, (text) => findUnstorable({ [text]: text }, '', {})],
   timeOf: [64 * KB, timeOf],
   numberOf: [64 * KB, numberOf],
@@ -309,6 +320,36 @@ describe('the time for a client’s text grows linearly', () => {
     240_000,
   );
 });
+
+/**
+ * Times {@link guardCell} and {@link unguardCell} for apostrophes, and prints how many times as long a text takes as one
+ * in sixteen parts.
+ */
+const guardProgram = `
+  const { guardCell, unguardCell } = await import(process.argv[1]);
+  const time = (run, text, times = 1) => {
+    const start = process.cpuUsage();
+    for (let time = 0; time < times; time += 1) run(text);
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
+  };
+  const texts = [(n) => "'".repeat(n), (n) => "a;" + "'".repeat(n), (n) => "'".repeat(n) + "\\t", (n) => "a;" + '"'.repeat(n)];
+  const excess = [guardCell, unguardCell].flatMap((run) => texts.map((make) => {
+    const length = 32 * 1024;
+    const rounds = [1, 2, 3].map(() => [time(run, make(length)), time(run, make(length / 16), 16)]);
+    const [long, short] = [0, 1].map((at) => Math.min(...rounds.map((round) => round[at])));
+    return long < 10_000 ? 0 : long / short;
+  }));
+  console.log(JSON.stringify(excess));
+`;
+
+// Versions of V8 differ in which regular expressions they speed up. None may be needed.
+it('the time to guard a cell grows linearly without optimized regular expressions', async () => {
+  const guard = new URL('../src/platform/csv/guard.ts', import.meta.url).href;
+  const flags = ['--no-regexp-optimization', '--input-type=module', '--eval', guardProgram];
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, guard]);
+  expect((JSON.parse(stdout) as number[]).filter((excess) => excess >= TOO_MUCH)).toEqual([]);
+}, 240_000);
 
 describe('the time to validate a request grows linearly', () => {
   let api: TestApi;

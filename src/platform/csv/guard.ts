@@ -7,9 +7,10 @@ const CELL_START = String.raw`(?<=^|[;\t\r\n])`;
 const NUMBER = String.raw`(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`;
 /**
  * What makes a cell a formula (OWASP, "CSV Injection"), after any apostrophes: an operator, also in full width, or white
- * space at the beginning of the text, which some readers skip.
+ * space at the beginning of the text, which some readers skip. The white space comes before the look back to the
+ * beginning: a look back from each of many apostrophes takes quadratic time.
  */
-const FORMULA = String.raw`(?='*(?:[=@＝＋－＠]|[+\-](?!${NUMBER})|(?<=^'*)[\t\r\n]))`;
+const FORMULA = String.raw`(?='*(?:[=@＝＋－＠]|[+\-](?!${NUMBER})|[\t\r\n](?<=^'*[\t\r\n])))`;
 
 /** Most texts have none of it, and are looked at no further. */
 const SUSPECT = /^['=+\-@＝＋－＠]|[;\t\r\n]/;
