@@ -1,5 +1,6 @@
 // An activity that was delayed by an outage works with the time at which it runs.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
@@ -25,11 +26,21 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('does not text in quiet hours what was due before them', async () => {
+interface Given {
+  info: Partial<Info>;
+  /** The workflow's time at the call. */
+  asOf: Date;
+  quietHours: { start: string; end: string };
+}
+
+let contacts = 0;
+
+/** Advances a run that is about to send an SMS. @returns its row */
+async function advance({ info, asOf, quietHours }: Given) {
   const { pool } = test.database;
   await pool.query('update brands set quiet_hours = $2 where id = $1', [
     account.brandId,
-    JSON.stringify({ start: '22:00', end: '08:00', timezone: 'UTC' }),
+    JSON.stringify({ ...quietHours, timezone: 'UTC' }),
   ]);
   const waker = { wake: () => undefined };
   const { advanceRun } = createFlowActivities({
@@ -39,15 +50,36 @@ it('does not text in quiet hours what was due before them', async () => {
     trackedEventConsumers: createTrackedEventConsumers({ waker }),
   });
   const flow = await insertFlow(pool, account, { steps: [{ type: 'sms', id: 1, template_id: 1 }] });
-  const [contactId = 0] = await insertContacts(pool, account, 1);
-  const run = await insertRun(pool, account, flow, contactId, { asOf: new Date('2026-03-10T21:20:00Z') });
-  const environment = new MockActivityEnvironment(
-    { scheduledTimestampMs: Date.now() - HOUR_MS },
-    { logger: new DefaultLogger('ERROR', () => undefined) },
+  const [contactId = 0] = await insertContacts(pool, account, 1, `contact${(contacts += 1)}`);
+  const run = await insertRun(pool, account, flow, contactId, { asOf });
+  const logger = new DefaultLogger('ERROR', () => undefined);
+  await new MockActivityEnvironment(info, { logger }).run(
+    advanceRun,
+    run,
+    asOf.toISOString(),
+    account.accountId,
   );
-  await environment.run(advanceRun, run, '2026-03-10T21:30:00Z', account.accountId);
-  expect(await runRow(pool, run)).toMatchObject({
-    waits_for: 'quiet_hours',
-    due_at: new Date('2026-03-11T08:00:00Z'),
+  return runRow(pool, run);
+}
+
+describe('does not text in quiet hours what was due before them', () => {
+  it('if the activity waited for a worker, or failed', async () => {
+    const row = await advance({
+      info: { scheduledTimestampMs: Date.now() - HOUR_MS },
+      asOf: new Date('2026-03-10T21:30:00Z'),
+      quietHours: { start: '22:00', end: '08:00' },
+    });
+    expect(row).toMatchObject({ waits_for: 'quiet_hours', due_at: new Date('2026-03-11T08:00:00Z') });
+  });
+
+  it('if a local activity was scheduled once more after a timer of the engine', async () => {
+    const now = Date.now();
+    const clock = (ms: number) => new Date(ms).toISOString().slice(11, 16);
+    const row = await advance({
+      info: { isLocal: true, attempt: 6, scheduledTimestampMs: now },
+      asOf: new Date(now - HOUR_MS),
+      quietHours: { start: clock(now - HOUR_MS / 2), end: clock(now + HOUR_MS) },
+    });
+    expect(row).toMatchObject({ waits_for: 'quiet_hours' });
   });
 });
