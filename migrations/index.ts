@@ -67,7 +67,6 @@ import * as loginNetworks from './0077_login_networks.ts';
 import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as erasures from './0079_erasures.ts';
 import * as listSizes from './0080_list_sizes.ts';
-import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -140,5 +139,4 @@ export const migrations = [
   suppressionReleases,
   erasures,
   listSizes,
-  flowRunRetention,
 ];

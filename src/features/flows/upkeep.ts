@@ -1,4 +1,4 @@
-import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { flowAudienceSource, flowRunSource } from './workflow.ts';
 
@@ -42,14 +42,45 @@ const endedRuns = batchTask(
   ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
 );
 
-/** Deletes what stayed of the runs of flows that nobody can enter again. */
-const runsOfArchivedFlows = batchTask(
-  'archived_flow_runs',
-  `delete from flow_runs where id in (
-     select r.id from flows f join flow_runs r on r.flow_id = f.id
-     where f.status = 'archived' and r.record = '{}' and r.ended_at < $1 limit $2)`,
-  ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
-);
+/** The hour (UTC) in which all rows of runs are looked at. */
+const WALK_HOUR = 2;
+const WALK_PAGE = 20_000;
+
+/**
+ * Once a night, deletes what stayed of runs and decides about no entry any more: the flow was archived or can be entered every
+ * time, the contact was deleted, or has a newer run.
+ */
+const lastRuns: HousekeepingTask = {
+  name: 'last_flow_runs',
+  async run({ config, database: { pool } }, asOf, progress) {
+    if (asOf.getUTCHours() !== WALK_HOUR) return 0;
+    const before = daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS);
+    let total = 0;
+    for (let after: number | null = 0; after !== null;) {
+      const { rows }: { rows: { last: number | null; deleted: number }[] } = await pool.query(
+        `with page as materialized (
+           select id, flow_id, contact_id, test, record, ended_at from flow_runs where id > $1 order by id limit $2
+         ), deleted as (
+           delete from flow_runs r using page p join flows f on f.id = p.flow_id
+           where r.id = p.id and p.record = '{}' and p.ended_at < $3 and (
+             f.status = 'archived' or f.trigger_data -> 'reentry' = '"every_time"'
+             or not exists (select 1 from contacts c where c.id = p.contact_id)
+             or exists (
+               select 1 from flow_runs newer
+               where newer.flow_id = p.flow_id and newer.contact_id = p.contact_id and newer.test = p.test
+                 and newer.id > p.id))
+           returning r.id
+         )
+         select (select max(id) from page) as last, (select count(*) from deleted) as deleted`,
+        [after, WALK_PAGE, before],
+      );
+      after = rows[0]?.last ?? null;
+      total += rows[0]?.deleted ?? 0;
+      progress();
+    }
+    return total;
+  },
+};
 
 /** Deletes events that arrived for a run while it ended: nothing judges them. */
 const lateArrivals = batchTask(
@@ -109,14 +140,6 @@ const idleCandidates = batchTask(
 
 /** Workflows of runs and of audiences, and hourly tasks, are added here, one line each. */
 export const flowsUpkeep: Upkeep = {
-  tasks: [
-    endedRuns,
-    runsOfArchivedFlows,
-    flowOutcomes,
-    lateArrivals,
-    removedContents,
-    oldVersions,
-    idleCandidates,
-  ],
+  tasks: [endedRuns, lastRuns, flowOutcomes, lateArrivals, removedContents, oldVersions, idleCandidates],
   expectedWorkflows: [flowAudienceSource, flowRunSource],
 };

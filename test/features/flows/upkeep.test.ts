@@ -11,6 +11,7 @@ import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 
 const log = pino({ level: 'silent' });
 const asOf = new Date('2026-03-10T12:00:00Z');
+const atNight = new Date('2026-03-10T02:30:00Z');
 const LONG_AGO = '2024-01-01';
 
 let db: TestDatabase;
@@ -28,11 +29,11 @@ async function one<Row extends object>(sql: string, values: unknown[]): Promise<
   return rows[0] as Row;
 }
 
-function run(name: string): Promise<number> {
+function run(name: string, time = asOf): Promise<number> {
   const deps: HousekeepingDependencies = { config: loadConfig({}), database: db.database, log, ...upkeep };
   const task = upkeep.tasks.find((each) => each.name === name);
   if (!task) throw new Error(`no task ${name}`);
-  return task.run(deps, asOf, () => undefined);
+  return task.run(deps, time, () => undefined);
 }
 
 /** Inserts a flow with the content of a step, and a run that follows its first version. */
@@ -153,11 +154,24 @@ describe('housekeeping of flows', () => {
       await run('flow_runs');
       await forgetContactInFlows(db.database.pool, { contactId }, 10);
       expect(await runsOf(flowId)).toEqual([{ id: left, record: {} }]);
-      await run('archived_flow_runs');
+      await run('last_flow_runs', atNight);
       expect(await runsOf(flowId)).toHaveLength(1);
       await db.database.pool.query(`update flows set status = 'archived' where id = $1`, [flowId]);
-      await run('archived_flow_runs');
+      await run('last_flow_runs', atNight);
       expect(await runsOf(flowId)).toEqual([]);
+    });
+
+    it.each([
+      ['of a flow that may be entered every time', 'every_time', 0, false],
+      ['of a contact who was deleted', 'once', 1_000_000, false],
+      ['before a newer run', 'once', 0, true],
+    ])('and what earlier versions kept: %s', async (_which, reentry, offset, newer) => {
+      const flowId = await emptyFlow(reentry);
+      const old = await insertRun(flowId, contactId + offset, LONG_AGO);
+      await one(`update flow_runs set record = '{}' where id = $1`, [old]);
+      if (newer) await insertRun(flowId, contactId, null);
+      await run('last_flow_runs', atNight);
+      expect((await runsOf(flowId)).map(({ id }) => id)).not.toContain(old);
     });
   });
 
