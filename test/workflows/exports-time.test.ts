@@ -97,7 +97,7 @@ describe('the workflow of an export', () => {
       expect(begins).toBeGreaterThanOrEqual(19);
       await query(`update exports set status = 'canceled' where id = $1`, [id]);
       await handle.signal(exportSignals.wake);
-      expect(await handle.result()).toMatchObject({ state: 'final', processedRows: 0 });
+      expect(await handle.result()).toMatchObject({ state: 'final', status: 'canceled' });
     });
     expect(await stateOf(id)).toEqual({ status: 'canceled', error: null });
   }, 60_000);

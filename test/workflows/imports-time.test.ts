@@ -95,7 +95,12 @@ describe('the workflow of an import', () => {
       expect(steps.length).toBeGreaterThanOrEqual(19);
       expect(steps.length).toBeLessThanOrEqual(22);
       await query(`update imports set status = 'completed' where id = any($1)`, [others]);
-      expect(await handle.result()).toMatchObject({ phase: 'done', totalRows: 1, createdCount: 1 });
+      expect(await handle.result()).toMatchObject({
+        phase: 'done',
+        status: 'completed',
+        totalRows: 1,
+        createdCount: 1,
+      });
     });
     expect(await statusOf(id)).toBe('completed');
     expect((await query('select 1 from contacts')).rowCount).toBe(1);

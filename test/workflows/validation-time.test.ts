@@ -127,7 +127,12 @@ describe('the workflow of a validation', () => {
     const { body } = await startValidation(api, { contact_ids: ids });
     await withWorkers(async () => {
       const result = await (await start(body.id)).result();
-      expect(result).toMatchObject({ phase: 'done', candidateCount: 2, checkedCount: 2 });
+      expect(result).toMatchObject({
+        phase: 'done',
+        status: 'completed',
+        candidateCount: 2,
+        checkedCount: 2,
+      });
     });
     expect((await itemsOf(api, body.id)).map(({ reason }) => reason)).toEqual([
       'mailbox_accepted',

@@ -21,6 +21,8 @@ export const exportSignals = {
 export interface ExportProgress {
   /** `waiting`: the account has as many exports under way as it may. */
   state: 'waiting' | 'counting' | 'writing' | 'final';
+  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  status?: string;
   processedRows: number;
   totalRows: number | null;
 }

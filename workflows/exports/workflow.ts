@@ -64,7 +64,7 @@ async function nextOrFail(exportId: number, progress: ExportProgress): Promise<E
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     await failExport(exportId);
-    return { ...progress, state: 'final' };
+    return { ...progress, state: 'final', status: 'failed' };
   }
 }
 

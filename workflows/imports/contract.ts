@@ -24,6 +24,8 @@ export const importQueries = { state: 'state' } as const;
 export interface ImportState {
   /** `waiting`: for other imports of the account. `inspecting`: recognizes and counts. */
   phase: 'waiting' | 'inspecting' | 'importing' | 'clearing' | 'done';
+  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  status?: string;
   totalRows: number | null;
   createdCount: number;
   updatedCount: number;

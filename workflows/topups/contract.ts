@@ -27,6 +27,8 @@ export interface TopUpStep {
   state: 'not_sent' | 'unknown' | 'paying' | 'final';
   /** When to look at the payment service, ISO 8601. */
   lookAt: string;
+  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  status?: string;
 }
 
 /** `asOf` is the workflow's time at the call, in ISO 8601. */

@@ -26,6 +26,8 @@ export interface ValidationState {
    * `retrying`: waits for mail servers that asked for another attempt.
    */
   phase: 'waiting' | 'collecting' | 'checking' | 'retrying' | 'done';
+  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  status?: string;
   /** ISO 8601: when the next address is checked once more; null: none waits. */
   retryAt: string | null;
   candidateCount: number;

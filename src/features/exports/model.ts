@@ -93,6 +93,12 @@ export async function findExport(
   return oneOf(rows);
 }
 
+/** Reads an export of any brand. */
+export async function readExport(db: Queryable, id: number): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(`select ${COLUMNS} from exports e where e.id = $1`, [id]);
+  return oneOf(rows);
+}
+
 /** Newest first. */
 export async function findExports(
   db: Queryable,

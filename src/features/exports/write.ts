@@ -15,6 +15,7 @@ import {
   type ExportRow,
   fail,
   findUnderWay,
+  readExport,
   moveCursor,
   type NewPart,
   storedBytes,
@@ -60,11 +61,14 @@ export interface ExportWriter {
   fail(id: number): Promise<void>;
 }
 
-const FINAL: ExportProgress = { state: 'final', processedRows: 0, totalRows: null };
+const GONE: ExportProgress = { state: 'final', processedRows: 0, totalRows: null };
 
-function progressOf(row: ExportRow | null): ExportProgress {
-  if (!row) return FINAL;
-  const numbers = { processedRows: row.processed_rows, totalRows: row.total_rows };
+/** @param underWay null if the export has ended or is gone */
+async function progressOf(db: pg.Pool, id: number, underWay: ExportRow | null): Promise<ExportProgress> {
+  const row = underWay ?? (await readExport(db, id));
+  if (!row) return GONE;
+  const { status } = row;
+  const numbers = { status, processedRows: row.processed_rows, totalRows: row.total_rows };
   if (row.status === 'queued') return { state: 'waiting', ...numbers };
   if (row.status !== 'processing') return { state: 'final', ...numbers };
   return { state: row.last_id === null ? 'counting' : 'writing', ...numbers };
@@ -197,14 +201,15 @@ export function createExportWriter(given: ExportWriterDeps): ExportWriter {
     };
     for (let isFirst = true; ; isFirst = false) {
       const row = await findUnderWay(pool, id, asOf);
-      if (!row || !isDue(row) || turn.stopping.aborted || (!isFirst && isOver())) return progressOf(row);
+      if (!row || !isDue(row) || turn.stopping.aborted || (!isFirst && isOver()))
+        return progressOf(pool, id, row);
       if (isOverdue(row, asOf)) await fail(pool, id, 'timed_out');
       else await orFail(id, step(row, asOf, isOver));
     }
   }
 
   return {
-    begin: async (id, asOf) => progressOf(await inTransaction(pool, (trx) => begin(trx, id, asOf))),
+    begin: async (id, asOf) => progressOf(pool, id, await inTransaction(pool, (trx) => begin(trx, id, asOf))),
     plan: (id, asOf, turn) =>
       inTurn(
         id,

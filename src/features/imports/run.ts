@@ -55,6 +55,7 @@ const fileProblems: Record<FileProblem, string> = {
 function stateOf(row: ImportRecord, phase: ImportState['phase']): ImportState {
   return {
     phase,
+    status: row.status,
     totalRows: row.total_rows,
     createdCount: row.created_count,
     updatedCount: row.updated_count,

@@ -180,6 +180,7 @@ export async function advanceValidation(
   if (isFinal(after)) deps.checker.forget(String(id));
   return {
     phase: isFinal(after) ? 'done' : done.phase,
+    status: after.status,
     retryAt: done.retryAt?.toISOString() ?? null,
     candidateCount: after.candidate_count,
     checkedCount: checkedCount(after),

@@ -56,7 +56,7 @@ async function waitFor(
 /** Where the top-up is, by its row. Notes when the workflow is expected next. */
 async function stepOf(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpStep> {
   const row = await findTopUp(pool, topUpId);
-  if (row?.status !== 'pending') return final;
+  if (row?.status !== 'pending') return row ? { ...final, status: row.status } : final;
   if (row.asked_at === null) return waitFor(pool, topUpId, 'not_sent', asOf);
   if (row.payment_id !== null) return waitFor(pool, topUpId, 'paying', new Date(asOf.getTime() + POLL_MS));
   return waitFor(pool, topUpId, 'unknown', new Date(row.asked_at.getTime() + LOOK_UP_MS));
@@ -131,7 +131,7 @@ export function createTopUpRun(deps: TopUpRunDeps): TopUpRun {
 
     async giveUp(topUpId) {
       await fail(deps, topUpId, { failure: 'unavailable', counted: false });
-      return final;
+      return { ...final, status: 'failed' };
     },
   };
 }

@@ -35,11 +35,11 @@ async function create(body: unknown, tenant: TestTenant = api): Promise<TestBody
 }
 
 /** Writes an export as its workflow does. */
-async function run(id: unknown, options: WriterOptions = {}): Promise<void> {
+async function run(id: unknown, options: WriterOptions = {}) {
   const steps = writer(options);
   await steps.begin(Number(id), new Date());
   await steps.plan(Number(id), new Date(), turn);
-  await steps.write(Number(id), new Date(), turn);
+  return steps.write(Number(id), new Date(), turn);
 }
 
 const get = async (id: unknown) => (await api.request('GET', `${PATH}/${String(id)}`)).body;
@@ -220,7 +220,8 @@ describe('the file of an export', () => {
   it('is sent as an attachment with its length, from all its parts', async () => {
     await suppress(Array.from({ length: 2_000 }, (_, index) => `user-${index}@example.com`));
     const { id } = await create({ resource: 'suppressions' });
-    await run(id, { partBytes: 10_000 });
+    const end = await run(id, { partBytes: 10_000 });
+    expect(end).toEqual({ state: 'final', status: 'completed', processedRows: 2_000, totalRows: 2_000 });
     const shown = await get(id);
     expect(shown).toMatchObject({
       status: 'completed',

@@ -224,7 +224,9 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
   if (!run) return gone;
   deps.lateSince(run.due_at ?? run.updated_at);
   if (run.state !== 'active') {
-    return { next: 'done', state: endedState({ state: run.state, reason: run.reason }, 0) };
+    // Past its retention the record is empty.
+    const { steps = 0 } = run.record as Partial<RunRecord>;
+    return { next: 'done', state: endedState({ state: run.state, reason: run.reason }, steps) };
   }
   const version = await versions(run.version_id, trx);
   // No lock: an event that arrives from now on wakes the run again.
