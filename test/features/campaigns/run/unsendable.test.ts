@@ -11,6 +11,7 @@ import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
+import { evaluationsIn } from '../../../support/campaign-runs.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
@@ -49,6 +50,7 @@ const write = async (given: { domainId?: number }) => {
 const run = () =>
   createCampaignRun({
     ...{ pool: test.database.pool, events: testEvents, waker: { wake: () => undefined } },
+    evaluations: evaluationsIn(test.database.pool),
     ...{ limits: TEST_LIMITS, thresholds, plusAddresses: false, log: pino({ level: 'silent' }) },
   });
 const look = (asOf = new Date()) => run().look(campaign.campaignId, asOf);
