@@ -274,6 +274,7 @@ function createGroups(ids: IdAllocator, deps: GroupDeps) {
  * left out, and for a second refused without asking the database.
  *
  * Messages that cost something are groups of their own, so that the others do not wait for the money of their accounts.
+ * So are those of test keys: they wait for other test messages of their accounts to be counted.
  * @returns a function that accepts one submission
  * @throws AppError idempotency_conflict, sandbox_limit_reached, spend_cap_reached, insufficient_funds, unavailable
  */
@@ -283,7 +284,9 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
   const payers = createPayers(deps.pool);
   const known = new KnownRefusals();
   const groupDeps = { ...deps, admission, payers, known };
-  const unpaid = createGroups(ids, { ...groupDeps, writeGroup: createUnpaidWriter(deps) });
+  const unpaidDeps = { ...groupDeps, writeGroup: createUnpaidWriter(deps) };
+  const unpaid = createGroups(ids, unpaidDeps);
+  const tests = createGroups(ids, unpaidDeps);
   const paid = createGroups(ids, { ...groupDeps, writeGroup: createPaidWriter({ ...deps, payers, known }) });
   return async (submission) => {
     const { draft, idempotencyKey } = submission;
@@ -292,7 +295,8 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
     if (refusal) throw refusal;
     const item = { ...submission, bytes: bytesOf(draft) };
     for (;;) {
-      const result = await (payers.pays(draft) ? paid : unpaid).submit(item);
+      const live = payers.pays(draft) ? paid : unpaid;
+      const result = await (draft.test ? tests : live).submit(item);
       if (result === AGAIN) continue;
       if (result.ok) return result.accepted;
       if (result.error !== PAID) throw result.error;

@@ -5,7 +5,9 @@ import { type Accepted, createAcceptor } from '../../../src/features/messages/ac
 import type { MessageDraft } from '../../../src/features/messages/draft.ts';
 import type { Submission } from '../../../src/features/messages/write-group.ts';
 import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 
 const CAP = 10;
@@ -205,4 +207,20 @@ it('bounds a group by its bytes', async () => {
   };
   expect(await outcomes(times(7, large))).toEqual(times(7, () => 'accepted'));
   expect(statements.filter((each) => each === 'write')).toHaveLength(3);
+});
+
+it('does not let live messages wait for a test message of another account', async () => {
+  const [tester, other] = (await accounts(2)) as [QueuedAccount, QueuedAccount];
+  const { draft, ...rest } = submission(tester);
+  const { pool } = test.database;
+  const testing = await inTransaction(pool, async (trx) => {
+    await trx.query(`select pg_advisory_xact_lock(hashtextextended('test messages ' || $1::text, 0))`, [
+      tester.accountId,
+    ]);
+    const waiting = accept({ ...rest, draft: { ...draft, test: true } });
+    await waitForLocks(pool, () => 1);
+    expect(await outcomes([submission(other), submission(tester)])).toEqual(['accepted', 'accepted']);
+    return [waiting];
+  });
+  expect(await Promise.all(testing)).toMatchObject([{ replayed: false }]);
 });

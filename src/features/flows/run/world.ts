@@ -38,7 +38,7 @@ export interface Effects {
   judged: number[];
   /** Waits that ended. */
   ended: number[];
-  /** A step took locks for which events of the contact or the brand wait. */
+  /** A step took locks for which events of the contact or the brand, or test messages of the account, wait. */
   holdsLocks: boolean;
   /** Writes the steps that were done since the last call. */
   writePath(): Promise<void>;
@@ -65,11 +65,14 @@ function actsOf(deps: WorldDeps, effects: Effects): Acts {
       effects.holdsLocks = true;
       return steps.trackEvent(step);
     },
-    send: (step) =>
-      send(trx, run, step, {
+    send(step) {
+      // Other test messages of the account wait for the lock under which they are counted.
+      if (run.test) effects.holdsLocks = true;
+      return send(trx, run, step, {
         asOf,
         onQueued: (backlog) => void afterCommit.push(() => wakeSenders(backlog)),
-      }),
+      });
+    },
   };
 }
 

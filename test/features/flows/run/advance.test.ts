@@ -366,6 +366,17 @@ it('a transaction that takes long does one step, and leaves the others to the ne
   expect(await advanceRun(slow, run, begun)).toMatchObject({ next: 'done' });
 });
 
+it('a test run commits when it has sent, because test messages of its account wait for that', async () => {
+  const steps: Step[] = [{ type: 'email', id: 1, template_id: 1 }, mark(2)];
+  const sending: AdvanceDeps = { ...deps, send: () => Promise.resolve({ outcome: 'sent' }) };
+  const live = await begin({ steps });
+  expect(await advanceRun(sending, live, begun)).toMatchObject({ next: 'done' });
+  const test = await insertRun(pool(), account, flow, contactId, { asOf: begun, test: true });
+  expect(await advanceRun(sending, test, begun)).toMatchObject({ next: 'again' });
+  expect(await pathOf(pool(), test)).toEqual(['1 sent']);
+  expect(await advanceRun(sending, test, begun)).toMatchObject({ next: 'done' });
+});
+
 describe('a run that cannot go on', () => {
   it('is put off if its step takes too long, and longer the later it is', async () => {
     const run = await begin({ steps: [mark(1)] });
