@@ -203,7 +203,8 @@ function checkAudience(problems: Problems, row: CampaignRow, outside: Outside): 
 
 function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender, scheduledAt: Date | null) {
   const { ab, send_at_local_time: isLocal } = row.options;
-  if (isLocal && !scheduledAt) {
+  // A campaign that waits for its time, and is sent now, is sent to all at once.
+  if (isLocal && !scheduledAt && row.status === 'draft') {
     problems.add({ scheduled_at: ['is required for data.options.send_at_local_time'] });
   }
   const total = ab?.variants.reduce((sum, { weight }) => sum + weight, 0) ?? 100;

@@ -28,6 +28,16 @@ export const stopReasons = [
   'audience_deleted',
 ] as const;
 
+/**
+ * Whether each recipient of a campaign is sent to at the clock time of `scheduled_at`. One that was sent at once has no such
+ * time, whatever its options say.
+ */
+export const isLocalTime = ({
+  options,
+  scheduled_at: at,
+}: Pick<CampaignRow, 'options' | 'scheduled_at'>): boolean =>
+  options.send_at_local_time === true && at !== null;
+
 /** Why the service paused a campaign. `rate` and `threshold` are null unless a rate was the reason. */
 export interface CampaignStop {
   reason: (typeof stopReasons)[number];

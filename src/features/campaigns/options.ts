@@ -53,7 +53,8 @@ export const campaignOptions = z.strictObject({
     description: 'At most this many messages a minute.',
   }),
   send_at_local_time: z.boolean().nullish().meta({
-    description: 'The clock time of `scheduled_at` is that of each recipient.',
+    description:
+      'The clock time of `scheduled_at` is that of each recipient. A campaign that waits and is sent now goes to all at once.',
   }),
   utm: z
     .strictObject({

@@ -386,16 +386,6 @@ describe('a schedule', () => {
     ]);
     expect(body.trigger?.triggered_count).toBe(2);
   });
-
-  it('begins 14 hours earlier for local time', async () => {
-    const at = new Date(Date.now() + 40 * 3_600_000);
-    const id = await readyCampaign(api, listId, {
-      scheduled_at: at.toISOString(),
-      data: { options: { send_at_local_time: true } },
-    });
-    await act(api, id, 'send');
-    expect((await rowOf(id)).begin_at).toEqual(new Date(at.getTime() - 14 * 3_600_000));
-  });
 });
 
 describe('transitions', () => {

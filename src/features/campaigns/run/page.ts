@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { FrequencyCap } from '../../../delivery/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { CAMPAIGN_COLUMNS, type CampaignRow, isPinned } from '../model.ts';
+import { CAMPAIGN_COLUMNS, type CampaignRow, isLocalTime, isPinned } from '../model.ts';
 import { missingLists, nextPage, type PinnedRow } from './audience-source.ts';
 import { localTimes, type LocalTimes } from './local-times.ts';
 import { pageSql, type PageShape } from './page-sql.ts';
@@ -66,7 +66,7 @@ async function frequencyCapOf(db: Queryable, brandId: number): Promise<Frequency
 
 /** Prepares the pages of a campaign. */
 export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<SnapshotPlan> {
-  const times = row.options.send_at_local_time ? await localTimes(pool, row) : null;
+  const times = isLocalTime(row) ? await localTimes(pool, row) : null;
   return { times, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
 }
 
@@ -95,7 +95,7 @@ async function paceOf(
     return { dueAt: asOf, blockSize: row.next_block === 0 ? FIRST_BLOCK : MAX_BLOCK };
   }
   const blockSize = throttledBlock(perMinute);
-  if (row.options.send_at_local_time) return { dueAt: asOf, blockSize };
+  if (isLocalTime(row)) return { dueAt: asOf, blockSize };
   const free = await freeAfter(trx, row.id, perMinute);
   return { dueAt: free !== null && free > asOf ? free : asOf, blockSize };
 }

@@ -1,6 +1,6 @@
 /** When the blocks of a throttled campaign become due. Claims keep to the throttle themselves, however late blocks are. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { CampaignRow } from '../model.ts';
+import { type CampaignRow, isLocalTime } from '../model.ts';
 
 export const MAX_BLOCK = 1_000;
 /** A throttled block is one second's worth or more, and at least this many recipients if a minute has as many. */
@@ -24,7 +24,7 @@ export async function freeAfter(trx: Queryable, campaignId: number, perMinute: n
   return rows[0]?.free ?? null;
 }
 
-type Throttled = Pick<CampaignRow, 'id' | 'options'>;
+type Throttled = Pick<CampaignRow, 'id' | 'options' | 'scheduled_at'>;
 
 /** From when on, and with how many seconds for each recipient, further blocks follow those that are written. */
 export async function placeInLine(
@@ -32,8 +32,8 @@ export async function placeInLine(
   row: Throttled,
   asOf: Date,
 ): Promise<{ from: Date; secondsEach: number }> {
-  const { throttle_per_minute: perMinute, send_at_local_time: isLocal } = row.options;
-  if (!perMinute || isLocal) return { from: asOf, secondsEach: 0 };
+  const { throttle_per_minute: perMinute } = row.options;
+  if (!perMinute || isLocalTime(row)) return { from: asOf, secondsEach: 0 };
   const free = await freeAfter(trx, row.id, perMinute);
   return { from: free && free > asOf ? free : asOf, secondsEach: 60 / perMinute };
 }

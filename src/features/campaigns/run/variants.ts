@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import type { CampaignRow } from '../model.ts';
+import { type CampaignRow, isLocalTime } from '../model.ts';
 import { lockCampaignRow } from '../transitions.ts';
 import { placeInLine, spreadBlocks } from './throttle.ts';
 
@@ -137,7 +137,7 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
       await trx.query('update campaigns set winner = $2 where id = $1', [campaignId, winner]);
     }
     const given = await giveWinner(trx, row, winner, asOf);
-    if (given > 0 && row.options.send_at_local_time) await spreadBlocks(trx, row, { asOf });
+    if (given > 0 && isLocalTime(row)) await spreadBlocks(trx, row, { asOf });
     return given > 0;
   });
 }

@@ -419,6 +419,20 @@ describe('the blocks of a campaign', () => {
     ]);
   });
 
+  it('are all due at once if the campaign was sent before its local time', async () => {
+    const [first] = await contacts(3);
+    await query(`update contacts set data = jsonb_build_object('timezone', $2::text) where id = $1`, [
+      ...[first, 'Pacific/Pago_Pago'],
+    ]);
+    const asOf = new Date('2030-03-01T09:00:00Z');
+    const id = await begin({ options: { send_at_local_time: true }, asOf });
+    await page(id, 100, asOf);
+    const blocks = await blocksOf(db.database.pool, id);
+    expect(blocks.map(({ due_at: due, size }) => [due?.toISOString(), size])).toEqual([
+      [asOf.toISOString(), 3],
+    ]);
+  });
+
   it('have one variant each, in the proportion of the weights, and the rest waits for the winner', async () => {
     await contacts(100);
     const ab = {
