@@ -6,7 +6,6 @@
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
 import { parsePhone } from '../src/delivery/addresses/phone.ts';
@@ -49,6 +48,7 @@ import { csvRecord } from '../src/platform/csv/writer.ts';
 import { fingerprintOf } from '../src/platform/db/idempotency.ts';
 import { readJson } from '../src/platform/http/body.ts';
 import { exceededBound } from '../src/platform/json/shape.ts';
+import type { CountedRequest } from '../src/platform/http/counted-request.ts';
 import { readMultipart } from '../src/platform/http/multipart.ts';
 import { findUnstorable } from '../src/storable.ts';
 import { nearestName } from '../src/nearest-name.ts';
@@ -72,11 +72,13 @@ const tracking = {
   ownBases: ['https://t.co'],
 };
 
-function request(type: string, ...chunks: Buffer[]): IncomingMessage {
+function request(type: string, ...chunks: Buffer[]): CountedRequest {
   const length = String(Buffer.concat(chunks).length);
   return Object.assign(Readable.from(chunks), {
     headers: { 'content-type': type, 'content-length': length },
-  }) as unknown as IncomingMessage;
+    receivedBytes: 0,
+    failure: null,
+  }) as unknown as CountedRequest;
 }
 
 function reportPart(type: string, text: string): string {

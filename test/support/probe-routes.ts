@@ -65,9 +65,13 @@ const opaque = defineRoute({
   opaque: true,
   maxBodyBytes: 20,
   responses,
-  handler: ({ bytes, body, query, ctx }) => ({
+  handler: async ({ readBytes, body, query, ctx }) => ({
     status: 200,
-    body: { bytes: bytes?.toString('latin1'), querystring: ctx.querystring, parsed: [body, query] },
+    body: {
+      bytes: (await readBytes()).toString('latin1'),
+      querystring: ctx.querystring,
+      parsed: [body, query],
+    },
   }),
 });
 

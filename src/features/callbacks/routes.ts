@@ -38,6 +38,7 @@ export interface CallbackRouteDeps {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+const NO_BODY = Buffer.alloc(0);
 
 const params = z.strictObject({ kind: z.string(), token: z.string() });
 type CallbackInput = RouteInput<z.output<typeof params>>;
@@ -84,10 +85,10 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
     throw notFound('callback');
   }
 
-  async function take(input: CallbackInput, provider: NamedProvider): Promise<RawResult> {
-    const { ctx, publicUrl, bytes } = input;
+  async function take(input: CallbackInput, provider: NamedProvider, body: Buffer): Promise<RawResult> {
+    const { ctx, publicUrl } = input;
     const url = `${publicUrl}${ctx.path}${ctx.search}`;
-    const request = { headers: ctx.req.headers, body: bytes ?? Buffer.alloc(0), url, now: new Date() };
+    const request = { headers: ctx.req.headers, body, url, now: new Date() };
     return rawReply(await callbacks.take(provider, request));
   }
 
@@ -98,7 +99,11 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
       operationId: 'takeCallback',
       summary: 'Report of a provider',
       idempotency: 'none',
-      handler: async (input) => take(input, await providerOf(input)),
+      async handler(input) {
+        // The token first: nothing is read for a stranger.
+        const provider = await providerOf(input);
+        return take(input, provider, await input.readBytes());
+      },
     }),
     defineRoute({
       ...facts,
@@ -109,7 +114,7 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
         const provider = await providerOf(input);
         // Some services look whether the URL exists before they use it.
         const isCheck = input.ctx.method === 'HEAD' || input.ctx.querystring === '';
-        return isCheck ? rawReply({ contentType: 'text/plain', body: '' }) : take(input, provider);
+        return isCheck ? rawReply({ contentType: 'text/plain', body: '' }) : take(input, provider, NO_BODY);
       },
     }),
   ];

@@ -113,8 +113,8 @@ function preferenceRoutes(
     return donePage(found.brand, address);
   }
 
-  async function change(found: Unsubscriber, body: Buffer | null): Promise<RawResult> {
-    const wanted = readPreferenceForm(body);
+  async function change(found: Unsubscriber, readBytes: () => Promise<Buffer>): Promise<RawResult> {
+    const wanted = readPreferenceForm(await readBytes());
     if (wanted?.kind === 'unsubscribe') return unsubscribe(found);
     const { contactId } = await preferences.find(found.target);
     if (wanted && contactId !== null) await preferences.leave(contactId, wanted.listIds);
@@ -137,7 +137,7 @@ function preferenceRoutes(
       operationId: 'changePreferences',
       summary: 'Leave lists, or unsubscribe from everything',
       idempotency: 'none',
-      handler: (input) => withLink(input, (found) => change(found, input.bytes)),
+      handler: (input) => withLink(input, (found) => change(found, input.readBytes)),
     }),
   ];
 }

@@ -80,10 +80,10 @@ function notificationRoute(deps: WalletRouteDeps): RouteDefinition {
     params: notificationParams,
     maxBodyBytes: MAX_NOTIFICATION_BYTES,
     responses: { 200: { description: 'Everything is recorded', schema: null } },
-    async handler({ params: { service }, ctx, bytes }) {
+    async handler({ params: { service }, ctx, readBytes }) {
       const notifications = Object.hasOwn(services, service) ? services[service] : undefined;
       if (!notifications) throw notFound('payment service');
-      const report = notifications.read(ctx.req.headers, bytes ?? Buffer.alloc(0), new Date());
+      const report = notifications.read(ctx.req.headers, await readBytes(), new Date());
       if (!report) {
         rateLimiter.unknownSecret(clientNetwork(clientAddress(ctx.req)));
         log.warn({ service }, 'payment notification refused');

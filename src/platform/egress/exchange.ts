@@ -1,4 +1,5 @@
 import type { Client, Dispatcher, Pool } from 'undici';
+import { areTiny, GrowingBuffer } from '../../growing-buffer.ts';
 import type { Connection, TrackedRequest } from './connections.ts';
 import { problem, problemOf, type EgressProblem } from './problem.ts';
 import type { Target } from './target.ts';
@@ -11,7 +12,7 @@ export interface EgressResponse {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** At most `maxResponseBytes`. */
   body: Buffer;
-  /** Whether the body was longer; the connection is then closed. */
+  /** Whether the body was longer, or continued in tiny chunks; the connection is then closed. */
   truncated: boolean;
   durationMs: number;
 }
@@ -50,7 +51,7 @@ class Reader implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
   readonly #resolve: (result: EgressResult) => void;
   readonly #timer: NodeJS.Timeout;
-  readonly #chunks: Buffer[] = [];
+  readonly #body: GrowingBuffer;
   readonly #cancel = () => this.fail(problem('canceled'));
   #controller: Dispatcher.DispatchController | null = null;
   #connection: Connection | null = null;
@@ -59,6 +60,7 @@ class Reader implements Dispatcher.DispatchHandler {
   #broken = false;
   #ended = false;
   #bytes = 0;
+  #chunks = 0;
   #interim = 0;
   #statusCode: number | null = null;
   #headers: EgressResponse['headers'] = {};
@@ -69,6 +71,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#url = url;
     this.#exchange = exchange;
     this.#resolve = resolve;
+    this.#body = new GrowingBuffer(exchange.maxResponseBytes);
     const left = Math.max(0, exchange.deadline - performance.now());
     this.#timer = setTimeout(() => this.fail(problem('timeout')), left);
     exchange.signal?.addEventListener('abort', this.#cancel);
@@ -108,8 +111,9 @@ class Reader implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const left = this.#exchange.maxResponseBytes - this.#bytes;
     this.#bytes += chunk.length;
-    if (left > 0) this.#chunks.push(chunk.subarray(0, left));
-    if (chunk.length <= left) return;
+    this.#chunks += 1;
+    if (left > 0) this.#body.append(chunk.subarray(0, left));
+    if (chunk.length <= left && !areTiny(this.#chunks, this.#bytes)) return;
     this.#succeed(true);
     controller.abort(new Ended());
   }
@@ -143,7 +147,7 @@ class Reader implements Dispatcher.DispatchHandler {
       url: this.#url,
       statusCode: this.#statusCode ?? 0,
       headers: this.#headers,
-      body: this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks),
+      body: this.#body.toBuffer(),
       truncated,
       durationMs: this.#durationMs(),
     });

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
+import { GrowingBuffer } from '../../growing-buffer.ts';
+import type { CountedRequest } from './counted-request.ts';
 import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../json/shape.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
@@ -14,33 +16,54 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 /** The connection ended before the body did, so no response can be sent. */
 export class ClientGone extends Error {}
 
+const gone = () => new ClientGone('the connection ended inside the body');
+
 export function tooLarge(limit: number): AppError {
   return new AppError('payload_too_large', `the body is larger than ${limit} bytes`);
 }
 
 /**
- * Reads a whole body of at most `limit` bytes.
- * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit
+ * Passes each piece of a body to `take`, and resolves at its end.
+ * @throws what `take` throws, after which nothing more is read
+ * @throws AppError `malformed_json` if the body arrives in tiny chunks
  * @throws ClientGone if the connection broke
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit));
+export function readPieces(request: CountedRequest, take: (piece: Buffer) => void): Promise<void> {
+  if (request.failure) return Promise.reject(request.failure);
+  if (request.destroyed && !request.readableEnded) return Promise.reject(gone());
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
-        request.removeAllListeners('data');
-        request.pause();
-        reject(tooLarge(limit));
-      } else chunks.push(chunk);
-    });
-    request.on('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)),
-    );
-    request.on('error', () => reject(new ClientGone('the connection ended inside the body')));
+    const stop = (error: Error) => {
+      request.off('data', onData);
+      request.pause();
+      reject(error);
+    };
+    const onData = (piece: Buffer) => {
+      try {
+        take(piece);
+      } catch (error) {
+        stop(error as Error);
+      }
+    };
+    request.on('data', onData);
+    request.once('end', resolve);
+    request.once('failure', stop);
+    request.once('error', () => reject(gone()));
   });
+}
+
+/**
+ * Reads a whole body of at most `limit` bytes.
+ * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit
+ * @throws what {@link readPieces} throws
+ */
+export async function readBody(request: CountedRequest, limit: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const body = new GrowingBuffer(limit);
+  await readPieces(request, (piece) => {
+    if (body.length + piece.length > limit) throw tooLarge(limit);
+    body.append(piece);
+  });
+  return body.toBuffer();
 }
 
 /**
@@ -91,11 +114,7 @@ export interface JsonBody {
  * @param optional an empty body counts as `{}`
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`
  */
-export async function readJson(
-  request: IncomingMessage,
-  limit: number,
-  optional: boolean,
-): Promise<JsonBody> {
+export async function readJson(request: CountedRequest, limit: number, optional: boolean): Promise<JsonBody> {
   if (!hasBody(request)) {
     if (optional) return { value: {}, suspect: false };
     throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');

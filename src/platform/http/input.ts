@@ -37,8 +37,11 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   file: UploadedFile | null;
   /** Null except in routes with `multipart.sink`, where `file` is null. */
   stored: StoredFile | null;
-  /** The body as received, in opaque routes; null in all others. */
-  bytes: Buffer | null;
+  /**
+   * Reads the body as it was sent; only in opaque routes. Nothing is read before, and nothing at all without this call.
+   * @throws AppError `payload_too_large`, `malformed_json`
+   */
+  readBytes(): Promise<Buffer>;
   /** Null in routes with `auth: 'none'`. */
   tenant: T;
   requestId: string;
@@ -54,7 +57,7 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
 /** The values that the schemas of a route produced. */
 export type ParsedRequest = Pick<
   RouteInput,
-  'params' | 'query' | 'body' | 'file' | 'stored' | 'bytes' | 'idempotencyKey'
+  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'idempotencyKey'
 >;
 
 /**
@@ -67,7 +70,7 @@ export class RequestInput implements RouteInput {
   readonly body: unknown;
   readonly file: UploadedFile | null;
   readonly stored: StoredFile | null;
-  readonly bytes: Buffer | null;
+  readonly readBytes: () => Promise<Buffer>;
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
   readonly requestId: string;
@@ -82,7 +85,7 @@ export class RequestInput implements RouteInput {
     this.body = parsed.body;
     this.file = parsed.file;
     this.stored = parsed.stored;
-    this.bytes = parsed.bytes;
+    this.readBytes = parsed.readBytes;
     this.idempotencyKey = parsed.idempotencyKey;
     this.tenant = ctx.state.principal?.tenant ?? null;
     this.requestId = ctx.state.requestId;

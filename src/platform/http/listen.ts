@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors.ts';
 import { hasBody } from './body.ts';
 import { endBodyDeadline, startBodyDeadline } from './body-deadline.ts';
+import { CountedRequest } from './counted-request.ts';
 import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -119,6 +120,7 @@ function stopServer(server: Server, graceSeconds: number): Promise<void> {
 export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
   const server = createServer(
     {
+      IncomingMessage: CountedRequest,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       // Node's limit is the same for all requests; see body-deadline.ts.

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import multer from 'multer';
 import { AppError, invalid } from '../../errors.ts';
+import { GrowingBuffer } from '../../growing-buffer.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { BlobTooLarge, newBlobKey, type StoredStream } from '../storage/blob-store.ts';
-import { tooLarge } from './body.ts';
+import { readPieces, tooLarge } from './body.ts';
 import { allowSlowBody } from './body-deadline.ts';
+import type { CountedRequest } from './counted-request.ts';
 import type { FileSink } from './file-sink.ts';
 import type { StoredFile, UploadedFile } from './input.ts';
 import type { MultipartBody } from './route.ts';
@@ -44,13 +47,17 @@ function translated(error: unknown, multipart: MultipartBody): Error {
   return new AppError('malformed_json', 'the body is not valid multipart/form-data', { cause: error });
 }
 
+/** Bytes of the whole body. */
+const maxBytesOf = (multipart: MultipartBody) => multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
+
 /** Refuses by the headers, before anything is read. */
 function checkHeaders(request: IncomingMessage, multipart: MultipartBody): void {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) {
     throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data');
   }
-  const maxBytes = multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(multipart.maxFileBytes);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytesOf(multipart)) {
+    throw tooLarge(multipart.maxFileBytes);
+  }
 }
 
 interface Parsed extends Form {
@@ -59,13 +66,13 @@ interface Parsed extends Form {
 
 /**
  * Parses the form.
- * @param failed rejects as soon as the storage fails; multer itself would first read the rest of the body
+ * @param arrival of the body; it rejects as soon as that fails, when multer would still wait for the rest
  */
 async function parse(
-  request: IncomingMessage,
+  request: CountedRequest,
   multipart: MultipartBody,
   storage: multer.StorageEngine,
-  failed: Promise<never> | null,
+  arrival: Promise<void>,
 ): Promise<Parsed> {
   const parser = multer({
     storage,
@@ -86,19 +93,39 @@ async function parse(
       error === undefined || error === null ? resolve() : reject(translated(error, multipart)),
     );
   });
-  await (failed ? Promise.race([failed, done]) : done);
+  try {
+    await Promise.all([done, arrival]);
+  } finally {
+    request.unpipe();
+  }
   const { file } = parsed;
   if (!file) throw invalid({ [multipart.file]: ['is required'] });
   return { fields: { ...parsed.body }, file };
+}
+
+/** Multer's own storage in memory keeps a list of the pieces. */
+function createMemory(maxBytes: number): multer.StorageEngine {
+  return {
+    _handleFile(_request, file, callback) {
+      const content = new GrowingBuffer(maxBytes);
+      file.stream.on('data', (piece: Buffer) => content.append(piece));
+      file.stream.once('end', () => callback(null, { buffer: content.toBuffer(), size: content.length }));
+    },
+    _removeFile: (_request, _file, callback) => callback(null),
+  };
 }
 
 /**
  * Reads a multipart/form-data body: its only file, and its text fields.
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`; `validation_error` without the file
  */
-export async function readMultipart(request: IncomingMessage, multipart: MultipartBody): Promise<Multipart> {
+export async function readMultipart(request: CountedRequest, multipart: MultipartBody): Promise<Multipart> {
   checkHeaders(request, multipart);
-  const { fields, file } = await parse(request, multipart, multer.memoryStorage(), null);
+  const maxBytes = maxBytesOf(multipart);
+  const arrival = readPieces(request, () => {
+    if (request.receivedBytes > maxBytes) throw tooLarge(multipart.maxFileBytes);
+  });
+  const { fields, file } = await parse(request, multipart, createMemory(maxBytes), arrival);
   const { originalname: filename, mimetype: contentType, size, buffer: bytes } = file;
   return { fields, file: { filename, contentType, size, bytes } };
 }
@@ -106,11 +133,13 @@ export async function readMultipart(request: IncomingMessage, multipart: Multipa
 /** The storage engine, in multer's form, of one request. */
 function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
   const { promise: failed, reject } = Promise.withResolvers<never>();
+  let content: Readable | null = null;
   let writing: Promise<unknown> = Promise.resolve();
   const engine: multer.StorageEngine = {
     _handleFile(_request, file, callback) {
       const maxBytes = multipart.maxFileBytes;
-      writing = sink.store.putStream(key, file.stream, { maxBytes }).then(
+      content = file.stream;
+      writing = sink.store.putStream(key, content, { maxBytes }).then(
         (stored) => callback(null, stored),
         (error: unknown) => {
           if (error instanceof BlobTooLarge) reject(tooLarge(maxBytes));
@@ -123,7 +152,12 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
     // The request removes the file, see `release`.
     _removeFile: (_request, _file, callback) => callback(null),
   };
-  return { engine, failed, settled: () => writing };
+  /** Ends the writing, which would wait for the rest of the file. */
+  const abort = (error: unknown): Promise<unknown> => {
+    content?.destroy(error as Error);
+    return writing;
+  };
+  return { engine, failed, abort };
 }
 
 /**
@@ -131,7 +165,7 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
  * @throws AppError as {@link readMultipart}, and `rate_limited`; the file is removed then
  */
 export async function storeMultipart(
-  request: IncomingMessage,
+  request: CountedRequest,
   multipart: MultipartBody,
   sink: FileSink,
   tenant: AccountTenant,
@@ -139,7 +173,7 @@ export async function storeMultipart(
   checkHeaders(request, multipart);
   const leave = await sink.enter(tenant, request);
   const key = newBlobKey(sink.kind, tenant.accountId);
-  const { engine, failed, settled } = createEngine(sink, key, multipart);
+  const { engine, failed, abort } = createEngine(sink, key, multipart);
   let kept = false;
   const release = async (): Promise<void> => {
     leave();
@@ -147,7 +181,8 @@ export async function storeMultipart(
   };
   try {
     allowSlowBody(request);
-    const { fields, file } = await parse(request, multipart, engine, failed);
+    const arrival = readPieces(request, () => undefined);
+    const { fields, file } = await Promise.race([failed, parse(request, multipart, engine, arrival)]);
     const { originalname: filename, mimetype: contentType, size, sha256 = '' } = file;
     return {
       fields,
@@ -155,7 +190,7 @@ export async function storeMultipart(
       release,
     };
   } catch (error) {
-    await settled();
+    await abort(error);
     await release();
     throw error;
   }

@@ -79,7 +79,8 @@ interface RouteFacts<Auth extends RouteAuth = RouteAuth> {
   multipart?: MultipartBody;
   /**
    * For requests in a form that others define, such as callbacks. Query and body are not parsed: the handler reads
-   * `ctx.querystring` and `input.bytes`, of at most `maxBodyBytes`. The route is not part of the description of the API.
+   * `ctx.querystring`, and by `input.readBytes()` a body of at most `maxBodyBytes`. The route is not part of the
+   * description of the API.
    */
   opaque?: true;
   /** Success responses; errors are listed in `errors`. */

@@ -288,6 +288,16 @@ describe('a response', () => {
     expect(result.ok && result.body.length).toBe(1_000);
   });
 
+  it('is read no further if it arrives in tiny chunks', async () => {
+    receiver.answer = (_request, response) => {
+      for (let n = 0; n < 5_000; n += 1) response.write('x');
+      response.end();
+    };
+    const result = await post();
+    expect(result).toMatchObject({ ok: true, statusCode: 200, truncated: true });
+    expect(result.ok && result.body.toString()).toMatch(/^x{1000,1010}$/);
+  });
+
   it('that never ends is truncated at the limit', async () => {
     receiver.answer = (_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(10_000)), 1);

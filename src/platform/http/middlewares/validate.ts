@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { invalid, isFull, notFound, type ValidationErrors } from '../../../errors.ts';
-import { DEFAULT_BODY_LIMIT, readBody, readJson } from '../body.ts';
+import { DEFAULT_BODY_LIMIT, hasBody, readBody, readJson } from '../body.ts';
+import { countedRequest } from '../counted-request.ts';
 import type { HttpContext, Middleware } from '../context.ts';
 import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
@@ -12,6 +13,8 @@ import { parseWith, withoutReadOnly, type Parsed } from '../../../validation.ts'
 
 const noQuery = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;
+
+const limitOf = (route: RouteDefinition) => route.maxBodyBytes ?? DEFAULT_BODY_LIMIT;
 
 function parseParams(route: RouteDefinition, raw: Record<string, string>): unknown {
   if (!route.params) return raw;
@@ -49,22 +52,29 @@ interface Payload {
   raw: unknown;
   file: UploadedFile | null;
   stored: StoredFile | null;
-  bytes: Buffer | null;
   errors: ValidationErrors;
   /** Ends the use of a stored file. */
   release: (() => Promise<void>) | null;
 }
 
-async function readPayload(route: RouteDefinition, { req: request, state }: HttpContext): Promise<Payload> {
+/** Whether no body is expected. What comes nevertheless is discarded at once, and the response does not wait for it. */
+function isBodiless({ opaque, method, body, multipart }: RouteDefinition): boolean {
+  return opaque ? method !== 'POST' : !body && !multipart;
+}
+
+async function readPayload(route: RouteDefinition, ctx: HttpContext): Promise<Payload> {
+  const request = countedRequest(ctx.req);
   const errors: ValidationErrors = {};
-  const empty = { raw: undefined, file: null, stored: null, bytes: null, errors, release: null };
-  if (route.opaque) {
-    return { ...empty, bytes: await readBody(request, route.maxBodyBytes ?? DEFAULT_BODY_LIMIT) };
+  const empty = { raw: undefined, file: null, stored: null, errors, release: null };
+  if (isBodiless(route)) {
+    if (hasBody(request)) request.resume();
+    return empty;
   }
+  if (route.opaque) return empty;
   if (route.multipart?.sink) {
-    if (!state.principal) throw new Error(`${route.operationId}: a stored file needs authentication`);
-    const { multipart } = route;
-    const form = await storeMultipart(request, multipart, route.multipart.sink, state.principal.tenant);
+    const { principal } = ctx.state;
+    if (!principal) throw new Error(`${route.operationId}: a stored file needs authentication`);
+    const form = await storeMultipart(request, route.multipart, route.multipart.sink, principal.tenant);
     findUnstorable(form.fields, '', errors);
     return { ...empty, raw: form.fields, stored: form.stored, release: form.release };
   }
@@ -73,14 +83,13 @@ async function readPayload(route: RouteDefinition, { req: request, state }: Http
     findUnstorable(fields, '', errors);
     return { ...empty, raw: fields, file };
   }
-  if (!route.body) return empty;
-  const { value, suspect } = await readJson(
-    request,
-    route.maxBodyBytes ?? DEFAULT_BODY_LIMIT,
-    route.bodyOptional,
-  );
+  const { value, suspect } = await readJson(request, limitOf(route), route.bodyOptional);
   if (suspect) findUnstorable(value, '', errors);
   return { ...empty, raw: value };
+}
+
+function notOpaque(): Promise<Buffer> {
+  return Promise.reject(new Error('only an opaque route reads its body itself'));
 }
 
 function parseBody(route: RouteDefinition, payload: Payload): Parsed<unknown> {
@@ -116,7 +125,7 @@ export function validate(route: RouteDefinition, log: Logger, publicUrl: string 
         body: body.value,
         file: payload.file,
         stored: payload.stored,
-        bytes: payload.bytes,
+        readBytes: route.opaque ? () => readBody(countedRequest(ctx.req), limitOf(route)) : notOpaque,
         idempotencyKey: key.value,
       };
       ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
