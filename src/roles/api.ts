@@ -26,6 +26,7 @@ import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { createApp, type AppDeps } from '../platform/http/app.ts';
+import { createBodyBudgets } from '../platform/http/body-budgets.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
@@ -128,7 +129,10 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     counter,
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
-  return { features, app: { config, pool, log, authenticate, rateLimiter, metrics } };
+  const budgets = createBodyBudgets((facts) =>
+    log.warn(facts, 'bodies refused: too many are being received'),
+  );
+  return { features, app: { config, pool, log, authenticate, rateLimiter, budgets, metrics } };
 }
 
 /** Lists every route of the API: health, OpenAPI, and the features. */

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { z } from 'zod';
 import { createBareApp } from '../../src/platform/http/app.ts';
+import { createBodyBudgets } from '../../src/platform/http/body-budgets.ts';
 import { createFileSink } from '../../src/platform/http/file-sink.ts';
 import { listen } from '../../src/platform/http/listen.ts';
 import { errors } from '../../src/platform/http/middlewares/errors.ts';
@@ -55,7 +56,8 @@ app.use((ctx, next) => {
   ctx.state.principal = { tenant, rateLimitPerSecond: 0, rateLimitName: 'test', session: null };
   return next();
 });
-app.use(validate(route, log, null));
+const budgets = createBodyBudgets(() => undefined);
+app.use(validate(route, { log, publicUrl: null, budgets, networkOf: () => 'test' }));
 app.use(handle(route.handler as Handler));
 const serve = app.callback();
 const server = await listen((request, response) => void serve(request, response), '127.0.0.1', 0);

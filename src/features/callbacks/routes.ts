@@ -102,7 +102,7 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
       async handler(input) {
         // The token first: nothing is read for a stranger.
         const provider = await providerOf(input);
-        return take(input, provider, await input.readBytes());
+        return take(input, provider, await input.readBytes('provider'));
       },
     }),
     defineRoute({

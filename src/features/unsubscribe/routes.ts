@@ -113,7 +113,7 @@ function preferenceRoutes(
     return donePage(found.brand, address);
   }
 
-  async function change(found: Unsubscriber, readBytes: () => Promise<Buffer>): Promise<RawResult> {
+  async function change(found: Unsubscriber, readBytes: UnsubscribeInput['readBytes']): Promise<RawResult> {
     const wanted = readPreferenceForm(await readBytes());
     if (wanted?.kind === 'unsubscribe') return unsubscribe(found);
     const { contactId } = await preferences.find(found.target);

@@ -1,7 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import Koa from 'koa';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { clientNetwork, createClientAddress } from '../auth/client-address.ts';
 import type { Authenticate } from '../auth/tenant.ts';
+import type { BodyBudgets } from './body-budgets.ts';
 import type { HttpApp, Middleware } from './context.ts';
 import { authenticate, authorize } from './middlewares/authenticate.ts';
 import { drain } from './middlewares/drain.ts';
@@ -21,12 +24,14 @@ import type { RouteDefinition } from './route.ts';
 import { createRouter } from './router.ts';
 
 export interface AppDeps {
-  config: { RATE_LIMIT_PER_KEY: number; PUBLIC_URL?: string | undefined };
+  config: { RATE_LIMIT_PER_KEY: number; PUBLIC_URL?: string | undefined; TRUSTED_PROXIES: string[] };
   pool: pg.Pool;
   log: Logger;
   routes: RouteDefinition[];
   authenticate: Authenticate;
   rateLimiter: RateLimiter;
+  /** Of the whole process. */
+  budgets: BodyBudgets;
   metrics: HttpMetrics;
   /** Whether the process is stopping: responses then ask the client to reconnect. */
   draining: () => boolean;
@@ -49,10 +54,13 @@ export function createBareApp(log: Logger): HttpApp {
 function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string | null) {
   const identify = authenticate(deps.authenticate);
   const limit = rateLimit(deps.rateLimiter, config.RATE_LIMIT_PER_KEY);
+  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+  const networkOf = (request: IncomingMessage) => clientNetwork(clientAddress(request));
+  const { budgets } = deps;
   return (route: RouteDefinition): Middleware[] => [
     ...(route.auth === 'none' ? [] : [identify, limit, authorize(route)]),
     ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
-    validate(route, log, publicUrl),
+    validate(route, { log, publicUrl, budgets, networkOf }),
     route.idempotency === 'middleware'
       ? idempotency(pool, `${route.method} ${route.path}`, route.handler)
       : handle(route.handler),

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
 import { GrowingBuffer } from '../../growing-buffer.ts';
+import type { BodyMeter } from './body-budgets.ts';
 import type { CountedRequest } from './counted-request.ts';
 import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../json/shape.ts';
 
@@ -53,14 +54,15 @@ export function readPieces(request: CountedRequest, take: (piece: Buffer) => voi
 
 /**
  * Reads a whole body of at most `limit` bytes.
- * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit
+ * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit; `unavailable` beyond a budget
  * @throws what {@link readPieces} throws
  */
-export async function readBody(request: CountedRequest, limit: number): Promise<Buffer> {
+export async function readBody(request: CountedRequest, limit: number, meter: BodyMeter): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const body = new GrowingBuffer(limit);
   await readPieces(request, (piece) => {
     if (body.length + piece.length > limit) throw tooLarge(limit);
+    meter.take(piece.length);
     body.append(piece);
   });
   return body.toBuffer();
@@ -112,16 +114,21 @@ export interface JsonBody {
 /**
  * Reads and parses a JSON body.
  * @param optional an empty body counts as `{}`
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `unavailable`
  */
-export async function readJson(request: CountedRequest, limit: number, optional: boolean): Promise<JsonBody> {
+export async function readJson(
+  request: CountedRequest,
+  limit: number,
+  optional: boolean,
+  meter: BodyMeter,
+): Promise<JsonBody> {
   if (!hasBody(request)) {
     if (optional) return { value: {}, suspect: false };
     throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');
   }
   // A chunked body may turn out to be empty, and an empty body needs no type. So an optional one is read first.
   if (!optional) requireJsonType(request);
-  const bytes = await readBody(request, limit);
+  const bytes = await readBody(request, limit, meter);
   if (bytes.length === 0 && optional) return { value: {}, suspect: false };
   if (optional) requireJsonType(request);
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');

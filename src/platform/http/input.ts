@@ -39,9 +39,10 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   stored: StoredFile | null;
   /**
    * Reads the body as it was sent; only in opaque routes. Nothing is read before, and nothing at all without this call.
-   * @throws AppError `payload_too_large`, `malformed_json`
+   * @param sender `provider` if a secret has shown that a provider sends it: strangers cannot use up its budget
+   * @throws AppError `payload_too_large`, `malformed_json`, `unavailable`
    */
-  readBytes(): Promise<Buffer>;
+  readBytes(sender?: 'stranger' | 'provider'): Promise<Buffer>;
   /** Null in routes with `auth: 'none'`. */
   tenant: T;
   requestId: string;
@@ -70,7 +71,7 @@ export class RequestInput implements RouteInput {
   readonly body: unknown;
   readonly file: UploadedFile | null;
   readonly stored: StoredFile | null;
-  readonly readBytes: () => Promise<Buffer>;
+  readonly readBytes: RouteInput['readBytes'];
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
   readonly requestId: string;

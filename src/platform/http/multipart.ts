@@ -6,6 +6,7 @@ import { GrowingBuffer } from '../../growing-buffer.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { BlobTooLarge, newBlobKey, type StoredStream } from '../storage/blob-store.ts';
 import { readPieces, tooLarge } from './body.ts';
+import type { BodyMeter } from './body-budgets.ts';
 import { allowSlowBody } from './body-deadline.ts';
 import type { CountedRequest } from './counted-request.ts';
 import type { FileSink } from './file-sink.ts';
@@ -117,13 +118,19 @@ function createMemory(maxBytes: number): multer.StorageEngine {
 
 /**
  * Reads a multipart/form-data body: its only file, and its text fields.
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`; `validation_error` without the file
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`, `unavailable`; `validation_error`
+ *   without the file
  */
-export async function readMultipart(request: CountedRequest, multipart: MultipartBody): Promise<Multipart> {
+export async function readMultipart(
+  request: CountedRequest,
+  multipart: MultipartBody,
+  meter: BodyMeter,
+): Promise<Multipart> {
   checkHeaders(request, multipart);
   const maxBytes = maxBytesOf(multipart);
-  const arrival = readPieces(request, () => {
+  const arrival = readPieces(request, (piece) => {
     if (request.receivedBytes > maxBytes) throw tooLarge(multipart.maxFileBytes);
+    meter.take(piece.length);
   });
   const { fields, file } = await parse(request, multipart, createMemory(maxBytes), arrival);
   const { originalname: filename, mimetype: contentType, size, buffer: bytes } = file;

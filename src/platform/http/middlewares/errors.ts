@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { AppError } from '../../../errors.ts';
 import { isConnectionError } from '../../db/queryable.ts';
 import { ClientGone } from '../body.ts';
+import { Overload } from '../body-budgets.ts';
 import { requestFacts, type HttpContext, type Middleware } from '../context.ts';
 import { replyError } from '../reply.ts';
 
@@ -53,7 +54,8 @@ export function errors(
       }
       const error = toAppError(thrown);
       const facts = { ...requestFacts(ctx), code: error.code };
-      if (error.status >= 500) log.error({ ...facts, err: thrown }, 'request failed');
+      if (error.status >= 500 && !(error instanceof Overload))
+        log.error({ ...facts, err: thrown }, 'request failed');
       else log.debug(facts, 'request refused');
       // Half a response cannot be taken back. A broken connection at least shows that it is incomplete.
       if (ctx.headerSent) ctx.res.destroy();

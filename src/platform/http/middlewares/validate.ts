@@ -3,9 +3,10 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { invalid, isFull, notFound, type ValidationErrors } from '../../../errors.ts';
 import { DEFAULT_BODY_LIMIT, hasBody, readBody, readJson } from '../body.ts';
+import type { BodyBudgets, BodyMeter } from '../body-budgets.ts';
 import { countedRequest } from '../counted-request.ts';
 import type { HttpContext, Middleware } from '../context.ts';
-import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
+import { RequestInput, type RouteInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
 import { findUnstorable } from '../../../storable.ts';
@@ -62,7 +63,30 @@ function isBodiless({ opaque, method, body, multipart }: RouteDefinition): boole
   return opaque ? method !== 'POST' : !body && !multipart;
 }
 
-async function readPayload(route: RouteDefinition, ctx: HttpContext): Promise<Payload> {
+/** Counts what is read of a request. Most read nothing, or once. */
+function createMeters({ req, state }: HttpContext, { budgets, networkOf }: ValidateDeps) {
+  const opened: BodyMeter[] = [];
+  return {
+    open(sender: 'stranger' | 'provider' = 'stranger'): BodyMeter {
+      const accountId = state.principal?.tenant.accountId;
+      const meter =
+        accountId === undefined
+          ? budgets.open(sender, networkOf(req))
+          : budgets.open('account', String(accountId));
+      opened.push(meter);
+      return meter;
+    },
+    release() {
+      for (const meter of opened) meter.release();
+    },
+  };
+}
+
+async function readPayload(
+  route: RouteDefinition,
+  ctx: HttpContext,
+  openMeter: () => BodyMeter,
+): Promise<Payload> {
   const request = countedRequest(ctx.req);
   const errors: ValidationErrors = {};
   const empty = { raw: undefined, file: null, stored: null, errors, release: null };
@@ -79,11 +103,11 @@ async function readPayload(route: RouteDefinition, ctx: HttpContext): Promise<Pa
     return { ...empty, raw: form.fields, stored: form.stored, release: form.release };
   }
   if (route.multipart) {
-    const { fields, file } = await readMultipart(request, route.multipart);
+    const { fields, file } = await readMultipart(request, route.multipart, openMeter());
     findUnstorable(fields, '', errors);
     return { ...empty, raw: fields, file };
   }
-  const { value, suspect } = await readJson(request, limitOf(route), route.bodyOptional);
+  const { value, suspect } = await readJson(request, limitOf(route), route.bodyOptional, openMeter());
   if (suspect) findUnstorable(value, '', errors);
   return { ...empty, raw: value };
 }
@@ -102,21 +126,34 @@ function refuse(...parts: Parsed<unknown>[]): never {
   throw invalid(Object.assign({}, ...parts.map((part) => (part.ok ? {} : part.errors))) as ValidationErrors);
 }
 
+export interface ValidateDeps {
+  log: Logger;
+  /** Base address of the service; null means the address that the client used. */
+  publicUrl: string | null;
+  budgets: BodyBudgets;
+  /** The network whose strangers share a budget. */
+  networkOf: (request: IncomingMessage) => string;
+}
+
 /**
  * Reads the request and parses it by the route's schemas into `ctx.state.input`. Reports the problems of query, header
  * and body together.
- * @param publicUrl base address of the service; null means the address that the client used
- * @throws AppError `not_found`, `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
+ * @throws AppError `not_found`, `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`,
+ *   `unavailable`
  */
-export function validate(route: RouteDefinition, log: Logger, publicUrl: string | null): Middleware {
+export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware {
   return async function validate(ctx, next) {
     const params = parseParams(route, ctx.params ?? {});
     const query = parseQuery(route, ctx.querystring);
     const key = parseIdempotencyKey(route, ctx.req);
     // A large file is not read for a request that fails anyway.
     if (route.multipart?.sink && (!query.ok || !key.ok)) refuse(query, key);
-    const payload = await readPayload(route, ctx);
+    const meters = createMeters(ctx, deps);
+    const readBytes: RouteInput['readBytes'] = (sender) =>
+      readBody(countedRequest(ctx.req), limitOf(route), meters.open(sender));
+    let payload: Payload | null = null;
     try {
+      payload = await readPayload(route, ctx, () => meters.open());
       const body = parseBody(route, payload);
       if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
       const parsed = {
@@ -125,13 +162,14 @@ export function validate(route: RouteDefinition, log: Logger, publicUrl: string 
         body: body.value,
         file: payload.file,
         stored: payload.stored,
-        readBytes: route.opaque ? () => readBody(countedRequest(ctx.req), limitOf(route)) : notOpaque,
+        readBytes: route.opaque ? readBytes : notOpaque,
         idempotencyKey: key.value,
       };
-      ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
+      ctx.state.input = new RequestInput(parsed, ctx, deps.log, deps.publicUrl);
       await next();
     } finally {
-      if (payload.release) await payload.release();
+      meters.release();
+      if (payload?.release) await payload.release();
     }
   };
 }
