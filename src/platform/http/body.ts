@@ -3,13 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
 import { GrowingBuffer } from '../../growing-buffer.ts';
 import type { BodyMeter } from './body-budgets.ts';
+import { expectPace } from './body-deadline.ts';
 import type { CountedRequest } from './counted-request.ts';
 import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../json/shape.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 
 /** After a 413 the rest of the body is discarded up to these limits, so that the client can read the response. */
-const LINGER_MS = 2_000;
+export const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -24,7 +25,8 @@ export function tooLarge(limit: number): AppError {
 }
 
 /**
- * Passes each piece of a body to `take`, and resolves at its end.
+ * Passes each piece of a body to `take`, and resolves at its end. From now on the body must bring 1 KiB a second, unless
+ * it may be slow.
  * @throws what `take` throws, after which nothing more is read
  * @throws AppError `malformed_json` if the body arrives in tiny chunks
  * @throws ClientGone if the connection broke
@@ -45,6 +47,7 @@ export function readPieces(request: CountedRequest, take: (piece: Buffer) => voi
         stop(error as Error);
       }
     };
+    expectPace(request);
     request.on('data', onData);
     request.once('end', resolve);
     request.once('failure', stop);

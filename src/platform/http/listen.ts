@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors.ts';
-import { hasBody } from './body.ts';
+import { ClientGone, hasBody, LINGER_MS } from './body.ts';
 import { endBodyDeadline, startBodyDeadline } from './body-deadline.ts';
-import { CountedRequest } from './counted-request.ts';
+import { CountedRequest, countedRequest } from './counted-request.ts';
 import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -35,13 +35,18 @@ function trackPending(connections: Connections, socket: Duplex, response: Server
   connection.pending.add(response);
   response.once('close', () => {
     connection.pending.delete(response);
-    endBodyDeadline(response.req);
+    endBodyDeadline(countedRequest(response.req));
   });
 }
 
 /** The last pending response. Bytes sent now would be read as that response, or as a part of it. */
 function lastPending(connection: Connection | undefined): ServerResponse | undefined {
   return [...(connection?.pending ?? [])].findLast(({ req, headersSent }) => req.complete || headersSent);
+}
+
+function destroyLater(socket: Duplex, afterMs: number): void {
+  const cut = setTimeout(() => socket.destroy(), afterMs).unref();
+  socket.once('close', () => clearTimeout(cut));
 }
 
 /**
@@ -53,8 +58,7 @@ function closeAfter(last: ServerResponse, connection: Connection, socket: Duplex
   // Adds `Connection: close` unless the headers are already sent.
   last.shouldKeepAlive = false;
   last.once('close', () => socket.end(() => socket.destroy()));
-  const cut = setTimeout(() => socket.destroy(), PENDING_RESPONSES_MS).unref();
-  socket.once('close', () => clearTimeout(cut));
+  destroyLater(socket, PENDING_RESPONSES_MS);
 }
 
 /** Answers what Node could not parse as HTTP, in our error shape if the connection allows a response. */
@@ -85,6 +89,7 @@ function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException
     `X-Request-Id: ${randomUUID()}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  destroyLater(socket, LINGER_MS);
 }
 
 function listening(server: Server, host: string, port: number): Promise<number> {
@@ -133,9 +138,11 @@ export async function listen(listener: RequestListener, host: string, port: numb
   server.prependListener('request', (request, response) => {
     trackPending(connections, request.socket, response);
     if (!hasBody(request)) return;
-    startBodyDeadline(request, () => {
+    const counted = countedRequest(request);
+    startBodyDeadline(counted, () => {
       const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
       answerBadRequest(connections, error, request.socket);
+      counted.fail(new ClientGone(error.message));
     });
   });
   server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));

@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ClientGone, readPieces } from '../../../src/platform/http/body.ts';
 import { allowSlowBody } from '../../../src/platform/http/body-deadline.ts';
+import { type CountedRequest, countedRequest } from '../../../src/platform/http/counted-request.ts';
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -118,15 +120,15 @@ describe('a body that is late', () => {
   async function turnsUntil(reached: () => boolean): Promise<void> {
     while (!reached()) await new Promise((resolve) => setImmediate(resolve));
   }
-  async function begin(bytes: string): Promise<IncomingMessage> {
+  async function begin(bytes: string): Promise<CountedRequest> {
     client.write(bytes);
     await turnsUntil(() => exchanges.length === 1);
-    return exchanges[0]?.request as IncomingMessage;
+    return countedRequest(exchanges[0]?.request as IncomingMessage);
   }
-  async function sendMore(request: IncomingMessage): Promise<void> {
-    const before = request.socket.bytesRead;
-    client.write('x');
-    await turnsUntil(() => request.socket.bytesRead > before);
+  async function sendMore(request: IncomingMessage, bytes = 1): Promise<void> {
+    const after = request.socket.bytesRead + bytes;
+    client.write('x'.repeat(bytes));
+    await turnsUntil(() => request.socket.bytesRead === after);
   }
 
   it('is a 408 after 120 seconds', async () => {
@@ -147,6 +149,36 @@ describe('a body that is late', () => {
     await turnsUntil(() => seen.endsWith('late'));
     expect(seen).toMatch(/^HTTP\/1.1 200 /);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is a 408 as soon as ten seconds of reading bring less than 1 KiB a second', async () => {
+    const request = await begin(post('x', 100_000));
+    jest.advanceTimersByTime(60_000);
+    const read = readPieces(request, () => undefined);
+    const rejected = expect(read).rejects.toThrow(ClientGone);
+    await sendMore(request, 10_240);
+    jest.advanceTimersByTime(10_000);
+    await sendMore(request, 10_239);
+    jest.advanceTimersByTime(9_000);
+    expect(seen).toBe('');
+    jest.advanceTimersByTime(1_000);
+    await rejected;
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 408 [^]*request timeout/);
+  });
+
+  it('is read no further after a 408, and its connection is closed although the client goes on', async () => {
+    const request = await begin(post('half', 100));
+    let length = 0;
+    const rejected = expect(readPieces(request, (piece) => void (length += piece.length))).rejects.toThrow();
+    await turnsUntil(() => length === 4);
+    jest.advanceTimersByTime(10_000);
+    await rejected;
+    const { socket } = request;
+    client.write('x'.repeat(96));
+    jest.advanceTimersByTime(2_000);
+    await turnsUntil(() => socket.destroyed);
+    expect([length, exchanges.length]).toEqual([4, 1]);
   });
 
   it('may take 30 minutes if it is stored while it arrives', async () => {
