@@ -77,6 +77,9 @@ const settings = z.object({
    */
   OPS_HOST: z.string().default('127.0.0.1'),
   OPS_PORT: port.optional(),
+  /** Connections of one API process, and those of one client's address, which does not count for TRUSTED_PROXIES. */
+  MAX_CONNECTIONS: z.coerce.number().int().min(1).default(4_000),
+  MAX_CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),

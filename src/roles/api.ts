@@ -27,6 +27,7 @@ import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createBodyBudgets } from '../platform/http/body-budgets.ts';
+import { createConnectionLimits, type ConnectionLimits } from '../platform/http/connection-limits.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
@@ -152,9 +153,18 @@ function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppD
   return routes;
 }
 
-function serve(host: string, port: number, deps: AppDeps): Promise<Listening> {
+function serve(host: string, port: number, deps: AppDeps, limits?: ConnectionLimits): Promise<Listening> {
   const answer = createApp(deps).callback();
-  return listen((request, response) => void answer(request, response), host, port);
+  return listen((request, response) => void answer(request, response), host, port, limits);
+}
+
+function limitConnections(config: Config, log: Logger): ConnectionLimits {
+  return createConnectionLimits({
+    max: config.MAX_CONNECTIONS,
+    maxPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+    proxies: config.TRUSTED_PROXIES,
+    report: (facts) => log.warn(facts, 'connections refused: too many are busy'),
+  });
 }
 
 /**
@@ -188,7 +198,8 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
     const routes = listRoutes(server, shared.features, app);
     const operators = await serveOperators(config, { ...app, routes: [metricsRoute(app.metrics)] });
     if (operators) started.push(() => operators.stop(config.SHUTDOWN_GRACE_SECONDS));
-    const api = await serve(config.HOST, config.PORT, { ...app, routes });
+    const limits = limitConnections(config, server.log);
+    const api = await serve(config.HOST, config.PORT, { ...app, routes }, limits);
     started.push(() => api.stop(config.SHUTDOWN_GRACE_SECONDS));
     return {
       port: api.port,

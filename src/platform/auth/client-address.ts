@@ -21,15 +21,30 @@ function parseRange(text: string): [Address, number] {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
+function createRangeCheck(ranges: readonly string[]): (address: Address) => boolean {
+  const parsed = ranges.map(parseRange);
+  return (address) => parsed.some((range) => range[0].kind() === address.kind() && address.match(range));
+}
+
+/**
+ * Tells which peers are trusted proxies.
+ * @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`)
+ */
+export function createProxyCheck(proxies: readonly string[]): (address: string) => boolean {
+  const isProxy = createRangeCheck(proxies);
+  return (text) => {
+    const address = parseAddress(text);
+    return address !== null && isProxy(address);
+  };
+}
+
 /**
  * Finds the client behind trusted proxies. Each proxy appends the address of its peer to X-Forwarded-For, so the
  * right-most address that is not a proxy is the client. Addresses further left may be forged.
  * @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`); without any, the header is ignored
  */
 export function createClientAddress(proxies: readonly string[]): ClientAddress {
-  const ranges = proxies.map(parseRange);
-  const isProxy = (address: Address) =>
-    ranges.some((range) => range[0].kind() === address.kind() && address.match(range));
+  const isProxy = createRangeCheck(proxies);
   return ({ headers, socket }) => {
     let client = parseAddress(socket.remoteAddress ?? '');
     const hops = String(headers['x-forwarded-for'] ?? '').split(',');

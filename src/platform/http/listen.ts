@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors.ts';
 import { ClientGone, hasBody, LINGER_MS } from './body.ts';
 import { endBodyDeadline, startBodyDeadline } from './body-deadline.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { CountedRequest, countedRequest } from './counted-request.ts';
 import { errorBody } from './reply.ts';
 
@@ -29,12 +31,19 @@ interface Connection {
 }
 type Connections = WeakMap<Duplex, Connection>;
 
-function trackPending(connections: Connections, socket: Duplex, response: ServerResponse): void {
+function trackPending(
+  connections: Connections,
+  limits: ConnectionLimits | undefined,
+  socket: Socket,
+  response: ServerResponse,
+): void {
   const connection = connections.get(socket) ?? { pending: new Set(), closing: false };
   connections.set(socket, connection);
   connection.pending.add(response);
+  limits?.begin(socket);
   response.once('close', () => {
     connection.pending.delete(response);
+    if (connection.pending.size === 0) limits?.end(socket);
     endBodyDeadline(countedRequest(response.req));
   });
 }
@@ -120,9 +129,15 @@ function stopServer(server: Server, graceSeconds: number): Promise<void> {
 /**
  * Serves `listener` over HTTP.
  * @param port 0 takes a free one
+ * @param limits of connections; none by default
  * @throws the system's error, such as `EADDRINUSE` if the port is taken
  */
-export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
+export async function listen(
+  listener: RequestListener,
+  host: string,
+  port: number,
+  limits?: ConnectionLimits,
+): Promise<Listening> {
   const server = createServer(
     {
       IncomingMessage: CountedRequest,
@@ -136,7 +151,7 @@ export async function listen(listener: RequestListener, host: string, port: numb
   );
   const connections: Connections = new WeakMap();
   server.prependListener('request', (request, response) => {
-    trackPending(connections, request.socket, response);
+    trackPending(connections, limits, request.socket, response);
     if (!hasBody(request)) return;
     const counted = countedRequest(request);
     startBodyDeadline(counted, () => {
@@ -145,6 +160,7 @@ export async function listen(listener: RequestListener, host: string, port: numb
       counted.fail(new ClientGone(error.message));
     });
   });
+  if (limits) server.on('connection', (socket) => void (limits.admit(socket) || socket.destroy()));
   server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));
   // Node's own response to an unknown Expect is not in our shape. A server may ignore the header (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

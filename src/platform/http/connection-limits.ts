@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net';
+import { clientNetwork, createClientAddress, createProxyCheck } from '../auth/client-address.ts';
+
+/** Refusals are reported once in this time, not one by one. */
+const REPORT_INTERVAL_MS = 30_000;
+
+export interface ConnectionLimitOptions {
+  /** Connections of the process. */
+  max: number;
+  /** Connections of one IPv4 address, or of the /64 that one IPv6 customer controls. */
+  maxPerAddress: number;
+  /** CIDRs whose clients `maxPerAddress` does not bound: behind a proxy there are many. */
+  proxies: readonly string[];
+  /** Called now and then while connections are refused. */
+  report: (facts: { connections: number }) => void;
+}
+
+/** Bounds the connections of a server. */
+export interface ConnectionLimits {
+  /**
+   * Admits a connection, which counts as idle. If there are too many, it first closes the one that has been idle for
+   * longest; a client is prepared for that at any time.
+   * @returns false if none is idle: close the connection
+   */
+  admit(socket: Socket): boolean;
+  /** A request has arrived. */
+  begin(socket: Socket): void;
+  /** No response is pending any more. */
+  end(socket: Socket): void;
+}
+
+/** The connections of one network, or of all. */
+interface Group {
+  count: number;
+  /** Those without a pending response, the one that has been idle for longest first. */
+  idle: Set<Socket>;
+}
+
+const emptyGroup = (): Group => ({ count: 0, idle: new Set() });
+
+export function createConnectionLimits(options: ConnectionLimitOptions): ConnectionLimits {
+  const { max, maxPerAddress, proxies, report } = options;
+  const isProxy = createProxyCheck(proxies);
+  const peerAddress = createClientAddress([]);
+  const all = emptyGroup();
+  const byNetwork = new Map<string, Group>();
+  /** Each open connection, with its network; null for a proxy. */
+  const networks = new Map<Socket, string | null>();
+  let reportedAtMs = -Infinity;
+
+  function groupsOf(socket: Socket): Group[] {
+    const network = networks.get(socket);
+    if (network === undefined) return [];
+    const own = network === null ? undefined : byNetwork.get(network);
+    return own ? [all, own] : [all];
+  }
+
+  function forget(socket: Socket): void {
+    for (const group of groupsOf(socket)) {
+      group.count -= 1;
+      group.idle.delete(socket);
+    }
+    const network = networks.get(socket);
+    if (typeof network === 'string' && byNetwork.get(network)?.count === 0) byNetwork.delete(network);
+    networks.delete(socket);
+  }
+
+  /** Makes room for one more. */
+  function hasRoom(group: Group | undefined, limit: number): boolean {
+    if (!group || group.count < limit) return true;
+    const [oldest] = group.idle;
+    if (!oldest) return false;
+    forget(oldest);
+    oldest.destroy();
+    return true;
+  }
+
+  function refuse(): false {
+    const now = performance.now();
+    if (now - reportedAtMs >= REPORT_INTERVAL_MS) {
+      reportedAtMs = now;
+      report({ connections: all.count });
+    }
+    return false;
+  }
+
+  return {
+    admit(socket) {
+      const address = peerAddress({ headers: {}, socket });
+      const network = address !== null && isProxy(address) ? null : clientNetwork(address);
+      const own = network === null ? undefined : byNetwork.get(network);
+      if (!hasRoom(own, maxPerAddress) || !hasRoom(all, max)) return refuse();
+      networks.set(socket, network);
+      // `own` was removed if its last connection was closed just now.
+      if (network !== null && !byNetwork.has(network)) byNetwork.set(network, emptyGroup());
+      for (const group of groupsOf(socket)) {
+        group.count += 1;
+        group.idle.add(socket);
+      }
+      socket.once('close', () => forget(socket));
+      return true;
+    },
+    begin(socket) {
+      for (const group of groupsOf(socket)) group.idle.delete(socket);
+    },
+    end(socket) {
+      for (const group of groupsOf(socket)) group.idle.add(socket);
+    },
+  };
+}
