@@ -11,14 +11,17 @@ const BUDGETS: Record<BudgetName, { all: number; each: number }> = {
   stranger: { all: 8 * MIB, each: MIB },
   provider: { all: 8 * MIB, each: 8 * MIB },
 };
+/** Files that one process stores while they arrive. They are not in memory, and take minutes. */
+const MAX_UPLOADS = 16;
 const RETRY_AFTER_SECONDS = 1;
+const RETRY_UPLOAD_SECONDS = 10;
 /** Refusals are reported once in this time, not one by one: a stranger must not fill the log. */
 const REPORT_INTERVAL_MS = 30_000;
 
 /** The process has no room for the request at the moment. It is not logged as an error. */
 export class Overload extends AppError {
-  constructor(message: string) {
-    super('unavailable', message, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
+  constructor(message: string, retryAfterSeconds: number) {
+    super('unavailable', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
   }
 }
 
@@ -37,6 +40,12 @@ export interface BodyMeter {
 export interface BodyBudgets {
   /** @param caller an account, or a network */
   open(name: BudgetName, caller: string): BodyMeter;
+  /**
+   * Counts a file that is stored while it arrives.
+   * @returns to be called when the request has ended
+   * @throws Overload if too many are arriving
+   */
+  enterUpload(): () => void;
 }
 
 /** @param report is called now and then while bodies are refused */
@@ -46,6 +55,7 @@ export function createBodyBudgets(
 ): BodyBudgets {
   const totals: Record<BudgetName, number> = { account: 0, stranger: 0, provider: 0 };
   const callers = new Map<string, number>();
+  let uploads = 0;
   let reportedAtMs = -Infinity;
 
   function refuse(budget: BudgetName): never {
@@ -53,7 +63,7 @@ export function createBodyBudgets(
       reportedAtMs = nowMs();
       report({ budget });
     }
-    throw new Overload('too many requests are being received; try again');
+    throw new Overload('too many requests are being received; try again', RETRY_AFTER_SECONDS);
   }
 
   return {
@@ -76,6 +86,11 @@ export function createBodyBudgets(
         },
         release: () => change(-taken),
       };
+    },
+    enterUpload() {
+      if (uploads >= MAX_UPLOADS) throw new Overload('too many files are arriving', RETRY_UPLOAD_SECONDS);
+      uploads += 1;
+      return () => void (uploads -= 1);
     },
   };
 }

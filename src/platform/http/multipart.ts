@@ -6,7 +6,7 @@ import { GrowingBuffer } from '../../growing-buffer.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { BlobTooLarge, newBlobKey, type StoredStream } from '../storage/blob-store.ts';
 import { readPieces, tooLarge } from './body.ts';
-import type { BodyMeter } from './body-budgets.ts';
+import type { BodyBudgets, BodyMeter } from './body-budgets.ts';
 import { allowSlowBody } from './body-deadline.ts';
 import type { CountedRequest } from './counted-request.ts';
 import type { FileSink } from './file-sink.ts';
@@ -167,6 +167,27 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
   return { engine, failed, abort };
 }
 
+/** @returns to be called when the request has ended */
+async function enter(request: CountedRequest, { sink, tenant, budgets }: StoreDeps): Promise<() => void> {
+  const leaveProcess = budgets.enterUpload();
+  try {
+    const leaveSink = await sink.enter(tenant, request);
+    return () => {
+      leaveSink();
+      leaveProcess();
+    };
+  } catch (error) {
+    leaveProcess();
+    throw error;
+  }
+}
+
+interface StoreDeps {
+  sink: FileSink;
+  tenant: AccountTenant;
+  budgets: Pick<BodyBudgets, 'enterUpload'>;
+}
+
 /**
  * Reads a multipart/form-data body whose file is stored while it arrives. Fields may come before and after it.
  * @throws AppError as {@link readMultipart}, and `rate_limited`; the file is removed then
@@ -174,11 +195,11 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
 export async function storeMultipart(
   request: CountedRequest,
   multipart: MultipartBody,
-  sink: FileSink,
-  tenant: AccountTenant,
+  deps: StoreDeps,
 ): Promise<StoredMultipart> {
   checkHeaders(request, multipart);
-  const leave = await sink.enter(tenant, request);
+  const { sink, tenant } = deps;
+  const leave = await enter(request, deps);
   const key = newBlobKey(sink.kind, tenant.accountId);
   const { engine, failed, abort } = createEngine(sink, key, multipart);
   let kept = false;

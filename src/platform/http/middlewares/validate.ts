@@ -85,6 +85,7 @@ function createMeters({ req, state }: HttpContext, { budgets, networkOf }: Valid
 async function readPayload(
   route: RouteDefinition,
   ctx: HttpContext,
+  budgets: BodyBudgets,
   openMeter: () => BodyMeter,
 ): Promise<Payload> {
   const request = countedRequest(ctx.req);
@@ -98,7 +99,12 @@ async function readPayload(
   if (route.multipart?.sink) {
     const { principal } = ctx.state;
     if (!principal) throw new Error(`${route.operationId}: a stored file needs authentication`);
-    const form = await storeMultipart(request, route.multipart, route.multipart.sink, principal.tenant);
+    const { tenant } = principal;
+    const form = await storeMultipart(request, route.multipart, {
+      sink: route.multipart.sink,
+      tenant,
+      budgets,
+    });
     findUnstorable(form.fields, '', errors);
     return { ...empty, raw: form.fields, stored: form.stored, release: form.release };
   }
@@ -153,7 +159,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
       readBody(countedRequest(ctx.req), limitOf(route), meters.open(sender));
     let payload: Payload | null = null;
     try {
-      payload = await readPayload(route, ctx, () => meters.open());
+      payload = await readPayload(route, ctx, deps.budgets, () => meters.open());
       const body = parseBody(route, payload);
       if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
       const parsed = {
