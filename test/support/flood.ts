@@ -1,0 +1,54 @@
+/**
+ * A program that attacks the API at a port from several addresses of this machine, until it is ended: with requests that
+ * stop in the middle, and with bodies of one-byte chunks. When the API closes a connection, it opens another.
+ */
+import net from 'node:net';
+
+const STALLED = 1_000;
+const TINY = 50;
+const ADDRESSES = 5;
+const RECONNECT_MS = 250;
+
+const port = Number(process.argv[2]);
+
+const headOf = (method: string, path: string, ...headers: string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');
+const JSON_TYPE = 'Content-Type: application/json';
+
+/** Beginnings of requests. */
+const STALLS = [
+  `${headOf('POST', '/v1/login', JSON_TYPE, 'Content-Length: 16000')}${'x'.repeat(2_000)}`,
+  `${headOf('GET', '/c/unknown', 'Content-Length: 5000000')}${'x'.repeat(60_000)}`,
+  `${headOf('POST', '/callbacks/sendgrid/unknown', 'Content-Length: 1000000')}${'x'.repeat(60_000)}`,
+  `${headOf('POST', '/v1/my/messages', JSON_TYPE, 'Content-Length: 5000000')}${'x'.repeat(60_000)}`,
+  'GET /v1/my/account HTTP/1.1\r\nHost: x\r\nX-Half: ',
+];
+const TINY_HEADS = [
+  headOf('GET', '/c/unknown', 'Transfer-Encoding: chunked'),
+  headOf('GET', '/.well-known/carillon-tracking/abcdefghijklmnopqrstuv', 'Transfer-Encoding: chunked'),
+  headOf('POST', '/v1/login', JSON_TYPE, 'Transfer-Encoding: chunked'),
+  headOf('POST', '/callbacks/sendgrid/unknown', 'Transfer-Encoding: chunked'),
+  headOf('POST', '/unsubscribe/unknown', 'Transfer-Encoding: chunked'),
+];
+const TINY_CHUNKS = Buffer.from('1\r\nx\r\n'.repeat(10_000));
+
+function attack(n: number, begin: string, goOn: (socket: net.Socket) => void): void {
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (n % ADDRESSES)}` });
+  socket.on('error', () => undefined);
+  socket.on('data', () => undefined);
+  socket.once('close', () => setTimeout(() => attack(n, begin, goOn), RECONNECT_MS));
+  socket.write(begin);
+  goOn(socket);
+}
+
+function sendTiny(socket: net.Socket): void {
+  const go = () => {
+    while (socket.writable && socket.write(TINY_CHUNKS));
+  };
+  socket.on('drain', go);
+  go();
+}
+
+for (let n = 0; n < STALLED; n += 1) attack(n, STALLS[n % STALLS.length] ?? '', () => undefined);
+for (let n = 0; n < TINY; n += 1) attack(n, TINY_HEADS[n % TINY_HEADS.length] ?? '', sendTiny);
+process.send?.('ready');
