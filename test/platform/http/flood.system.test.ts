@@ -48,6 +48,7 @@ beforeAll(async () => {
     PORT: String(port),
     OPS_PORT: String(ops),
     RATE_LIMIT_PER_KEY: '0',
+    EMAIL_PROVIDER_URL: 'smtp://127.0.0.1:1?tls=off',
     LOG_FORMAT: 'json',
   });
   programs.push(api);
