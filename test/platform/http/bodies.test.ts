@@ -30,6 +30,7 @@ beforeAll(async () => {
     tag: 'Probe',
     summary: 'Store a file',
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'none',
     multipart: { file: 'file', maxFileBytes: 1_000_000, sink },
     responses: { 200: { description: 'The result', schema: null } },

@@ -36,6 +36,7 @@ beforeAll(async () => {
     tag: 'Probe',
     summary: 'Store a file',
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'none',
     multipart: {
       file: 'file',
