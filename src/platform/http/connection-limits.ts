@@ -38,39 +38,61 @@ interface Group {
 
 const emptyGroup = (): Group => ({ count: 0, idle: new Set() });
 
+/** The open connections: all of them, and those of each network. */
+class OpenConnections {
+  readonly all = emptyGroup();
+  readonly #byNetwork = new Map<string, Group>();
+  /** Null for a proxy. */
+  readonly #networks = new Map<Socket, string | null>();
+
+  /** @returns undefined if the network has no connection */
+  ofNetwork(network: string): Group | undefined {
+    return this.#byNetwork.get(network);
+  }
+
+  groupsOf(socket: Socket): Group[] {
+    const network = this.#networks.get(socket);
+    if (network === undefined) return [];
+    const own = network === null ? undefined : this.#byNetwork.get(network);
+    return own ? [this.all, own] : [this.all];
+  }
+
+  add(socket: Socket, network: string | null): void {
+    this.#networks.set(socket, network);
+    if (network !== null && !this.#byNetwork.has(network)) this.#byNetwork.set(network, emptyGroup());
+    for (const group of this.groupsOf(socket)) {
+      group.count += 1;
+      group.idle.add(socket);
+    }
+  }
+
+  /** May be repeated. */
+  forget(socket: Socket): void {
+    for (const group of this.groupsOf(socket)) {
+      group.count -= 1;
+      group.idle.delete(socket);
+    }
+    const network = this.#networks.get(socket);
+    if (typeof network === 'string' && this.#byNetwork.get(network)?.count === 0) {
+      this.#byNetwork.delete(network);
+    }
+    this.#networks.delete(socket);
+  }
+}
+
 export function createConnectionLimits(options: ConnectionLimitOptions): ConnectionLimits {
   const { max, maxPerAddress, proxies, report } = options;
   const isProxy = createProxyCheck(proxies);
   const peerAddress = createClientAddress([]);
-  const all = emptyGroup();
-  const byNetwork = new Map<string, Group>();
-  /** Each open connection, with its network; null for a proxy. */
-  const networks = new Map<Socket, string | null>();
+  const open = new OpenConnections();
   let reportedAtMs = -Infinity;
-
-  function groupsOf(socket: Socket): Group[] {
-    const network = networks.get(socket);
-    if (network === undefined) return [];
-    const own = network === null ? undefined : byNetwork.get(network);
-    return own ? [all, own] : [all];
-  }
-
-  function forget(socket: Socket): void {
-    for (const group of groupsOf(socket)) {
-      group.count -= 1;
-      group.idle.delete(socket);
-    }
-    const network = networks.get(socket);
-    if (typeof network === 'string' && byNetwork.get(network)?.count === 0) byNetwork.delete(network);
-    networks.delete(socket);
-  }
 
   /** Makes room for one more. */
   function hasRoom(group: Group | undefined, limit: number): boolean {
     if (!group || group.count < limit) return true;
     const [oldest] = group.idle;
     if (!oldest) return false;
-    forget(oldest);
+    open.forget(oldest);
     oldest.destroy();
     return true;
   }
@@ -79,7 +101,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
     const now = performance.now();
     if (now - reportedAtMs >= REPORT_INTERVAL_MS) {
       reportedAtMs = now;
-      report({ connections: all.count });
+      report({ connections: open.all.count });
     }
     return false;
   }
@@ -88,23 +110,17 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
     admit(socket) {
       const address = peerAddress({ headers: {}, socket });
       const network = address !== null && isProxy(address) ? null : clientNetwork(address);
-      const own = network === null ? undefined : byNetwork.get(network);
-      if (!hasRoom(own, maxPerAddress) || !hasRoom(all, max)) return refuse();
-      networks.set(socket, network);
-      // `own` was removed if its last connection was closed just now.
-      if (network !== null && !byNetwork.has(network)) byNetwork.set(network, emptyGroup());
-      for (const group of groupsOf(socket)) {
-        group.count += 1;
-        group.idle.add(socket);
-      }
-      socket.once('close', () => forget(socket));
+      const own = network === null ? undefined : open.ofNetwork(network);
+      if (!hasRoom(own, maxPerAddress) || !hasRoom(open.all, max)) return refuse();
+      open.add(socket, network);
+      socket.once('close', () => open.forget(socket));
       return true;
     },
     begin(socket) {
-      for (const group of groupsOf(socket)) group.idle.delete(socket);
+      for (const group of open.groupsOf(socket)) group.idle.delete(socket);
     },
     end(socket) {
-      for (const group of groupsOf(socket)) group.idle.add(socket);
+      for (const group of open.groupsOf(socket)) group.idle.add(socket);
     },
   };
 }
