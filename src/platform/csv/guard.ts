@@ -1,21 +1,34 @@
-/**
- * Where a reader may see the beginning of a cell: at that of the text, and after what other readers take for the end of a
- * cell or of a line, whatever the quotation marks say.
- */
-const CELL_START = String.raw`(?<=^|[;\t\r\n])`;
 /** Harmless after a sign: a number, or a phone number in E.164 form, up to the end of the text. */
 const NUMBER = String.raw`(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`;
+/** What begins a formula (OWASP, "CSV Injection"). */
+const OPERATOR = String.raw`(?:[=@＝＋－＠]|[+\-](?!${NUMBER}))`;
+/** An item of a list. A formula needs one of these characters to call a function or to reach another file or program. */
+const ITEM = String.raw`[+\-] (?![^\r\n]*[(|!])`;
+
 /**
- * What makes a cell a formula (OWASP, "CSV Injection"), after any apostrophes: an operator, also in full width, or white
- * space at the beginning of the text, which some readers skip. The white space comes before the look back to the
- * beginning: a look back from each of many apostrophes takes quadratic time.
+ * Finds formulas where a spreadsheet may see the beginning of a cell:
+ * - at the beginning of the text, after any apostrophes; white space counts, too, because some readers skip it;
+ * - after a delimiter of other readers, such as a semicolon. They see a cell's end there even within quotation marks, unless
+ *   their own cell begins with one. They also drop quotation marks before an operator;
+ * - after a line break, where such a reader begins a new line. A list in a note stays as it is.
+ *
+ * Each place is read only up to the next one, so the time is linear.
+ * @param mark what is before each formula
  */
-const FORMULA = String.raw`(?='*(?:[=@＝＋－＠]|[+\-](?!${NUMBER})|[\t\r\n](?<=^'*[\t\r\n])))`;
+const formulas = (mark: '' | "'") =>
+  new RegExp(
+    [
+      String.raw`^${mark}(?='*(?:${OPERATOR}|[\t\r\n]))`,
+      String.raw`(?<=[;\t])${mark}(?=['"]*${OPERATOR})`,
+      String.raw`(?<=[\r\n])${mark}(?=['"]*(?!${ITEM})${OPERATOR})`,
+    ].join('|'),
+    'g',
+  );
 
 /** Most texts have none of it, and are looked at no further. */
 const SUSPECT = /^['=+\-@＝＋－＠]|[;\t\r\n]/;
-const UNGUARDED = new RegExp(CELL_START + FORMULA, 'g');
-const GUARDED = new RegExp(`${CELL_START}'${FORMULA}`, 'g');
+const UNGUARDED = formulas('');
+const GUARDED = formulas("'");
 
 /**
  * Makes a text harmless in a spreadsheet: an apostrophe before each formula marks it as text. Numbers and phone numbers
