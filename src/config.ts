@@ -125,6 +125,11 @@ const settings = z.object({
     .optional(),
   /** Recipients that one worker asks each operator of mail servers for in a minute. */
   VALIDATION_PROBES_PER_MINUTE: z.coerce.number().positive().max(6_000).default(30),
+  /**
+   * Private ranges whose mail servers count, and may be asked. EGRESS_ALLOW is not for these: validations would show
+   * tenants which internal mail servers there are.
+   */
+  VALIDATION_PROBE_ALLOW: networks,
   /** A service that validates addresses, for accounts for which it is enabled: `kickbox://KEY@api.kickbox.com`. */
   OUTSIDE_VALIDATOR_URL: z
     .url({ protocol: /^kickbox$/ })

@@ -16,7 +16,7 @@ interface Deps {
 
 /** Creates the checker of a worker process from its settings. */
 export function openAddressChecker({ config, resolver, egress }: Deps): AddressChecker {
-  const { isReachable } = createAddressPolicy(config.EGRESS_ALLOW);
+  const { isReachable } = createAddressPolicy(config.VALIDATION_PROBE_ALLOW);
   const now = () => performance.now();
   const lookups = createDomainLookups({ resolver, isReachable, now });
   const probe =
