@@ -67,6 +67,7 @@ import * as loginNetworks from './0077_login_networks.ts';
 import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as erasures from './0079_erasures.ts';
 import * as listSizes from './0080_list_sizes.ts';
+import * as listedTests from './0085_listed_tests.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -139,4 +140,5 @@ export const migrations = [
   suppressionReleases,
   erasures,
   listSizes,
+  listedTests,
 ];

@@ -6,7 +6,10 @@ import type { Queryable } from '../platform/db/queryable.ts';
 /** What a test key's message is written with instead of a queue row: its final state and its events. */
 type TestOutcome = Partial<NewMessage> & Pick<NewMessage, 'status'> & { events: string[] };
 
-const sent = { provider: 'test', sent_at: 'now' } as const;
+/** The provider of messages that test keys and test runs write. */
+export const TEST_PROVIDER = 'test';
+
+const sent = { provider: TEST_PROVIDER, sent_at: 'now' } as const;
 const delivered = { ...sent, delivered_at: 'now' } as const;
 
 /** Outcomes by the local part of the recipient's address. */
@@ -19,7 +22,7 @@ const outcomes: Record<string, TestOutcome> = {
   },
   complained: { ...delivered, status: 'complained', events: ['sent', 'delivered', 'complained'] },
   failed: {
-    provider: 'test',
+    provider: TEST_PROVIDER,
     status: 'failed',
     failure: { code: 'rejected', message: 'the test recipient failed@' },
     events: ['failed'],

@@ -1,4 +1,5 @@
 import { openStatuses, statusList } from '../../delivery/message.ts';
+import { TEST_PROVIDER } from '../../delivery/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
@@ -69,6 +70,8 @@ export function conditionsOf(
   const add = (list: string[], sql: (parameter: string) => string, value: unknown) => {
     if (value !== undefined) list.push(sql(parameter(value)));
   };
+  // It has an index, so that live messages are not looked at.
+  if (filters.test) found.push('m.test');
   add(found, (key) => `m.to_key = ${key}`, filters.toKey);
   add(found, (id) => `m.id > ${id}`, span?.after);
   add(found, (id) => `m.id < ${id}`, span?.before);
@@ -81,7 +84,7 @@ export function conditionsOf(
   if (filters.status === 'sending') checked.push(`m.status in (${statusList(openStatuses)})`);
   else add(checked, (status) => `m.status = ${status}`, filters.status);
   if (openStatuses.some((status) => status === filters.status)) checked.push(`not ${sendingSql}`);
-  if (filters.test) checked.push('m.test');
+  if (filters.test) add(checked, (provider) => `m.provider = ${provider}`, TEST_PROVIDER);
   add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
   add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
   return { found, checked, values, foundValues };

@@ -63,6 +63,10 @@ function messageService({ config, database, waker, keyring, contents }: MessageR
   });
 }
 
+const FOR_TEST_KEYS = {
+  only: 'messages of test keys and test runs; those of test runs have no recipient and content',
+};
+
 /** POST /messages, GET /messages, GET /messages/:id. */
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
@@ -96,7 +100,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       summary: 'List messages, newest first',
       description: listDescription,
       auth: 'brand',
-      testKeys: { only: 'messages of test keys and of test runs' },
+      testKeys: FOR_TEST_KEYS,
       query: listMessagesQuery,
       paginated: true,
       responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
@@ -115,7 +119,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       description:
         'The content of a message of a campaign or flow is rendered from its version, with the present values of its contact.',
       auth: 'brand',
-      testKeys: { only: 'messages of test keys and of test runs' },
+      testKeys: FOR_TEST_KEYS,
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },
       async handler({ tenant, params }) {

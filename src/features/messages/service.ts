@@ -24,12 +24,13 @@ import { findMessage, findMessageEvents } from './model.ts';
 import {
   type MessageDetail,
   type MessageResource,
+  type MessageRow,
   presentMessage,
   presentMessageDetail,
   presentNewMessage,
 } from './presenter.ts';
 import { findMessages } from './scan.ts';
-import { requireTestCapacity } from '../../delivery/test-messages.ts';
+import { requireTestCapacity, TEST_PROVIDER } from '../../delivery/test-messages.ts';
 import type { StoredMessage } from './rendered.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
@@ -200,6 +201,18 @@ function createSend(deps: MessageServiceDeps): MessageService['send'] {
   };
 }
 
+/** Whether a test key or a test run wrote the message: tests that users and live keys send have a provider of their own. */
+const isOfTestKey = ({ test, provider }: MessageRow) => test && provider === TEST_PROVIDER;
+
+/**
+ * What the caller sees of a message. Ids of contacts can be counted up, so that a test key does not see what a test run
+ * has made of its contact.
+ */
+function shownTo<Row extends MessageRow>({ actor }: Tenant, row: Row): Row {
+  if (!isTestCaller(actor) || typeof row.flow_id !== 'number') return row;
+  return { ...row, to_address: null, subject: null, html: null, text: null };
+}
+
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
   return {
@@ -207,20 +220,21 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     async list(tenant, query, page) {
       const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);
-      return { messages: rows.map(presentMessage), counted };
+      return { messages: rows.map((row) => presentMessage(shownTo(tenant, row))), counted };
     },
     async get(tenant, id) {
       const row = await findMessage(pool, tenant, id);
       if (!row) throw notFound('message');
-      if (!row.test) refuseTestKey(tenant, 'read live messages');
+      if (!isOfTestKey(row)) refuseTestKey(tenant, 'read messages that are not of test keys or test runs');
+      const shown = shownTo(tenant, row);
       const [events, interactions, rendered] = await Promise.all([
         findMessageEvents(pool, id),
         findInteractions(pool, id),
-        deps.renderedContent(row),
+        shown === row ? deps.renderedContent(row) : null,
       ]);
-      const { subject = null } = row;
+      const { subject = null } = shown;
       const content = rendered && { ...rendered, subject: subject ?? rendered.subject };
-      return presentMessageDetail({ ...row, ...content }, events, interactions);
+      return presentMessageDetail({ ...shown, ...content }, events, interactions);
     },
   };
 }

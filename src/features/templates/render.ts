@@ -7,7 +7,7 @@ import {
   RenderError,
 } from '../../delivery/contents/content.ts';
 import { invalid, notFound } from '../../errors.ts';
-import type { BrandScope } from '../../platform/db/model.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ContactValues, findContactValues } from '../contacts/service.ts';
 import { fromEngine } from './compile.ts';
@@ -24,13 +24,14 @@ export interface RenderDeps extends TemplateDeps {
 
 const NOTHING: RenderedContent = { subject: null, html: null, text: null };
 
-/** @throws AppError validation_error */
+/** Test keys do not read contacts: ids could be counted up. @throws AppError validation_error */
 export async function requireContact(
   db: Queryable,
-  { brandId }: Pick<BrandScope, 'brandId'>,
+  { brandId, actor }: Pick<Tenant, 'brandId' | 'actor'>,
   id: number | undefined,
 ): Promise<ContactValues | null> {
   if (id === undefined) return null;
+  if (isTestCaller(actor)) throw invalid({ contact_id: ['is not for test keys; give `variables` instead'] });
   const contact = await findContactValues(db, brandId, { id });
   if (!contact) throw invalid({ contact_id: ['is not the id of a contact of this brand'] });
   return contact;
@@ -57,16 +58,16 @@ export async function tryRender(
  */
 export async function renderTemplate(
   deps: RenderDeps,
-  scope: BrandScope,
+  tenant: Tenant,
   id: number,
   body: RenderBody,
 ): Promise<RenderedContent & { problems: Problem[] }> {
   const { pool, contents } = deps;
-  const { accountId } = scope;
+  const { accountId } = tenant;
   const [row, brand, contact] = await Promise.all([
-    findTemplate(pool, scope, id),
-    deps.brandOf(scope),
-    requireContact(pool, scope, body.contact_id),
+    findTemplate(pool, tenant, id),
+    deps.brandOf(tenant),
+    requireContact(pool, tenant, body.contact_id),
   ]);
   if (!row) throw notFound('template');
   const source = sourceOf(row, brand);

@@ -267,7 +267,7 @@ function renderRoute(parts: Parts): RouteDefinition {
     summary: 'Render a template for a contact, or with samples',
     description: 'Stores and sends nothing. The texts are null if the template cannot be rendered.',
     auth: 'brand',
-    testKeys: 'allowed',
+    testKeys: { only: 'samples and variables, no `contact_id`' },
     idempotency: 'none',
     params: templateParams,
     body: renderBody,
@@ -318,7 +318,7 @@ function sendTestRoute(parts: Parts): RouteDefinition {
       'SMS are charged. An account sends at most 1,000 a day (UTC), together with messages of test keys. With a test key ' +
       'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
-    testKeys: 'allowed',
+    testKeys: { only: 'samples and variables, no `contact_id`' },
     idempotency: 'own',
     params: templateParams,
     body: sendTestBody,

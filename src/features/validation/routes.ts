@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTestCaller } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
@@ -21,7 +22,6 @@ import {
 import {
   cancelOperation,
   getOperation,
-  hidesAddresses,
   listOperations,
   quoteValidation,
   requireOperation,
@@ -163,7 +163,7 @@ function itemsRoute({ pool }: Parts): RouteDefinition {
     description:
       'Kept for 90 days after the operation has ended. As CSV, all that match are one file, oldest first.',
     auth: 'brand',
-    testKeys: { only: 'validations of test keys; the items of a list or segment have no addresses' },
+    testKeys: { only: 'validations of test keys; the items have no addresses' },
     params: operationParams,
     query: listItemsQuery,
     paginated: true,
@@ -178,7 +178,7 @@ function itemsRoute({ pool }: Parts): RouteDefinition {
       const operation = await requireOperation(pool, input.tenant, input.params.id);
       const { id } = operation;
       const { format, verdict } = input.query;
-      const selected = { verdict, hidesAddresses: hidesAddresses(input.tenant, operation) };
+      const selected = { verdict, hidesAddresses: isTestCaller(input.tenant.actor) };
       if (wantsCsv(input.ctx, format)) return csvFile(`validation-${id}`, itemsCsv(pool, id, selected));
       const page = pageOf(input.query);
       const { items, count } = await listItems(pool, id, selected, page);

@@ -258,11 +258,6 @@ export async function getOperation(db: Queryable, tenant: Tenant, id: number): P
   return presentOperation(await requireOperation(db, tenant, id));
 }
 
-/** Whether the caller may not see addresses: a test key reads no contacts that it does not name. */
-export function hidesAddresses({ actor }: Tenant, row: OperationRow): boolean {
-  return isTestCaller(actor) && isHeavy({ kind: row.audience_kind });
-}
-
 /** Lists the operations of a brand, newest first. */
 export async function listOperations(
   db: Queryable,

@@ -93,15 +93,76 @@ describe('every route', () => {
 });
 
 describe('a test key', () => {
+  it('renders no values of a contact that it names by id', async () => {
+    const [contact_id] = await insertContacts(pool(), api, 1, 'rendered-');
+    const { body: own } = await byTestKey('POST', '/v1/my/templates', {
+      ...{ channel: 'email', subject: 'Hi', body: '<p>{{ contact.email }}</p>' },
+    });
+    const path = `/v1/my/templates/${String(own.id)}`;
+    for (const action of ['render', 'send_test']) {
+      const { status, body } = await byTestKey('POST', `${path}/${action}`, { contact_id });
+      expect([status, body.validation_errors]).toEqual([
+        422,
+        { contact_id: ['is not for test keys; give `variables` instead'] },
+      ]);
+      expect(body.html).toBeUndefined();
+    }
+    const samples = await byTestKey('POST', `${path}/render`, {
+      variables: { 'contact.email': 'me@acme.test' },
+    });
+    expect([samples.status, samples.body.html]).toEqual([200, expect.stringContaining('me@acme.test')]);
+  });
+
+  it('sees neither the recipient nor the content of a test run', async () => {
+    const [contactId] = await insertContacts(pool(), api, 1, 'run-');
+    const { rows } = await pool().query<{ id: number }>(
+      `insert into messages (account_id, brand_id, channel, status, test, provider, to_address, to_key, subject,
+         contact_id, flow_id)
+       select $1, $2, 'email', 'delivered', true, 'test', 'run-1@acme.test', 'run-1@acme.test', 'Hi Ada',
+         $3, 1
+       returning id`,
+      [api.accountId, api.brandId, contactId],
+    );
+    const id = rows[0]?.id ?? 0;
+    await pool().query(
+      `insert into message_contents (message_id, html, text) values ($1, 'Dear Ada', 'Dear Ada')`,
+      [id],
+    );
+    const one = await byTestKey('GET', `/v1/my/messages/${id}`);
+    expect([one.status, one.text]).toEqual([200, expect.not.stringMatching(/run-1|Ada/)]);
+    const { list, text } = await byTestKey('GET', '/v1/my/messages');
+    expect([list.map((each) => each.id), text]).toEqual([[id], expect.not.stringMatching(/run-1|Ada/)]);
+    const live = await api.request('GET', `/v1/my/messages/${id}`);
+    expect(live.body).toMatchObject({ to: 'run-1@acme.test', subject: 'Hi Ada', html: 'Dear Ada' });
+  });
+
   it('reads messages of test keys only', async () => {
     const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
     const live = await api.request('POST', '/v1/my/messages', { body: email });
     const own = await byTestKey('POST', '/v1/my/messages', email);
     expect([live.status, own.status]).toEqual([201, 201]);
+    const { rows } = await pool().query<{ id: number }>(
+      `update messages set test = true, status = 'sent', provider = 'smtp' where id = $1 returning id`,
+      [(await api.request('POST', '/v1/my/messages', { body: email })).body.id],
+    );
     const { list } = await byTestKey('GET', '/v1/my/messages');
-    expect(list.map(({ id }) => id)).toEqual([own.body.id]);
+    expect(list.map(({ id }) => id)).toContain(own.body.id);
+    expect(list.map(({ provider }) => provider)).toEqual(list.map(() => 'test'));
+    expect(await answerOf('GET', `/v1/my/messages/${rows[0]?.id}`)).toEqual(REFUSED);
     expect(await answerOf('GET', `/v1/my/messages/${String(own.body.id)}`)).toEqual([200, undefined]);
     expect(await answerOf('GET', `/v1/my/messages/${String(live.body.id)}`)).toEqual(REFUSED);
+  });
+
+  it('finds its messages among more live ones than a filter looks at', async () => {
+    const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
+    const own = await byTestKey('POST', '/v1/my/messages', email);
+    await pool().query(
+      `insert into messages (account_id, brand_id, channel, status)
+       select $1, $2, 'email', 'sent' from generate_series(1, 5000)`,
+      [api.accountId, api.brandId],
+    );
+    const { list } = await byTestKey('GET', '/v1/my/messages?limit=1');
+    expect(list.map(({ id }) => id)).toEqual([own.body.id]);
   });
 
   it('sees and changes drafts of campaigns only, and sends none', async () => {
@@ -214,7 +275,7 @@ describe('a test key', () => {
     expect((await api.request('POST', '/v1/my/events', { body: stranger })).status).toBe(201);
   });
 
-  it('sees validations of test keys only, and no addresses that it did not name', async () => {
+  it('sees validations of test keys only, and no addresses', async () => {
     const [contact] = await insertContacts(pool(), api, 1, 'validated-');
     const live = await startValidation(api, { contact_ids: [contact as number] });
     const byList = await startValidation(api, { list_id: listId }, { token: api.testApiKey });
@@ -234,8 +295,9 @@ describe('a test key', () => {
     }
     expect(await answerOf('POST', `${VALIDATIONS}/${live.body.id}/cancel`)).toEqual(REFUSED);
     const items = (id: number, query = '') => byTestKey('GET', `${VALIDATIONS}/${id}/items${query}`);
-    expect((await items(named.body.id)).list[0]?.email).toBe('ada@acme.test');
-    expect((await items(byList.body.id)).list[0]).toMatchObject({ email: null, suggestion: null });
-    expect((await items(byList.body.id, '?format=csv')).text).not.toContain('ada@');
+    for (const { body } of [named, byList]) {
+      expect((await items(body.id)).list[0]).toMatchObject({ email: null, suggestion: null });
+      expect((await items(body.id, '?format=csv')).text).not.toContain('ada@');
+    }
   });
 });
