@@ -16,8 +16,9 @@ const MEGABYTE = 1024 * 1024;
 /** What the report of an import leaves out; null: nothing. */
 export function leftOutOf({ left_out_count: count, left_out_from: from }: ListedImport): string | null {
   if (from === null) return null;
-  const kept = `it keeps ${MAX_ERROR_BYTES / MEGABYTE} MB of an import`;
-  return `from row ${from} on, ${count} rows that failed are left out of the report: ${kept}`;
+  const rows =
+    count === 1 ? `1 failed row, row ${from}, is` : `${count} failed rows, from row ${from} on, are`;
+  return `${rows} not in this report, which is limited to ${MAX_ERROR_BYTES / MEGABYTE} MB per import`;
 }
 
 /** What concerns the rows that are not listed. */

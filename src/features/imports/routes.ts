@@ -122,7 +122,7 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       summary: 'Fetch the rows that failed as CSV',
       description:
         'The rows that failed, with their original columns and the reason in the column `error`. Mend them and import ' +
-        'the file again. Kept for 30 days, up to 32 MB of an import; if there are more, the last row says so.',
+        'the file again. Kept for 30 days, up to 32 MB of an import; if there are more, the first row says so.',
       responses: { 200: { description: 'A CSV file', schema: null, contentType: 'text/csv' } },
       async handler({ tenant, params }) {
         const pieces = await failedRowsCsv(pool, tenant, params.id);

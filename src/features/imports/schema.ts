@@ -141,8 +141,8 @@ export const importResource = z
       .nullable()
       .meta({
         description:
-          'A CSV file of the rows that failed, with their original columns and `error`: up to 32 MB of them, and a last row ' +
-          'that says how many were left out. It needs the API key. Null if no row has failed.',
+          'A CSV file of the rows that failed, with their original columns and `error`: up to 32 MB of them. If ' +
+          'there are more, the `error` of the first row says how many are missing. It needs the API key. Null if no row has failed.',
       }),
     options: importOptions,
     created_at: z.iso.datetime(),

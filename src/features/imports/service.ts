@@ -180,8 +180,8 @@ async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedReco
 }
 
 /**
- * Writes the rows that failed as CSV, with their original columns and the reason in a last column. If some are left out, a
- * last row without values says so.
+ * Writes the rows that failed as CSV, with their original columns and the reason in a last column. If some are left out, the
+ * reason of the first row says so.
  * @throws AppError not_found, before the first piece
  */
 export async function failedRowsCsv(
@@ -197,15 +197,17 @@ export async function failedRowsCsv(
   async function* pieces(): AsyncIterable<string> {
     yield csvRecord([...kept.map((index) => header[index] ?? ''), ERROR_COLUMN]);
     let piece = '';
+    // A row of its own would fail when the mended file is imported.
+    let notice = leftOut === null ? '' : ` (${leftOut})`;
     for await (const { fields, message } of eachFailed(db, id)) {
       const cells = kept.map((index) => fields[index] ?? '');
       // Surplus values stay surplus: the row fails again unless it is mended.
-      piece += csvRecord([...cells, message, ...fields.slice(header.length)]);
+      piece += csvRecord([...cells, message + notice, ...fields.slice(header.length)]);
+      notice = '';
       if (piece.length < PIECE_LENGTH) continue;
       yield piece;
       piece = '';
     }
-    if (leftOut !== null) piece += csvRecord([...kept.map(() => ''), leftOut]);
     if (piece !== '') yield piece;
   }
   return pieces();
