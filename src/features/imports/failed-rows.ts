@@ -7,8 +7,10 @@ import type { FailedRow } from './rows.ts';
 const TEXT_BYTES = 4;
 const ROW_BYTES = 100;
 
-function errorBytes({ fields, problem }: FailedRow): number {
-  const texts = [...fields, problem.message];
+function errorBytes({ fields, problem, email, phone }: FailedRow): number {
+  // Addresses are in an index, too.
+  const keys = [email?.key, phone].flatMap((key) => (key ? [key, key] : []));
+  const texts = [...fields, problem.message, problem.column ?? '', ...keys];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + TEXT_BYTES, ROW_BYTES);
 }
 
