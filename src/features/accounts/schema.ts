@@ -105,7 +105,7 @@ const billing = z.object({
   auto_topup: z.boolean(),
   resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
     description:
-      'What the account has used in the current calendar month (UTC): messages that were sent or whose outcome is unknown, not test emails and messages of test keys; SMS in segments; `ai` counts calls for the tone of a brand. `allowance` costs nothing, and each unit beyond it costs `overage_rate` cents, an SMS at most.',
+      'What the account has used in the current calendar month (UTC): messages that were sent or whose outcome is unknown, excluding test emails and messages sent with test keys; SMS in segments; `ai` counts calls for the tone of a brand. `allowance` costs nothing, and each unit beyond it costs `overage_rate` cents, an SMS at most.',
   }),
   lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }).meta({
     description: 'Messages that a provider has accepted, and calls for the tone of a brand, in all.',

@@ -75,7 +75,7 @@ export async function requireRoom(
   const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
   throw invalid({
     file: [
-      `is too large now: files of the account's imports that have not ended, and rows that failed within ${ERROR_DAYS} days, may have ${quota}`,
+      `exceeds the import quota: unfinished files and failed rows of the last ${ERROR_DAYS} days may take up to ${quota} together`,
     ],
   });
 }

@@ -33,7 +33,7 @@ export type InboundSmsOutcome =
   | 'opted_in'
   /** HELP is answered. */
   | 'answered'
-  /** HELP is not answered: by us, this soon, or at this price. */
+  /** HELP is not answered: the provider has done so, it was answered within the last minute, or the account cannot pay. */
   | 'no_answer'
   /** It was handled before. */
   | 'repeated'
@@ -147,8 +147,8 @@ async function obey(trx: Queryable, request: Request, keyword: SmsKeyword): Prom
 
 /**
  * Handles an SMS that a recipient sent: STOP records an opt-out from the brand of the number, START ends it, and HELP is
- * answered by the brand's help text, unless the provider has answered it or the account cannot pay for it. Any other text changes nothing, and no text is
- * stored. A message that the provider delivers again changes nothing.
+ * answered by the brand's help text, unless the provider has answered it or the account cannot pay for it. Any other text
+ * changes nothing, and no text is stored. A message that the provider delivers again changes nothing.
  * @param provider the named provider whose callback it came with; it is genuine
  * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
  */
