@@ -1,5 +1,5 @@
 /** The limits as blocks of campaigns meet them: two of them decide otherwise than about messages of the queue. */
-import { limits, type Limits } from './authority.ts';
+import { type HoldReason, holdReasons, limits, type Limits } from './authority.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import type { Cte, Limit } from './limit.ts';
 import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
@@ -41,6 +41,11 @@ export const blockLimits: Limits = (limits as Limits).flatMap((limit) => {
       return [limit];
   }
 });
+
+/** Why a block is held. */
+export type BlockHoldReason = HoldReason | typeof sandboxOfBlocks.name;
+
+export const blockHoldReasons: readonly BlockHoldReason[] = [...holdReasons, sandboxOfBlocks.name];
 
 /**
  * SQL: reserves messages of the claimed block `mine` in the month of the cap, if they still fit: POST /messages counts

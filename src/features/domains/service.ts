@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { generateDomainKeys, insertDomainKeys } from '../../delivery/dkim/keys.ts';
 import { returnPathHostOf } from '../../delivery/addresses/return-path-host.ts';
 import type { DkimKey } from '../../delivery/dkim/sign.ts';
+import { wakeCampaignsOfDomain } from '../../delivery/wake-campaigns.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -189,6 +190,7 @@ export function createDomainManager(deps: DomainManagerDeps): DomainManager {
         await endRegistration(trx, row);
         // The workflow makes the mail that waits for the domain fail, removes what it registered, and ends.
         await appendToOutbox(trx, watchWake(watched(row)));
+        await wakeCampaignsOfDomain(trx, { accountId: row.account_id, domainId: row.id });
         return shown;
       });
       waker.wake('outbox');

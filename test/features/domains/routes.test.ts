@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addProvider, requireProviderKind, reserveProvider } from '../../../src/delivery/providers/named.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
 const path = '/v1/my/domains';
@@ -261,6 +262,18 @@ describe('existing domains', () => {
     expect((await pool.query('select 1 from dkim_keys where domain_id = $1', [body.id])).rowCount).toBe(0);
     const { rows } = await pool.query(`select signal_name from outbox where kind = 'signal_with_start'`);
     expect(rows).toEqual([{ signal_name: 'wake' }]);
+  });
+
+  it('wake the campaigns that are sent from them when they are removed, to pause them', async () => {
+    const { body } = await create('acme.example');
+    const { database, accountId, brandId } = api;
+    const write = (domainId: number) =>
+      writeCampaign(database, { accountId, brandId }, { recipients: 1, prefix: `d${domainId}-`, domainId });
+    const { campaignId } = await write(Number(body.id));
+    await write(Number(body.id) + 1_000);
+    await api.request('DELETE', `${path}/${Number(body.id)}`);
+    const { rows } = await database.pool.query(`select workflow_id from outbox where kind = 'signal'`);
+    expect(rows).toEqual([{ workflow_id: `campaign/${campaignId}` }]);
   });
 
   it('are checked at once if a client asks, but not all the time', async () => {

@@ -1,10 +1,6 @@
 import { type Capacity, readCapacities } from '../../../delivery/limits/capacity.ts';
-import {
-  holdReasons,
-  type LimitName,
-  type LimitSettings,
-  PROVIDER_UNAVAILABLE,
-} from '../../../delivery/limits/authority.ts';
+import { type LimitSettings, PROVIDER_UNAVAILABLE } from '../../../delivery/limits/authority.ts';
+import { type BlockHoldReason, blockHoldReasons } from '../../../delivery/limits/block-limits.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
@@ -74,7 +70,7 @@ async function readOpenWorks(
   const { rows } = await db.query<OpenWork & { id: number }>({
     name: 'open_work',
     text: OPEN_WORK,
-    values: [campaignIds, asOf, holdReasons],
+    values: [campaignIds, asOf, blockHoldReasons],
   });
   return new Map(rows.map(({ id, ...work }) => [id, work]));
 }
@@ -92,7 +88,7 @@ export function isOpen({ taken, dueSince, nextDue, undecided, retries }: OpenWor
 const TAKEN_WITHIN_MS = 3_000;
 
 /** What clients are shown of blocks that a limit holds, by its name. */
-const shownHolds: Readonly<Partial<Record<LimitName | typeof PROVIDER_UNAVAILABLE, WaitingReason>>> = {
+const shownHolds: Readonly<Partial<Record<BlockHoldReason, WaitingReason>>> = {
   account_paused: 'account_paused',
   domain_unverified: 'domain_unverified',
   warm_up: 'allowance',

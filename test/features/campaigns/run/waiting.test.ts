@@ -1,6 +1,6 @@
 // What a campaign waits for names the limit that holds its blocks, and until when comes from what is due first.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { holdReasons } from '../../../../src/delivery/limits/authority.ts';
+import { blockHoldReasons } from '../../../../src/delivery/limits/block-limits.ts';
 import type { CampaignRow } from '../../../../src/features/campaigns/model.ts';
 import { nextOf } from '../../../../src/features/campaigns/run/course.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
@@ -66,7 +66,7 @@ const shown: Readonly<Record<string, string>> = {
 };
 
 describe('a campaign with held blocks', () => {
-  it.each(holdReasons.map((reason) => [reason, shown[reason] ?? reason]))(
+  it.each(blockHoldReasons.map((reason) => [reason, shown[reason] ?? reason]))(
     'that %s holds waits for %s, also if others are due sooner',
     async (reason, expected) => {
       await dueIn(60);
@@ -85,7 +85,7 @@ describe('a campaign with held blocks', () => {
     },
   );
 
-  it.each(['wallet', 'spend_cap'])(
+  it.each(['wallet', 'spend_cap', 'sandbox_cap'])(
     'is looked at again at once if %s holds it after a look',
     async (reason) => {
       await dueIn(360);
