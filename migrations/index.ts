@@ -68,6 +68,7 @@ import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as erasures from './0079_erasures.ts';
 import * as listSizes from './0080_list_sizes.ts';
 import * as listedTests from './0085_listed_tests.ts';
+import * as templatesOfTestKeys from './0086_templates_of_test_keys.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -141,4 +142,5 @@ export const migrations = [
   erasures,
   listSizes,
   listedTests,
+  templatesOfTestKeys,
 ];

@@ -29,6 +29,7 @@ export class TemplateModel extends TenantModel {
     'reply_to',
     'variables',
     'version_id',
+    'by_test_key',
     'created_at',
     'updated_at',
   ];
@@ -49,6 +50,7 @@ export class TemplateModel extends TenantModel {
   declare reply_to: string | null;
   declare variables: Record<string, unknown>;
   declare version_id: number | null;
+  declare by_test_key: boolean;
   declare removed_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;
@@ -78,7 +80,7 @@ export async function insertTemplate(
   db: Queryable,
   { accountId: account_id, brandId: brand_id }: BrandScope,
   owner: OwnerColumns,
-  values: TemplateValues & Pick<TemplateRow, 'channel'>,
+  values: TemplateValues & Pick<TemplateRow, 'channel'> & Partial<Pick<TemplateRow, 'by_test_key'>>,
 ): Promise<TemplateRow> {
   return TemplateModel.on(db)
     .insert({ account_id, brand_id, ...owner, ...values })

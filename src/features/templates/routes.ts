@@ -160,7 +160,7 @@ function changeRoute(parts: Parts): RouteDefinition {
       'content of a campaign that was sent changes with `PATCH /campaigns/{id}`; that of an active flow reaches the runs ' +
       'that have not come to its step.',
     auth: 'brand',
-    testKeys: { only: 'templates that no active flow and no sent campaign has as content' },
+    testKeys: { only: 'templates that a test key has created, and the content of drafts' },
     params: templateParams,
     body: changeTemplateBody,
     readOnlyFields: templateReadOnlyFields,

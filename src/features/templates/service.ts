@@ -3,7 +3,7 @@ import type { Problem } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
-import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
+import { refuseTestKey, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -121,10 +121,17 @@ export async function prepareTemplate(
 
 export async function createTemplate(
   trx: Queryable,
-  scope: BrandScope,
+  tenant: Tenant,
   prepared: TemplateValues & { channel: Channel },
 ): Promise<Template> {
-  return presentTemplate(await insertTemplate(trx, scope, NO_OWNER, prepared));
+  const by_test_key = isTestCaller(tenant.actor);
+  return presentTemplate(await insertTemplate(trx, tenant, NO_OWNER, { ...prepared, by_test_key }));
+}
+
+/** Live messages may use any other template of the brand. @throws AppError test_key */
+function requireChangeable(tenant: Tenant, { campaign_id, flow_id, by_test_key }: TemplateRow): void {
+  if (by_test_key || campaign_id !== null || flow_id !== null) return;
+  refuseTestKey(tenant, 'change a template that no test key has created');
 }
 
 /** What owns templates and pins them again when their content changes. */
@@ -144,8 +151,8 @@ export interface TemplateOwners {
 
 /**
  * Changes a template. The content of a campaign that was sent changes through its campaign, which pins it again; that of
- * a flow is pinned with the change.
- * @throws AppError not_found; validation_error that names the field and the line of a mistake; invalid_transition for
+ * a flow is pinned with the change. Test keys change templates that test keys have created, and the content of drafts.
+ * @throws AppError not_found; test_key; validation_error that names the field and the line of a mistake; invalid_transition for
  *   the content of a campaign that was sent; conflict if others change it at the same time again and again
  */
 export async function changeTemplate(
@@ -157,6 +164,7 @@ export async function changeTemplate(
 ): Promise<Template> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const before = await requireTemplate(deps.pool, tenant, id);
+    requireChangeable(tenant, before);
     const after = applyContent(before, before.channel, body);
     const { variables } = await withNames(deps, tenant, { ...before, ...after });
     // A test key changes nothing of what is live, not even samples.

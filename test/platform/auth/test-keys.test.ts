@@ -213,6 +213,16 @@ describe('a test key', () => {
     expect(entered.body.results).toEqual([{ contact_id: contact_ids[0], status: 'accepted' }]);
   });
 
+  it('changes templates that test keys have created, not those that live messages may use', async () => {
+    const { body } = await api.request('POST', '/v1/my/templates', {
+      body: { channel: 'email', body: 'One' },
+    });
+    const path = `/v1/my/templates/${String(body.id)}`;
+    expect(await answerOf('PATCH', path, { body: 'Mine' })).toEqual(REFUSED);
+    expect(await answerOf('PATCH', path, { name: 'Mine' })).toEqual(REFUSED);
+    expect((await byTestKey('GET', path)).body).toMatchObject({ name: null, body: 'One' });
+  });
+
   it('changes templates, but not the content of what is live', async () => {
     const { body: own } = await byTestKey('POST', '/v1/my/templates', { channel: 'email', body: 'One' });
     const changed = await byTestKey('PATCH', `/v1/my/templates/${String(own.id)}`, { body: 'Two' });
