@@ -204,7 +204,8 @@ describe('GET /delivery/status', () => {
     ]);
     expect((await status()).body.pacing).toMatchObject({ queued: queued + 15 });
     await pool.query(`update campaigns set status = 'paused' where id = $1`, [campaignId]);
-    expect((await status()).body).toEqual(before);
+    // Adding contacts has raised the sandbox cap of the account.
+    expect((await status()).body).toEqual({ ...before, commercial: expect.anything() });
     await pool.query('delete from campaign_blocks where campaign_id = $1', [campaignId]);
   });
 
