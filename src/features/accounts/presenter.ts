@@ -9,6 +9,7 @@ import {
   presentOnboarding,
   type StepTimes,
   type AccountView,
+  UNLIMITED,
 } from './schema.ts';
 
 export interface AccountParts {
@@ -51,8 +52,9 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
   const resource = (used: number, allowance: number, millicents: number) => {
     const left = Math.max(0, allowance - used);
     // What costs nothing beyond the allowance does not end with it.
-    const remaining = left > 0 || millicents > 0 ? left : null;
-    return { used, allowance, remaining, overage_rate: millicents / MILLICENTS_PER_CENT };
+    const limited = left > 0 || millicents > 0;
+    const remaining = limited ? left : UNLIMITED;
+    return { used, allowance, remaining, limited, overage_rate: millicents / MILLICENTS_PER_CENT };
   };
   return {
     plan_name: tier,

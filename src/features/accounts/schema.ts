@@ -90,11 +90,17 @@ export const patchAccountBody = z.strictObject({
 export type PatchAccountBody = z.infer<typeof patchAccountBody>;
 
 const step = z.object({ completed_at: z.iso.datetime().nullable() });
+/** `remaining` of what is not limited: the interface promises a number, and 0 would say that nothing more can be sent. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
 const resource = z.object({
   used: z.number(),
   allowance: z.number(),
-  remaining: z.number().nullable().meta({
-    description: 'What is left of `allowance`; null: nothing is, and more is neither limited nor charged.',
+  remaining: z.number().meta({
+    description: `What is left of \`allowance\`; ${UNLIMITED} if the resource is not limited.`,
+  }),
+  limited: z.boolean().meta({
+    description: 'False if nothing is left of `allowance`, and more is neither limited nor charged.',
   }),
   overage_rate: z.number(),
 });

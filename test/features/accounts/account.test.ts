@@ -7,6 +7,7 @@ import {
   pauseSending,
   resumeSending,
 } from '../../../src/features/accounts/service.ts';
+import { UNLIMITED } from '../../../src/features/accounts/schema.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { addUpload } from '../../support/uploads.ts';
@@ -24,7 +25,7 @@ describe('GET /v1/my/account', () => {
   it('returns every field of the interface for an account that has sent nothing', async () => {
     const answer = await get();
     expect(answer.status).toBe(200);
-    const none = { used: 0, allowance: 0, remaining: null, overage_rate: 0 };
+    const none = { used: 0, allowance: 0, remaining: UNLIMITED, limited: false, overage_rate: 0 };
     expect(answer.body).toEqual({
       id: api.accountId,
       name: 'Acme',
@@ -65,7 +66,7 @@ describe('GET /v1/my/account', () => {
         wallet_balance_cents: 0,
         auto_topup: false,
         resources: {
-          email: { used: 0, allowance: 10_000, remaining: 10_000, overage_rate: 0 },
+          email: { used: 0, allowance: 10_000, remaining: 10_000, limited: true, overage_rate: 0 },
           sms: none,
           ai: none,
         },
@@ -113,10 +114,11 @@ describe('GET /v1/my/account', () => {
       used: 42,
       allowance: 10_000,
       remaining: 9958,
+      limited: true,
       overage_rate: 0,
     });
-    expect(body.billing?.resources?.sms).toMatchObject({ used: 5, allowance: 0, remaining: null });
-    expect(body.billing?.resources?.ai).toMatchObject({ used: 1, allowance: 0, remaining: null });
+    expect(body.billing?.resources?.sms).toMatchObject({ used: 5, allowance: 0, limited: false });
+    expect(body.billing?.resources?.ai).toMatchObject({ used: 1, allowance: 0, remaining: UNLIMITED });
     expect(body.billing?.lifetime).toEqual({ email_sent: 14, sms_sent: 5, ai_used: 1 });
   });
 
