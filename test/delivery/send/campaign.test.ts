@@ -204,3 +204,14 @@ it('does not starve the campaign of a second account', async () => {
   expect(await openBlocks(first.campaignId)).toBeGreaterThan(0);
   expect(await countsOf(second.campaignId)).toMatchObject({ audience: 100 });
 }, 60_000);
+
+it('does not let a small campaign wait for a large one of the same account at a slow provider', async () => {
+  await server.stop();
+  server = await startSmtpServer({ onRcptTo: (_address, _session, done) => void setTimeout(done, 10) });
+  await writeCampaign(test.database, account, { recipients: 2_000, blockSize: 100, prefix: 'large-' });
+  await startSenders(1);
+  await receivedAtLeast(server, 50);
+  await writeCampaign(test.database, account, { recipients: 50, prefix: 'little-' });
+  await eventually(() => expect(recipients('little-')).toHaveLength(50), 30_000);
+  expect(recipients('large-').length).toBeLessThan(1_500);
+}, 60_000);

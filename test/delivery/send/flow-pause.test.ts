@@ -1,4 +1,5 @@
 // A paused flow sends nothing: its messages wait for the resume, and are canceled with its end or an overdue exit.
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { claimBacklog } from '../../../src/delivery/send/claim.ts';
@@ -134,6 +135,24 @@ describe('after the pause of a flow', () => {
       expect(isPaused).toBe(false);
     });
     await pausing;
+  });
+
+  it('overlapping intents have not kept it waiting', async () => {
+    let isPaused = false;
+    // While the last one is under way, the next has begun.
+    const streams = [0, 1, 2].map(async (n) => {
+      await delay(10 * n);
+      while (!isPaused) {
+        await inTransaction(pool(), async (trx) => {
+          await trx.query('select * from flows_to_send(array[$1::bigint])', [flowId]);
+          await delay(30);
+        });
+      }
+    });
+    await delay(60);
+    await change(pauseFlow);
+    isPaused = true;
+    await Promise.all(streams);
   });
 
   it('messages of other flows leave', async () => {
