@@ -59,6 +59,13 @@ export class AppError extends Error {
   }
 }
 
+/** The process has no room for the request at the moment. It is not logged as an error. */
+export class Overload extends AppError {
+  constructor(message: string, retryAfterSeconds: number) {
+    super('unavailable', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
+  }
+}
+
 /** Creates a 404 that does not reveal whether another tenant has the resource. */
 export function notFound(resource: string): AppError {
   return new AppError('not_found', `${resource} not found`);

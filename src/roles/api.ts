@@ -33,7 +33,11 @@ import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import { opsPortOf } from '../platform/http/operators.ts';
 import { createRateLeases } from '../platform/http/rate-leases.ts';
-import { createRateLimiter, createTokenBuckets } from '../platform/http/rate-limiter.ts';
+import {
+  createRateLimiter,
+  createTokenBuckets,
+  MAX_BUCKETS_OF_STRANGERS,
+} from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
 import { createFleetShare } from '../platform/processes/fleet.ts';
@@ -100,6 +104,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     () => fleet.processes(),
     createTokenBuckets(),
     createRateLeases(pool),
+    createTokenBuckets(undefined, MAX_BUCKETS_OF_STRANGERS),
   );
   const heavyReads = openHeavyReads(urls);
   started.push(() => heavyReads.close());

@@ -3,17 +3,45 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 /** How long the network of a login is known as the user's. */
 export const KNOWN_NETWORK_DAYS = 30;
 
-/** SQL: whether the user `u` has logged in from a network lately. @param network a parameter */
-export const isKnownNetworkSql = (network: string) => `exists (
-  select 1 from login_networks n where n.user_id = u.id and n.network = ${network}
-    and n.logged_in_at > now() - interval '${KNOWN_NETWORK_DAYS} days')`;
+/** Of one user. */
+const MAX_NETWORKS = 50;
 
-/** Remembers a login. @param network null: unknown */
-export async function rememberNetwork(db: Queryable, userId: number, network: string | null): Promise<void> {
+/** Whether the user with an address has logged in from a network lately. @param network null: unknown */
+export async function isKnownNetwork(
+  db: Queryable,
+  emailKey: string,
+  network: string | null,
+): Promise<boolean> {
+  if (network === null) return false;
+  const { rowCount } = await db.query(
+    `select 1 from login_networks n join users u on u.id = n.user_id
+     where u.email_key = $1 and n.network = $2 and n.logged_in_at > now() - interval '${KNOWN_NETWORK_DAYS} days'`,
+    [emailKey, network],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * Remembers a login, unless the user's sessions were ended meanwhile. Of a user's networks the newest are kept.
+ * @param network null: unknown
+ */
+export async function rememberNetwork(
+  db: Queryable,
+  user: { id: number; session_version: number },
+  network: string | null,
+): Promise<void> {
   if (network === null) return;
   await db.query(
-    `insert into login_networks (user_id, network) values ($1, $2)
+    `with older as (
+       delete from login_networks where user_id = $1 and network in (
+         select network from login_networks where user_id = $1 and network <> $2
+         order by logged_in_at desc offset ${MAX_NETWORKS - 1})
+     )
+     insert into login_networks (user_id, network) select id, $2 from users where id = $1 and session_version = $3
      on conflict (user_id, network) do update set logged_in_at = now()`,
-    [userId, network],
+    [user.id, network, user.session_version],
   );
 }
+
+/** SQL: forgets from where a user has logged in. @param userId a parameter */
+export const forgetNetworksSql = (userId: string) => `delete from login_networks where user_id = ${userId}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
-import { clientNetwork, createClientAddress, UNKNOWN_NETWORK } from '../../platform/auth/client-address.ts';
+import { createClientAddress, loginNetwork, UNKNOWN_NETWORK } from '../../platform/auth/client-address.ts';
 import type { SessionTokens } from '../../platform/auth/session-token.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
@@ -19,8 +19,8 @@ export interface AuthRouteDeps {
 const MAX_BODY_BYTES = 16 * 1024;
 
 function loginRoute({ config, database, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition {
-  const login = createLogin(database.pool, ({ email, network }) =>
-    rateLimiter.login(network ?? UNKNOWN_NETWORK, emailKey(email)),
+  const login = createLogin(database.pool, ({ email, network }, isKnown) =>
+    rateLimiter.login(network ?? UNKNOWN_NETWORK, emailKey(email), isKnown),
   );
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   return defineRoute({
@@ -32,7 +32,8 @@ function loginRoute({ config, database, tokens, rateLimiter }: AuthRouteDeps): R
     description:
       'Returns the user. The Authorization header of the response has a session token, valid for 24 hours. ' +
       'Failed logins are limited: 10 a minute for one email address from one network, 100 for an email address, and ' +
-      '100 from a network. From networks where the user has logged in within 30 days, they are not.',
+      '100 from a network. From a network where the user has logged in within 30 days, 100 more for the user, which ' +
+      'strangers cannot use up. If too many passwords wait to be checked, the answer is 503.',
     auth: 'none',
     idempotency: 'none',
     body: loginBody,
@@ -47,7 +48,7 @@ function loginRoute({ config, database, tokens, rateLimiter }: AuthRouteDeps): R
     errors: ['unauthorized'],
     async handler({ body, ctx }) {
       const address = clientAddress(ctx.req);
-      const user = await login.logIn({ ...body.user, network: address && clientNetwork(address) });
+      const user = await login.logIn({ ...body.user, network: address && loginNetwork(address) });
       const token = await tokens.issue({ userId: user.id, sessionVersion: user.session_version }, 'api');
       return { status: 200, body: presentUser(user), headers: { Authorization: `Bearer ${token}` } };
     },
@@ -62,8 +63,7 @@ function logoutRoute({ database }: AuthRouteDeps): RouteDefinition {
     tag: 'Login',
     summary: 'Log a user out',
     description:
-      'Ends the session of the token: from the response on it is refused. With `all`, so are all other tokens of the ' +
-      'user. An API key has no session: 403.',
+      'The token is refused afterwards. `all` ends every session of the user. An API key has no session: 403.',
     auth: 'account',
     testKeys: 'refused',
     idempotency: 'none',

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
+import { hash } from '@node-rs/argon2';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { Session } from '../../platform/auth/session-token.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { isKnownNetworkSql, rememberNetwork } from './known-networks.ts';
+import { forgetNetworksSql, isKnownNetwork, rememberNetwork } from './known-networks.ts';
+import { createPasswordChecks } from './password-checks.ts';
+
+export { verifyPassword } from './password-checks.ts';
 
 /** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -13,15 +16,6 @@ const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** @returns an argon2id hash in PHC format; takes about 20 ms in the thread pool */
 function hashPassword(password: string): Promise<string> {
   return hash(password, ARGON2_COST);
-}
-
-/** Checks a password. A malformed hash matches no password. */
-export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
-  try {
-    return await verify(passwordHash, password);
-  } catch {
-    return false;
-  }
 }
 
 const GENERATED_PASSWORD_BYTES = 15;
@@ -59,34 +53,57 @@ export interface LoginAttempt {
 
 export interface Login {
   /**
-   * Checks a password, and remembers the network of a login that succeeds. A user's failures from such a network are
-   * not limited: strangers cannot lock them out there.
+   * Checks a password, and remembers the network of a login that succeeds. The user's own failures from such a network
+   * have a limit of their own: strangers cannot lock them out there.
    * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong.
-   *   rate_limited
+   *   rate_limited; unavailable
    */
   logIn(attempt: LoginAttempt): Promise<UserRow>;
 }
 
-/** @param countFailure counts an attempt as failed, and returns a function that takes this back */
-export function createLogin(
-  db: Queryable,
-  countFailure: (attempt: Pick<LoginAttempt, 'email' | 'network'>) => () => void,
-): Login {
+/**
+ * Counts an attempt as failed.
+ * @param isKnown whether the user has logged in from the network lately
+ * @returns takes this back
+ * @throws AppError rate_limited
+ */
+export type CountFailure = (attempt: Pick<LoginAttempt, 'email' | 'network'>, isKnown: boolean) => () => void;
+
+export function createLogin(db: Queryable, countFailure: CountFailure): Login {
   // Checked for unknown addresses, so that the response takes as long as for known ones.
   const dummyHash = hashPassword(generatePassword());
+  const check = createPasswordChecks();
+
+  /** The database is asked about the network only if the attempt would be refused. */
+  async function count(attempt: LoginAttempt): Promise<() => void> {
+    try {
+      return countFailure(attempt, false);
+    } catch (error) {
+      if (!(await isKnownNetwork(db, emailKey(attempt.email), attempt.network))) throw error;
+      return countFailure(attempt, true);
+    }
+  }
+
+  /** @returns null if the address or the password is wrong */
+  async function findVerified({ email, password }: LoginAttempt): Promise<UserRow | null> {
+    const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where email_key = $1`, [
+      emailKey(email),
+    ]);
+    const [user] = rows;
+    const matches = await check(user?.password_hash ?? (await dummyHash), password);
+    return user && matches ? user : null;
+  }
+
   return {
-    async logIn({ email, password, network }) {
-      const { rows } = await db.query<UserRow & { is_known_network: boolean }>(
-        `select ${USER_COLUMNS}, ${isKnownNetworkSql('$2')} as is_known_network
-         from users u where email_key = $1`,
-        [emailKey(email), network],
-      );
-      const user = rows[0];
-      const takeBack = user?.is_known_network ? null : countFailure({ email, network });
-      const matches = await verifyPassword(user?.password_hash ?? (await dummyHash), password);
-      if (!user || !matches) throw new AppError('unauthorized', 'wrong email or password');
-      takeBack?.();
-      await rememberNetwork(db, user.id, network);
+    async logIn(attempt) {
+      const takeBack = await count(attempt);
+      const user = await findVerified(attempt).catch((error: unknown) => {
+        takeBack();
+        throw error;
+      });
+      if (!user) throw new AppError('unauthorized', 'wrong email or password');
+      takeBack();
+      await rememberNetwork(db, user, attempt.network);
       return user;
     },
   };
@@ -226,12 +243,13 @@ function mobileOf(text: string | undefined, country: string): string | undefined
 }
 
 /**
- * Sets a new password and ends all sessions of the user.
+ * Sets a new password, ends all sessions of the user and forgets from where the user has logged in.
  * @throws AppError `not_found`
  */
 export async function setPassword(db: Queryable, userId: number, password: string): Promise<void> {
   const { rowCount } = await db.query(
-    'update users set password_hash = $2, session_version = session_version + 1, updated_at = now() where id = $1',
+    `with forgotten as (${forgetNetworksSql('$1')})
+     update users set password_hash = $2, session_version = session_version + 1, updated_at = now() where id = $1`,
     [userId, await hashPassword(password)],
   );
   if (rowCount === 0) throw notFound('user');
@@ -239,7 +257,7 @@ export async function setPassword(db: Queryable, userId: number, password: strin
 
 /**
  * Ends a session: its token is refused from then on.
- * @param options.all ends all sessions of the user
+ * @param options.all ends all sessions of the user, and forgets from where the user has logged in
  * @returns the user
  * @throws AppError not_found
  */
@@ -250,7 +268,9 @@ export async function endSession(
 ): Promise<UserRow> {
   const { rows } = await db.query<UserRow>(
     all
-      ? `update users set session_version = session_version + 1, updated_at = now() where id = $1 returning ${USER_COLUMNS}`
+      ? `with forgotten as (${forgetNetworksSql('$1')})
+         update users set session_version = session_version + 1, updated_at = now() where id = $1
+         returning ${USER_COLUMNS}`
       : `select ${USER_COLUMNS} from users where id = $1`,
     [userId],
   );

@@ -61,13 +61,18 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
 /** What is counted for clients without a known address. */
 export const UNKNOWN_NETWORK = 'unknown';
 
-/**
- * The network whose attempts are counted together: an IPv4 address, or the /64 that one IPv6 customer controls.
- * @param address from {@link ClientAddress}
- */
-export function clientNetwork(address: string | null): string {
+function networkOf(address: string | null, ipv6Bits: 48 | 64): string {
   if (address === null) return UNKNOWN_NETWORK;
   const parsed = ipaddr.parse(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();
-  return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+  return (parsed as ipaddr.IPv6).parts.slice(0, ipv6Bits / 16).join(':');
 }
+
+/**
+ * The network whose requests are counted together: an IPv4 address, or an IPv6 /64, which one customer has at least.
+ * @param address from {@link ClientAddress}
+ */
+export const clientNetwork = (address: string | null): string => networkOf(address, 64);
+
+/** The network whose logins are counted together: as {@link clientNetwork}, but the /48 that one customer may have. */
+export const loginNetwork = (address: string | null): string => networkOf(address, 48);

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { Overload } from '../../errors.ts';
 
 const MIB = 1024 * 1024;
 
@@ -17,13 +17,6 @@ const RETRY_AFTER_SECONDS = 1;
 const RETRY_UPLOAD_SECONDS = 10;
 /** Refusals are reported once in this time, not one by one: a stranger must not fill the log. */
 const REPORT_INTERVAL_MS = 30_000;
-
-/** The process has no room for the request at the moment. It is not logged as an error. */
-export class Overload extends AppError {
-  constructor(message: string, retryAfterSeconds: number) {
-    super('unavailable', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
-  }
-}
 
 /** Counts the body of one request. */
 export interface BodyMeter {

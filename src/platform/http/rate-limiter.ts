@@ -33,8 +33,12 @@ function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number)
 /**
  * Token buckets in the memory of this process. A bucket that is full again is removed within about a minute.
  * @param nowMs a monotonic clock
+ * @param maxBuckets beyond which the bucket that was not used for the longest time is removed
  */
-export function createTokenBuckets(nowMs: () => number = () => performance.now()): TokenBuckets {
+export function createTokenBuckets(
+  nowMs: () => number = () => performance.now(),
+  maxBuckets = Number.POSITIVE_INFINITY,
+): TokenBuckets {
   const buckets = new Map<string, Bucket>();
   let sweptAtMs = nowMs();
 
@@ -52,10 +56,12 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
       const burst = Math.max(1, burstWanted);
       if (now - sweptAtMs > SWEEP_MS) sweep(now);
       let bucket = buckets.get(key);
-      if (!bucket) {
-        bucket = { tokens: burst, perSecond, burst, filledAtMs: now };
-        buckets.set(key, bucket);
-      } else refill(bucket, perSecond, burst, now);
+      if (!bucket) bucket = { tokens: burst, perSecond, burst, filledAtMs: now };
+      else refill(bucket, perSecond, burst, now);
+      // The first of the map is the one that was not used for the longest time.
+      buckets.delete(key);
+      buckets.set(key, bucket);
+      if (buckets.size > maxBuckets) buckets.delete(buckets.keys().next().value ?? '');
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= 1;
       return verdictOf(bucket.tokens, allowed, perSecond, burst);
@@ -69,8 +75,13 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
 
 /** A bucket has room for this many seconds of requests. */
 const BURST_SECONDS = 2;
-/** Failed logins a minute: of one address from one network, from a network, and of an address from anywhere. */
-const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 100 };
+/**
+ * Failed logins a minute: of one address from one network, from a network, of an address from anywhere, and of a user
+ * from a network where the user has logged in lately.
+ */
+const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 100, fromKnownNetwork: 100 };
+/** Buckets that callers without a key or session make. One has some 200 bytes. */
+export const MAX_BUCKETS_OF_STRANGERS = 100_000;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 
 type Headers = Record<string, string>;
@@ -88,10 +99,12 @@ export interface RateLimiter {
    * Counts a login as failed before its password is checked, so that many at once are no more than one after the other.
    * @param network of the client, without spaces
    * @param email that it tries
+   * @param isKnown whether the user of this email address has logged in from the network lately. Then the failures of
+   *   others do not count
    * @returns takes the count back, because the login has succeeded
    * @throws AppError `rate_limited`
    */
-  login(network: string, email: string): () => void;
+  login(network: string, email: string, isKnown?: boolean): () => void;
   /**
    * Counts one request with an unknown secret in its path, against the client's address.
    * @throws AppError `rate_limited`
@@ -117,16 +130,32 @@ function headersOrRefusal(verdict: RateVerdict): Headers {
   return verdict.allowed ? limitHeaders(verdict) : refuse(verdict);
 }
 
+function loginCounts(
+  network: string,
+  email: string,
+  isKnown: boolean,
+): [caller: string, perMinute: number][] {
+  if (isKnown) return [[`login from known ${network} of ${email}`, FAILED_LOGINS.fromKnownNetwork]];
+  // The network's own limit comes first: addresses that a client makes up then cost no memory.
+  return [
+    [`login from ${network}`, FAILED_LOGINS.fromNetwork],
+    [`login from ${network} of ${email}`, FAILED_LOGINS.ofAddressFromNetwork],
+    [`login of ${email}`, FAILED_LOGINS.ofAddress],
+  ];
+}
+
 /**
  * Rate limits. A single process keeps them in its memory. Several processes share each caller's limit by leases,
- * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database does not answer, each
- * process allows an equal share of the limit.
+ * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database does
+ * not answer, each process allows an equal share of the limit.
+ * @param strangers the buckets of logins and unknown secrets
  * @param processes number of processes that share a limit
  */
 export function createRateLimiter(
   processes: () => number,
   buckets: TokenBuckets = createTokenBuckets(),
   leases?: RateLeases,
+  strangers = buckets,
 ): RateLimiter {
   function takeShare(caller: string, perSecond: number): Headers {
     const share = perSecond / processes();
@@ -134,7 +163,7 @@ export function createRateLimiter(
   }
   function takePerMinute(caller: string, perMinute: number): RateVerdict {
     const burst = perMinute / processes();
-    return buckets.take(caller, burst / 60, burst);
+    return strangers.take(caller, burst / 60, burst);
   }
   return {
     request(caller, perSecond) {
@@ -144,16 +173,10 @@ export function createRateLimiter(
       if (!(verdict instanceof Promise)) return headersOrRefusal(verdict);
       return verdict.then(headersOrRefusal, () => takeShare(caller, perSecond));
     },
-    login(network, email) {
-      // The network's own limit comes first: addresses that a client makes up then cost no memory.
-      const counts = [
-        [`login from ${network}`, FAILED_LOGINS.fromNetwork],
-        [`login from ${network} of ${email}`, FAILED_LOGINS.ofAddressFromNetwork],
-        [`login of ${email}`, FAILED_LOGINS.ofAddress],
-      ] as const;
+    login(network, email, isKnown = false) {
       const taken: string[] = [];
-      const giveBack = () => taken.forEach((caller) => buckets.giveBack(caller));
-      for (const [caller, perMinute] of counts) {
+      const giveBack = () => taken.forEach((caller) => strangers.giveBack(caller));
+      for (const [caller, perMinute] of loginCounts(network, email, isKnown)) {
         const verdict = takePerMinute(caller, perMinute);
         if (!verdict.allowed) {
           giveBack();

@@ -1,5 +1,6 @@
 // Login does not reveal which addresses exist, and limits failures so that strangers cannot lock a user out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createPasswordChecks } from '../../../src/features/users/password-checks.ts';
 import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { runTask } from '../../support/housekeeping.ts';
@@ -81,6 +82,17 @@ describe('POST /v1/login', () => {
   });
 });
 
+describe('passwords', () => {
+  it('are checked two at a time, and fifty wait', async () => {
+    const check = createPasswordChecks();
+    const results = await Promise.allSettled(Array.from({ length: 60 }, () => check('no hash', 'guess')));
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(8);
+    expect(refused[0]).toMatchObject({ reason: { code: 'unavailable', headers: { 'Retry-After': '1' } } });
+    expect(await check('no hash', 'guess')).toBe(false);
+  });
+});
+
 describe('failed logins of strangers', () => {
   let api: TestApi;
   beforeAll(async () => {
@@ -121,6 +133,33 @@ describe('failed logins of strangers', () => {
     expect(await statuses(email, TEST_PASSWORD, hotel, 1)).toEqual([200]);
     expect(await statuses(email, 'mistyped', home, 40)).toEqual(times(40, 401));
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+  });
+
+  it('and of the user at home are limited, too', async () => {
+    const { email } = await api.addUser('member');
+    expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+    const answers = new Set<number>();
+    // No more at once, because only fifty wait for their turn.
+    for (let batch = 0; batch < 10 && !answers.has(429); batch += 1) {
+      for (const status of await statuses(email, 'guess', home, 40)) answers.add(status);
+    }
+    expect(answers).toEqual(new Set([401, 429]));
+  });
+
+  it('are told apart by the fifty newest networks of a user', async () => {
+    const { userId, email } = await api.addUser('member');
+    await pool().query(
+      `insert into login_networks (user_id, network, logged_in_at)
+       select $1, 'n' || n, now() - n * interval '1 hour' from generate_series(1, 60) n`,
+      [userId],
+    );
+    expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+    const { rows } = await pool().query<{ network: string }>(
+      'select network from login_networks where user_id = $1 order by logged_in_at desc',
+      [userId],
+    );
+    const newest = Array.from({ length: 49 }, (_, n) => `n${n + 1}`);
+    expect(rows.map(({ network }) => network)).toEqual([home, ...newest]);
   });
 
   it('and of the user are counted where the last login is more than thirty days old', async () => {

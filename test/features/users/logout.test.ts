@@ -42,6 +42,17 @@ describe('POST /v1/logout', () => {
     expect(await statusOf(await logIn(email))).toBe(200);
   });
 
+  it('forgets from where the user has logged in if it ends all sessions', async () => {
+    const { email, userId } = await api.addUser('member');
+    const [one, two] = [await logIn(email), await logIn(email)];
+    const networks = async () =>
+      (await api.database.pool.query('select 1 from login_networks where user_id = $1', [userId])).rowCount;
+    expect((await logOut(one)).status).toBe(200);
+    expect(await networks()).toBe(1);
+    expect((await logOut(two, { all: true })).status).toBe(200);
+    expect(await networks()).toBe(0);
+  });
+
   it('ends a session whose token has no id, as those of earlier versions', async () => {
     const { userId } = await api.addUser('member');
     const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');

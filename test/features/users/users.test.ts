@@ -32,11 +32,15 @@ describe('users and their accounts', () => {
     return rows[0] as { hash: string; version: number };
   }
 
-  it('stores a password as argon2id, and ends the sessions when it changes', async () => {
+  it('stores a password as argon2id, and ends the sessions and forgets the networks when it changes', async () => {
     const before = await hashOf(ownerId);
     expect(before.hash).toMatch(/^\$argon2id\$/);
+    await made.database.pool.query(`insert into login_networks (user_id, network) values ($1, '192.0.2.1')`, [
+      ownerId,
+    ]);
     await setPassword(made.database.pool, ownerId, 'correct horse');
     const after = await hashOf(ownerId);
+    expect((await made.database.pool.query('select 1 from login_networks')).rowCount).toBe(0);
     expect(after.version).toBe(before.version + 1);
     expect(await verifyPassword(after.hash, 'correct horse')).toBe(true);
     expect(await verifyPassword(after.hash, 'correct hors')).toBe(false);

@@ -87,6 +87,12 @@ describe('the limit of a caller', () => {
     expect(allowed(10, ask)).toBe(1);
   });
 
+  it('is forgotten, if there are too many callers, for the one that has been idle for longest', () => {
+    const buckets = createTokenBuckets(() => 0, 2);
+    const ask = (key: string) => buckets.take(key, 1, 10).remaining;
+    expect([ask('a'), ask('b'), ask('a'), ask('c'), ask('a'), ask('b')]).toEqual([9, 9, 8, 9, 7, 9]);
+  });
+
   it('still counts after idle buckets were removed', () => {
     const { limiter, pass } = frozen();
     allowed(1_000, () => limiter.request('slow', 0.01));
@@ -118,6 +124,16 @@ describe('failed logins', () => {
     let account = 0;
     expect(allowed(300, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(100);
     expect(allowed(1, () => limiter.login('10.0.0.2', 'user-1@a.test'))).toBe(1);
+  });
+
+  it('are a hundred a minute for a user from a known network, whatever others do', () => {
+    const { limiter } = frozen();
+    let account = 0;
+    allowed(300, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`));
+    const attempt = (isKnown: boolean) => limiter.login('10.0.0.1', 'ada@a.test', isKnown);
+    expect(allowed(300, () => attempt(false))).toBe(0);
+    expect(allowed(300, () => attempt(true))).toBe(100);
+    expect(allowed(300, () => limiter.login('10.0.0.2', 'ada@a.test'))).toBe(10);
   });
 
   it('leave out those that succeed, and those that are refused', () => {

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import { AppError } from '../../../errors.ts';
+import { AppError, Overload } from '../../../errors.ts';
 import { isConnectionError } from '../../db/queryable.ts';
 import { ClientGone } from '../body.ts';
-import { Overload } from '../body-budgets.ts';
 import { requestFacts, type HttpContext, type Middleware } from '../context.ts';
 import { replyError } from '../reply.ts';
 
