@@ -15,7 +15,7 @@ const BUDGETS: Record<BudgetName, { all: number; each: number }> = {
 const MAX_UPLOADS = 16;
 const RETRY_AFTER_SECONDS = 1;
 const RETRY_UPLOAD_SECONDS = 10;
-/** Refusals are reported once in this time, not one by one: a stranger must not fill the log. */
+/** Refusals by a budget are reported once in this time, not one by one: a stranger must not fill the log. */
 const REPORT_INTERVAL_MS = 30_000;
 
 /** Counts the body of one request. */
@@ -25,7 +25,7 @@ export interface BodyMeter {
    * @throws Overload if they exceed a budget
    */
   take(bytes: number): void;
-  /** To be called when the handler has ended: the body is in memory until then. */
+  /** To be called when the handler has ended: the body is in memory until then. What is taken afterwards does not count. */
   release(): void;
 }
 
@@ -49,11 +49,15 @@ export function createBodyBudgets(
   const totals: Record<BudgetName, number> = { account: 0, stranger: 0, provider: 0 };
   const callers = new Map<string, number>();
   let uploads = 0;
-  let reportedAtMs = -Infinity;
+  const reportedAtMs: Record<BudgetName, number> = {
+    account: -Infinity,
+    stranger: -Infinity,
+    provider: -Infinity,
+  };
 
   function refuse(budget: BudgetName): never {
-    if (nowMs() - reportedAtMs >= REPORT_INTERVAL_MS) {
-      reportedAtMs = nowMs();
+    if (nowMs() - reportedAtMs[budget] >= REPORT_INTERVAL_MS) {
+      reportedAtMs[budget] = nowMs();
       report({ budget });
     }
     throw new Overload('too many requests are being received; try again', RETRY_AFTER_SECONDS);
@@ -64,6 +68,7 @@ export function createBodyBudgets(
       const { all, each } = BUDGETS[name];
       const key = `${name} ${caller}`;
       let taken = 0;
+      let released = false;
       const change = (bytes: number) => {
         const now = (callers.get(key) ?? 0) + bytes;
         totals[name] += bytes;
@@ -73,11 +78,15 @@ export function createBodyBudgets(
       };
       return {
         take(bytes) {
+          if (released) return;
           const exceeds = totals[name] + bytes > all || (callers.get(key) ?? 0) + bytes > each;
           if (exceeds) refuse(name);
           change(bytes);
         },
-        release: () => change(-taken),
+        release() {
+          released = true;
+          change(-taken);
+        },
       };
     },
     enterUpload() {

@@ -27,11 +27,16 @@ export function tooLarge(limit: number): AppError {
 /**
  * Passes each piece of a body to `take`, and resolves at its end. From now on the body must bring 1 KiB a second, unless
  * it may be slow.
+ * @param until ends the reading, which then rejects: nothing more is passed on
  * @throws what `take` throws, after which nothing more is read
  * @throws AppError `malformed_json` if the body arrives in tiny chunks
  * @throws ClientGone if the connection broke
  */
-export function readPieces(request: CountedRequest, take: (piece: Buffer) => void): Promise<void> {
+export function readPieces(
+  request: CountedRequest,
+  take: (piece: Buffer) => void,
+  until?: AbortSignal,
+): Promise<void> {
   if (request.failure) return Promise.reject(request.failure);
   if (request.destroyed && !request.readableEnded) return Promise.reject(gone());
   return new Promise((resolve, reject) => {
@@ -51,6 +56,7 @@ export function readPieces(request: CountedRequest, take: (piece: Buffer) => voi
     request.on('data', onData);
     request.once('end', resolve);
     request.once('failure', stop);
+    until?.addEventListener('abort', () => stop(until.reason as Error), { once: true });
     request.once('error', () => reject(gone()));
   });
 }

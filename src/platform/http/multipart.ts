@@ -15,6 +15,7 @@ import type { MultipartBody } from './route.ts';
 
 const MAX_FIELDS = 20;
 const MAX_FIELD_BYTES = 64 * 1024;
+const FORM_TYPE = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"[^"]|[^\s;"])/i;
 
 interface Form {
   fields: Record<string, unknown>;
@@ -53,8 +54,8 @@ const maxBytesOf = (multipart: MultipartBody) => multipart.maxFileBytes + MAX_FI
 
 /** Refuses by the headers, before anything is read. */
 function checkHeaders(request: IncomingMessage, multipart: MultipartBody): void {
-  if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) {
-    throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data');
+  if (!FORM_TYPE.test(request.headers['content-type'] ?? '')) {
+    throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data with a boundary');
   }
   if (Number(request.headers['content-length'] ?? 0) > maxBytesOf(multipart)) {
     throw tooLarge(multipart.maxFileBytes);
@@ -67,14 +68,17 @@ interface Parsed extends Form {
 
 /**
  * Parses the form.
- * @param arrival of the body; it rejects as soon as that fails, when multer would still wait for the rest
+ * @param take gets each piece of the body. If that throws, or the body fails, the form does, too: multer would still wait
+ *   for the rest. If the form fails, nothing more is taken.
  */
 async function parse(
   request: CountedRequest,
   multipart: MultipartBody,
   storage: multer.StorageEngine,
-  arrival: Promise<void>,
+  take: (piece: Buffer) => void,
 ): Promise<Parsed> {
+  const ended = new AbortController();
+  const arrival = readPieces(request, take, ended.signal);
   const parser = multer({
     storage,
     limits: {
@@ -97,6 +101,7 @@ async function parse(
   try {
     await Promise.all([done, arrival]);
   } finally {
+    ended.abort();
     request.unpipe();
   }
   const { file } = parsed;
@@ -128,11 +133,10 @@ export async function readMultipart(
 ): Promise<Multipart> {
   checkHeaders(request, multipart);
   const maxBytes = maxBytesOf(multipart);
-  const arrival = readPieces(request, (piece) => {
+  const { fields, file } = await parse(request, multipart, createMemory(maxBytes), (piece) => {
     if (request.receivedBytes > maxBytes) throw tooLarge(multipart.maxFileBytes);
     meter.take(piece.length);
   });
-  const { fields, file } = await parse(request, multipart, createMemory(maxBytes), arrival);
   const { originalname: filename, mimetype: contentType, size, buffer: bytes } = file;
   return { fields, file: { filename, contentType, size, bytes } };
 }
@@ -209,8 +213,8 @@ export async function storeMultipart(
   };
   try {
     allowSlowBody(request);
-    const arrival = readPieces(request, () => undefined);
-    const { fields, file } = await Promise.race([failed, parse(request, multipart, engine, arrival)]);
+    const parsed = parse(request, multipart, engine, () => undefined);
+    const { fields, file } = await Promise.race([failed, parsed]);
     const { originalname: filename, mimetype: contentType, size, sha256 = '' } = file;
     return {
       fields,

@@ -164,6 +164,17 @@ describe('a body', () => {
     expect((await echo(api.apiKey)).status).toBe(200);
   });
 
+  it('of a form without a boundary takes up nothing of the budget once it is refused', async () => {
+    const headers = { 'Content-Type': 'multipart/form-data; charset=utf-8' };
+    const rawBody = 'x'.repeat(3_000_000);
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      statuses.push((await api.request('POST', '/v1/my/uploads', { rawBody, headers })).status);
+    }
+    expect((await echo(api.apiKey)).status).toBe(200);
+    expect(new Set(statuses)).toEqual(new Set([415]));
+  });
+
   it('of a stored file counts in no budget, and of 17 files one is 503', async () => {
     const headers = { ...withKey(api.apiKey), 'Content-Type': 'multipart/form-data; boundary=x' };
     const begin = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n';
@@ -200,6 +211,23 @@ describe('the budgets', () => {
     nowMs += 30_000;
     expect(() => second.take(1)).toThrow(Overload);
     expect(reports).toHaveLength(2);
+  });
+
+  it('report each by itself', () => {
+    const reports: unknown[] = [];
+    const budgets = createBodyBudgets((facts) => reports.push(facts));
+    expect(() => budgets.open('stranger', 'x').take(2 * MIB)).toThrow(Overload);
+    expect(() => budgets.open('account', '1').take(17 * MIB)).toThrow(Overload);
+    expect(() => budgets.open('stranger', 'y').take(2 * MIB)).toThrow(Overload);
+    expect(reports).toEqual([{ budget: 'stranger' }, { budget: 'account' }]);
+  });
+
+  it('count nothing that arrives after the release', () => {
+    const budgets = createBodyBudgets(() => undefined);
+    const late = budgets.open('account', '1');
+    late.release();
+    late.take(16 * MIB);
+    budgets.open('account', '1').take(16 * MIB);
   });
 
   it('bound all accounts together', () => {
