@@ -54,6 +54,8 @@ export interface OutcomeRecord {
   suppress: boolean;
   /** Return what the message has reserved of its limits: it was not sent. */
   giveBack: boolean;
+  /** The provider was not given the message. Left out: it was, unless `provider` is null. */
+  unattempted?: true;
   /** The message may have reserved what it costs. */
   priced: boolean;
   /** How many emails or segments it is charged, if not all that it has reserved. Not with `giveBack`. */
@@ -218,7 +220,7 @@ function unclippedRecord(
       return { ...record, queue: 'release' };
     case 'not_composed':
       return outcome.final
-        ? ended(message, record, 'content_rejected', outcome.response)
+        ? { ...ended(message, record, 'content_rejected', outcome.response), unattempted: true }
         : deferred(message, record, outcome.response);
     case 'unknown':
       return unknown(message, record, outcome.reason, reportSeconds, repeatable);

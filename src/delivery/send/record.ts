@@ -32,6 +32,7 @@ function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | und
     giveBack: _,
     hasContacts: __,
     priced: ___,
+    unattempted: ____,
     keep,
     versionId,
     ...rest
@@ -94,7 +95,8 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   );
   // Without a provider, the message was refused before its hand-over.
   const attempted = outcomes.filter(
-    ({ queue, provider }) => queue === 'enqueue' || (queue === 'delete' && provider !== null),
+    ({ queue, provider, unattempted }) =>
+      queue === 'enqueue' || (queue === 'delete' && provider !== null && !unattempted),
   );
   const charged = outcomes.filter(
     ({ queue, giveBack, keep }) => queue === 'delete' && !giveBack && keep !== 0,

@@ -205,6 +205,13 @@ describe('a recipient is counted once', () => {
 });
 
 describe('what ends without an attempt', () => {
+  it('returns if it could not be composed', async () => {
+    const claims = await claim();
+    await send(claims, (n) => (n < 3 ? { kind: 'not_composed', final: true, response: 'no' } : accepted));
+    await end(claims);
+    expect(await used()).toBe(7);
+  });
+
   it('returns when its block closes, and a refusal by the provider does not', async () => {
     const [unsubscribed] = campaign.contactIds;
     await query('update contacts set email_subscribed = false where id = $1', unsubscribed);
