@@ -14,11 +14,14 @@ export function throttledBlock(perMinute: number): number {
   return Math.min(MAX_BLOCK, Math.max(1, Math.floor((perMinute * seconds) / 60)));
 }
 
-/** When the blocks that are written already leave the next one free to go, at most so many a minute. */
+/**
+ * When the blocks that are written already leave the next one free to go, at most so many a minute. Those that a limit
+ * holds are left out, as they may be due much later: the claim paces what becomes due at the same time.
+ */
 export async function freeAfter(trx: Queryable, campaignId: number, perMinute: number): Promise<Date | null> {
   const { rows } = await trx.query<{ free: Date | null }>(
     `select max(due_at + make_interval(secs => size * 60.0 / $2)) as free from campaign_blocks
-     where campaign_id = $1 and isfinite(due_at) and skipped < size`,
+     where campaign_id = $1 and isfinite(due_at) and skipped < size and hold_reason is null`,
     [campaignId, perMinute],
   );
   return rows[0]?.free ?? null;

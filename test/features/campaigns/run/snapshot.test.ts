@@ -387,6 +387,19 @@ describe('the blocks of a campaign', () => {
     ]);
   });
 
+  it('follow those of earlier pages at the pace of a throttle, but not those that a limit holds', async () => {
+    await contacts(100);
+    const id = await begin({ options: { throttle_per_minute: 20 } });
+    await page(id, 40);
+    await query(
+      `update campaign_blocks set hold_reason = 'allowance', due_at = $2 where campaign_id = $1 and n = 0`,
+      [id, new Date(asOf.getTime() + 24 * 3_600_000)],
+    );
+    await allPages(id, 40);
+    const blocks = await blocksOf(db.database.pool, id);
+    expect(blocks.map(({ due_at: due }) => minuteOf(due))).toEqual([24 * 60, 1, 2, 3, 4]);
+  });
+
   it('are due at the local time of their recipients, and at once where it has passed', async () => {
     const ids = await contacts(6);
     const scheduledAt = new Date('2030-03-01T09:00:00Z');
