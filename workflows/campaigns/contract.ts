@@ -54,6 +54,8 @@ export interface CampaignState {
   waitingFor: string | null;
   /** Until when, in ISO 8601, if that is known. */
   until: string | null;
+  /** When the next recipients are due whom no limit holds. Left out: that is not known, or not for minutes. */
+  freeAt?: string;
   outcome: string | null;
 }
 
@@ -75,7 +77,10 @@ const MAX_SENDING_WAIT_MS = 600_000;
 const OVERDUE_MS = 60_000;
 /** Senders have this long to send what a limit lets go at some time, so that one look finds it done. */
 const AFTER_ALLOWANCE_MS = 3_000;
-/** Senders look again and again at blocks that wait for one of these, so that `until` is not the end of the wait. */
+/**
+ * Senders look again and again at blocks that wait for one of these, so that `until` is not the end of the wait. The next
+ * block that is not held may be.
+ */
 const rechecked: readonly (string | null)[] = ['account_paused', 'domain_unverified', 'provider'];
 
 /**
@@ -83,12 +88,14 @@ const rechecked: readonly (string | null)[] = ['account_paused', 'domain_unverif
  * to its history, of which it has at most 2,000 a day.
  */
 export function campaignWaitMs(
-  { status, phase, waitingFor, until }: Pick<CampaignState, 'status' | 'phase' | 'waitingFor' | 'until'>,
+  state: Pick<CampaignState, 'status' | 'phase' | 'waitingFor' | 'until' | 'freeAt'>,
   nowMs: number,
 ): number {
+  const { status, phase, waitingFor } = state;
   const isSent = status === 'active' && (phase === 'snapshot' || phase === 'sending');
   const longest = isSent ? MAX_SENDING_WAIT_MS : MAX_WAIT_MS;
-  if (until === null || rechecked.includes(waitingFor)) return longest;
+  const until = rechecked.includes(waitingFor) ? (state.freeAt ?? null) : state.until;
+  if (until === null) return longest;
   const waitMs = Date.parse(until) - nowMs;
   if (waitMs <= 0) return OVERDUE_MS;
   return Math.min(longest, waitMs + (waitingFor === 'allowance' ? AFTER_ALLOWANCE_MS : 0));

@@ -2,7 +2,7 @@ import type { CampaignStep } from '../../../../workflows/campaigns/contract.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
-import { isOpen, type OpenWork, type Waiting } from './waiting.ts';
+import { isOpen, type Waiting, type WorkAhead } from './waiting.ts';
 
 /** With less to wait, the watching activity stays. */
 const SHORT_WAIT_MS = 120_000;
@@ -44,18 +44,19 @@ const stopping: readonly WaitingReason[] = ['wallet', 'spend_cap', 'sandbox'];
 const rechecked: readonly WaitingReason[] = ['account_paused', 'domain_unverified', 'provider', 'allowance'];
 
 /**
- * Whether the workflow may sleep: nothing happens to the campaign for minutes, or a limit holds it. A block that is due is
- * not held yet, so nothing would signal that it may go.
+ * Whether the workflow may sleep: nothing is sent to anyone for minutes, unless a release signals it. A block that is due, or
+ * will be soon, and is not held may be sent without a signal, also while a limit holds others.
  */
-function isIdle({ taken, dueSince }: OpenWork, { reason, until }: Waiting, asOf: Date): boolean {
+function isIdle({ taken, dueSince, nextFree }: WorkAhead, { reason, until }: Waiting, asOf: Date): boolean {
   if (taken || dueSince !== null) return false;
-  return rechecked.includes(reason) || until === null || until.getTime() > asOf.getTime() + SHORT_WAIT_MS;
+  const isLater = (time: Date | null) => time === null || time.getTime() > asOf.getTime() + SHORT_WAIT_MS;
+  return isLater(nextFree) && (rechecked.includes(reason) || isLater(until));
 }
 
 /** What follows from the row, the campaign's open work and what that waits for. */
 export function nextOf(
   row: CampaignRow,
-  work: OpenWork,
+  work: WorkAhead,
   waiting: Waiting | null,
   asOf: Date,
 ): CampaignStep['next'] {

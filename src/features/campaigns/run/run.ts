@@ -71,6 +71,7 @@ async function stateOf(
   { pool }: CampaignRunDependencies,
   row: CampaignRow,
   waiting: Waiting | null,
+  nextFree: Date | null,
 ): Promise<CampaignState> {
   const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
   return {
@@ -82,6 +83,7 @@ async function stateOf(
     counts,
     waitingFor: row.status === 'paused' ? 'resume' : (waiting?.reason ?? null),
     until: waiting?.until?.toISOString() ?? null,
+    ...(nextFree && { freeAt: nextFree.toISOString() }),
     outcome: row.outcome,
   };
 }
@@ -140,7 +142,7 @@ async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Dat
   const work = await readOpenWork(pool, campaignId, asOf);
   const known = { settings, asOf, work: new Map([[campaignId, work]]) };
   const waiting = (await waitingOf(pool, [row], known)).get(campaignId) ?? null;
-  const state = await stateOf(deps, row, waiting);
+  const state = await stateOf(deps, row, waiting, work.nextFree);
   const next = nextOf(row, work, waiting, asOf);
   const wakeMs = next === 'wait' ? campaignWaitMs(state, asOf.getTime()) : MAX_LOOK_MS;
   if (next !== 'done') await expectEngine(pool, campaignId, wakeMs);

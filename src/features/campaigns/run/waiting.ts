@@ -75,8 +75,38 @@ async function readOpenWorks(
   return new Map(rows.map(({ id, ...work }) => [id, work]));
 }
 
-export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date): Promise<OpenWork> {
-  return (await readOpenWorks(db, [campaignId], asOf)).get(campaignId) as OpenWork;
+/** What the workflow needs besides. */
+export interface WorkAhead extends OpenWork {
+  /** When a block or a retry is due next that no limit holds; null: none is within {@link AHEAD}. */
+  nextFree: Date | null;
+}
+
+/** The workflow looks again by then, see `campaignWaitMs`. Blocks that are held until tomorrow need not be passed over. */
+const AHEAD = `interval '10 minutes'`;
+
+async function nextFreeBlock(db: Queryable, campaignId: number, asOf: Date): Promise<Date | null> {
+  const { rows } = await db.query<{ due: Date }>({
+    name: 'next_free_block',
+    text: `
+    select greatest(b.due_at, t.next_free_at) as due
+    from campaign_blocks b left join campaign_turns t on t.campaign_id = b.campaign_id
+    where b.campaign_id = $1 and b.owner is null and b.closed_at is null and b.hold_reason is null
+      and b.due_at <= $2::timestamptz + ${AHEAD}
+    order by b.due_at, b.n limit 1`,
+    values: [campaignId, asOf],
+  });
+  return rows[0]?.due ?? null;
+}
+
+export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date): Promise<WorkAhead> {
+  const work = (await readOpenWorks(db, [campaignId], asOf)).get(campaignId) as OpenWork;
+  const nextBlock = work.heldBy === null ? work.nextDue : await nextFreeBlock(db, campaignId, asOf);
+  return { ...work, nextFree: earliest(nextBlock, work.nextRetry) };
+}
+
+function earliest(...times: (Date | null | undefined)[]): Date | null {
+  const known = times.flatMap((time) => (time ? [time.getTime()] : []));
+  return known.length === 0 ? null : new Date(Math.min(...known));
 }
 
 /** Whether recipients of the campaign wait, or are being sent to. */
@@ -118,8 +148,7 @@ function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): Waiting
 
 /** When something of the campaign is sent, or looked at by senders, if none of its blocks is due. */
 function nextOfWork({ nextDue, nextRetry }: OpenWork, decision: Date | undefined): Date | null {
-  const times = [nextDue, nextRetry, decision].flatMap((time) => (time ? [time.getTime()] : []));
-  return times.length === 0 ? null : new Date(Math.min(...times));
+  return earliest(nextDue, nextRetry, decision);
 }
 
 /** What a campaign waits for before it has recipients. */

@@ -37,7 +37,8 @@ async function look() {
   const row = (await readCampaign(db.database.pool, id)) as CampaignRow;
   const work = await readOpenWork(db.database.pool, id, asOf);
   const waiting = (await waitingOf(db.database.pool, [row], { settings: TEST_LIMITS, asOf })).get(id) ?? null;
-  const state = { ...row, waitingFor: waiting?.reason ?? null, until: waiting?.until?.toISOString() ?? null };
+  const until = waiting?.until?.toISOString() ?? null;
+  const state = { ...row, waitingFor: waiting?.reason ?? null, until, freeAt: work.nextFree?.toISOString() };
   return {
     waiting,
     next: nextOf(row, work, waiting, asOf),
@@ -60,6 +61,9 @@ const retryIn = (count: number) =>
      select $2, account_id, channel, 2, $3, now(), id from campaigns where id = $1`,
     [messageId, minutes(count)],
   );
+
+/** Limits at whose blocks senders look again and again. */
+const rechecked = ['account_paused', 'domain_unverified', 'provider_unavailable', 'allowance'];
 
 const shown: Readonly<Record<string, string>> = {
   ...{ pacing: 'throttle', warm_up: 'allowance', sandbox_cap: 'sandbox', provider_unavailable: 'provider' },
@@ -84,6 +88,36 @@ describe('a campaign with held blocks', () => {
       expect({ next, waitMs }).toEqual({ next: 'wait', waitMs: 600_000 });
     },
   );
+
+  it.each(rechecked)('is watched while %s holds it and others are due within two minutes', async (reason) => {
+    await dueIn(1);
+    await hold(reason, 360);
+    expect((await look()).next).toBe('watch');
+  });
+
+  it.each(rechecked)('is watched while %s holds its blocks and retries are due', async (reason) => {
+    await dueIn(360);
+    await hold(reason, 360);
+    await retryIn(1);
+    expect((await look()).next).toBe('watch');
+  });
+
+  it.each(rechecked.slice(0, 3))('is looked at when others are due if %s holds it', async (reason) => {
+    await dueIn(4);
+    await hold(reason, 3);
+    const { next, waitMs } = await look();
+    expect({ next, waitMs }).toEqual({ next: 'wait', waitMs: 240_000 });
+  });
+
+  it('is watched until the throttle leaves its overdue blocks free to go', async () => {
+    await dueIn(-1);
+    await hold('provider_unavailable', 3);
+    await query('insert into campaign_turns (campaign_id, claimed_at, next_free_at) values ($1, $2, $3)', [
+      asOf,
+      minutes(1),
+    ]);
+    expect((await look()).next).toBe('watch');
+  });
 
   it.each(['wallet', 'spend_cap', 'sandbox_cap'])(
     'is looked at again at once if %s holds it after a look',
