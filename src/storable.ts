@@ -1,15 +1,17 @@
 import { isFull, type ValidationErrors } from './errors.ts';
 
-/** @returns why PostgreSQL cannot store this string as text or jsonb; null if it can */
+/** @returns what in this string PostgreSQL cannot store as text or jsonb; null if it can store all */
 function unstorable(text: string): string | null {
-  if (text.includes('\u0000')) return 'must not contain the character NUL';
-  if (!text.isWellFormed()) return 'must not contain half a surrogate pair';
-  return null;
+  if (text.includes('\u0000')) return 'the character NUL';
+  return text.isWellFormed() ? null : 'half a surrogate pair';
 }
 
-/** JavaScript treats the name `__proto__` specially, so the field would get lost. */
-function unstorableName(name: string): string | null {
-  return name === '__proto__' ? 'must not be __proto__' : unstorable(name);
+/** @returns what is wrong with the name of a field, in words that continue it; null if nothing is */
+function nameProblem(name: string): string | null {
+  // JavaScript treats this name specially, so the field would get lost.
+  if (name === '__proto__') return 'must not have the name __proto__';
+  const part = unstorable(name);
+  return part && `must not have ${part} in its name`;
 }
 
 /**
@@ -20,15 +22,15 @@ function unstorableName(name: string): string | null {
  */
 export function findUnstorable(value: unknown, path: string, errors: ValidationErrors): void {
   if (typeof value === 'string') {
-    const reason = unstorable(value);
-    if (reason) errors[path === '' ? 'body' : path] = [reason];
+    const part = unstorable(value);
+    if (part) errors[path === '' ? 'body' : path] = [`must not contain ${part}`];
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (isFull(errors)) return;
-      const reason = unstorableName(key);
-      const name = reason ? JSON.stringify(key) : key;
+      const problem = nameProblem(key);
+      const name = problem ? JSON.stringify(key) : key;
       const at = path === '' ? name : `${path}.${name}`;
-      if (reason) errors[at] = [`the name ${reason}`];
+      if (problem) errors[at] = [problem];
       findUnstorable(inner, at, errors);
     }
   }

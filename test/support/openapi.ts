@@ -3,6 +3,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 
 type Json = Record<string, unknown>;
 
+/** An error response has an example for each code. */
+interface JsonContent {
+  schema?: Json;
+  examples?: Json;
+}
+
 /** An OpenAPI document as tests read it. */
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
@@ -45,28 +51,39 @@ function undocumented(document: OpenApi, schema: Json, value: unknown, path: str
   return Object.entries(value).flatMap(([name, inner]) => {
     const described = known[name] ?? additionalProperties;
     if (described === undefined) return [`${path}.${name}`];
+    if (described === true) return [];
     return undocumented(document, described as Json, inner, `${path}.${name}`);
   });
 }
 
-/** Checks that responses are valid by the document and have no field that it does not describe. */
-export function createAnswerCheck(document: OpenApi) {
+/** Compiles schemas of the document, which may refer to its components. */
+export function createCompiler(document: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'urn:carillon:api', ...document });
+  return (schema: Json) =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"urn:carillon:api#/')) as Json);
+}
+
+/** Checks that responses are valid by the document and have no field that it does not describe. */
+export function createAnswerCheck(document: OpenApi) {
+  const compile = createCompiler(document);
   /** @returns the problems of a response; empty if there are none */
   return function problemsOf(path: string, method: string, status: number, body: unknown): string[] {
     const operation = document.paths[path]?.[method];
     const response = operation?.responses[status];
     if (!response) return [`${method} ${path}: ${status} is not described`];
-    const { content } = resolved(document, response) as { content: Record<string, { schema: Json }> };
-    const schema = content['application/json']?.schema;
+    const { content } = resolved(document, response) as { content: Record<string, JsonContent> };
+    const { schema, examples } = content['application/json'] ?? {};
     if (!schema) return [`${method} ${path}: ${status} has no JSON`];
-    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"urn:carillon:api#/')) as Json;
-    const validate = ajv.compile(absolute);
-    const invalid = validate(body) ? [] : (validate.errors ?? []).map((error) => ajv.errorsText([error]));
+    const validate = compile(schema);
+    const faults = validate(body) ? [] : (validate.errors ?? []);
+    const invalid = faults.map(({ instancePath, message }) => `data${instancePath} ${message}`);
+    const { code } = body as { code?: string };
+    const isOther = status >= 400 && !Object.hasOwn(examples ?? {}, code ?? '');
     return [
       ...invalid,
+      ...(isOther ? [`${code} is not described for ${status}`] : []),
       ...undocumented(document, schema, body, '').map((field) => `${field} is not described`),
     ];
   };

@@ -3,11 +3,12 @@ import { delimiter, join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { cacheFolder, type Progress } from '../../src/local/machine/cache.ts';
+import { findGenerators } from './generators/tools.ts';
 import { findSchemathesis } from './schemathesis/program.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 /** Tools that a machine may lack: the tests that need a missing one are skipped. */
-export type OptionalTool = 'smtp-sink' | 'time-skipping server' | 'schemathesis';
+export type OptionalTool = 'smtp-sink' | 'time-skipping server' | 'schemathesis' | 'generators';
 
 /** Why each of the missing tools is not there, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
@@ -58,8 +59,8 @@ export function toolCache(): Promise<string> {
 }
 
 /**
- * Puts the Temporal engine, the time-skipping server and Schemathesis into the cache. On a bare machine this takes
- * minutes, too long for a test's time limit. Processes that ask at the same time wait for the first.
+ * Puts the Temporal engine, the time-skipping server, Schemathesis and the generators of clients into the cache. On a bare
+ * machine this takes minutes, too long for a test's time limit. Processes that ask at the same time wait for the first.
  */
 export async function getTools(): Promise<{ cache: string; missing: MissingTools }> {
   const cache = await toolCache();
@@ -67,7 +68,10 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
   const engine = await failureOf(() => findEngineProgram({ cache, progress }));
   if (engine) progress(engine);
   const timeSkipping = await failureOf(() => findTimeSkippingServer(cache, progress));
-  const schemathesis = await failureOf(() => findSchemathesis(cache, progress));
+  const [schemathesis, generators] = await Promise.all([
+    failureOf(() => findSchemathesis(cache, progress)),
+    failureOf(() => findGenerators(cache, progress)),
+  ]);
   const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
   return {
     cache,
@@ -75,6 +79,7 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
       ...(timeSkipping && { 'time-skipping server': timeSkipping }),
       ...(sink && { 'smtp-sink': sink }),
       ...(schemathesis && { schemathesis }),
+      ...(generators && { generators }),
     },
   };
 }

@@ -25,6 +25,9 @@ export interface AddressError {
   error: string;
 }
 
+/** What the description of the API says of an address; the parser decides. */
+export const ADDRESS_PATTERN = '^[\\s\\S]*@[\\s\\S]*$';
+
 const maxTextLength = 1_000;
 const maxNameLength = 256;
 const maxLocalOctets = 64;

@@ -22,14 +22,17 @@ const url = z
   .max(2_000)
   .refine((text) => !OTHER_SCHEME.test(text.trim()), 'must be a web, mailto or tel link');
 
-const styles = z.strictObject({
-  background_color: color.optional(),
-  padding: z.string().regex(PADDING, 'must be one to four lengths such as 10px 25px').optional(),
-  align: z.enum(['left', 'center', 'right']).optional(),
-});
+const styles = z
+  .strictObject({
+    background_color: color.optional(),
+    padding: z.string().regex(PADDING, 'must be one to four lengths such as 10px 25px').optional(),
+    align: z.enum(['left', 'center', 'right']).optional(),
+  })
+  .meta({ id: 'SectionStyles' });
 
 function section<Type extends string, Props extends z.ZodType>(type: Type, props: Props) {
-  return z.strictObject({ type: z.literal(type), props, styles: styles.optional() });
+  const id = `${type.charAt(0).toUpperCase()}${type.slice(1)}Section`;
+  return z.strictObject({ type: z.literal(type), props, styles: styles.optional() }).meta({ id });
 }
 
 const link = z.strictObject({ url, icon: label.optional(), title: label.optional() });
@@ -46,22 +49,26 @@ const plainSections = [
   section('footer', z.strictObject({ html: html.optional() }).default({})),
 ] as const;
 
-const plainSection = z.discriminatedUnion('type', plainSections);
-const column = z.strictObject({ sections: z.array(plainSection).max(20) });
+const plainSection = z.discriminatedUnion('type', plainSections).meta({ id: 'PlainSection' });
+const column = z.strictObject({ sections: z.array(plainSection).max(20) }).meta({ id: 'DesignColumn' });
 
-const designSection = z.discriminatedUnion('type', [
-  ...plainSections,
-  section('columns', z.strictObject({ columns: z.array(column).min(2).max(4) })),
-]);
+const designSection = z
+  .discriminatedUnion('type', [
+    ...plainSections,
+    section('columns', z.strictObject({ columns: z.array(column).min(2).max(4) })),
+  ])
+  .meta({ id: 'DesignSection' });
 
-export const designTheme = z.strictObject({
-  brand_color: color.optional(),
-  bg_color: color.optional(),
-  text_color: color.optional(),
-  font_body: font.optional(),
-  font_heading: font.optional(),
-  logo_url: url.optional(),
-});
+export const designTheme = z
+  .strictObject({
+    brand_color: color.optional(),
+    bg_color: color.optional(),
+    text_color: color.optional(),
+    font_body: font.optional(),
+    font_heading: font.optional(),
+    logo_url: url.optional(),
+  })
+  .meta({ id: 'DesignTheme' });
 
 /** `design` of a template. */
 export const designSchema = z

@@ -85,11 +85,7 @@ export const putBrandBody = z.strictObject({
     .max(2_000)
     .nullish()
     .meta({
-      anyOf: [
-        { type: 'string', pattern: SIGNED_ID.source },
-        { type: 'string', format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?:' },
-        { type: 'null' },
-      ],
+      pattern: `${SIGNED_ID.source}|^[hH][tT][tT][pP][sS]?:`,
       description: 'A `signed_id` from `POST /uploads`, or a URL.',
     }),
   example_copy: z.array(text(5_000)).max(50).nullish(),

@@ -48,28 +48,31 @@ const ab = z
   });
 
 /** `data.options` of a campaign. */
-export const campaignOptions = z.strictObject({
-  throttle_per_minute: z.int().min(1).max(MAX_PER_MINUTE).nullish().meta({
-    description: 'At most this many messages a minute.',
-  }),
-  send_at_local_time: z.boolean().nullish().meta({
-    description:
-      'The clock time of `scheduled_at` is that of each recipient. A campaign that waits and is sent now goes to all at once.',
-  }),
-  utm: z
-    .strictObject({
-      source: oneLine(MAX_UTM).min(1).nullish(),
-      medium: oneLine(MAX_UTM).min(1).nullish(),
-      campaign: oneLine(MAX_UTM).min(1).nullish(),
-    })
-    .nullish()
-    .meta({
-      description: 'Added to links as `utm_source`, `utm_medium` and `utm_campaign`, unless they have them.',
+export const campaignOptions = z
+  .strictObject({
+    throttle_per_minute: z.int().min(1).max(MAX_PER_MINUTE).nullish().meta({
+      description: 'At most this many messages a minute.',
     }),
-  ab: ab.nullish().meta({
-    description: 'Sends several variants. If their weights are below 100 in all, the rest gets the winner.',
-  }),
-});
+    send_at_local_time: z.boolean().nullish().meta({
+      description:
+        'The clock time of `scheduled_at` is that of each recipient. A campaign that waits and is sent now goes to all at once.',
+    }),
+    utm: z
+      .strictObject({
+        source: oneLine(MAX_UTM).min(1).nullish(),
+        medium: oneLine(MAX_UTM).min(1).nullish(),
+        campaign: oneLine(MAX_UTM).min(1).nullish(),
+      })
+      .nullish()
+      .meta({
+        description:
+          'Added to links as `utm_source`, `utm_medium` and `utm_campaign`, unless they have them.',
+      }),
+    ab: ab.nullish().meta({
+      description: 'Sends several variants. If their weights are below 100 in all, the rest gets the winner.',
+    }),
+  })
+  .meta({ id: 'CampaignOptions' });
 
 /** As stored in `campaigns.options`. */
 export type CampaignOptions = z.output<typeof campaignOptions>;

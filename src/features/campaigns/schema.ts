@@ -4,6 +4,7 @@ import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
@@ -40,35 +41,39 @@ export type WaitingReason = (typeof waitingReasons)[number];
 
 const count = z.int().min(0);
 
-export const progressSchema = z.object({
-  audience_count: count.meta({ description: 'Recipients, those who are skipped included.' }),
-  sent_count: count.meta({ description: 'Accepted by a provider. It never falls.' }),
-  failed_count: count.meta({ description: 'Refused or bounced at hand-over.' }),
-  skipped_count: count,
-  unknown_count: count.meta({
-    description: 'Handed over when a process died, so that it is not known whether the provider has them.',
-  }),
-  canceled_count: count,
-  remaining_count: count,
-  waiting_for: z
-    .object({
-      reason: z.enum(waitingReasons),
-      until: when.nullable().meta({
-        description:
-          'When the next of its messages is due, or is looked at again by a sender if a limit holds it, or when an A/B test is decided. Null if that is not known.',
-      }),
-    })
-    .nullable()
-    .meta({ description: 'Why nothing of an active campaign is sent now.' }),
-});
+export const progressSchema = z
+  .object({
+    audience_count: count.meta({ description: 'Recipients, those who are skipped included.' }),
+    sent_count: count.meta({ description: 'Accepted by a provider. It never falls.' }),
+    failed_count: count.meta({ description: 'Refused or bounced at hand-over.' }),
+    skipped_count: count,
+    unknown_count: count.meta({
+      description: 'Handed over when a process died, so that it is not known whether the provider has them.',
+    }),
+    canceled_count: count,
+    remaining_count: count,
+    waiting_for: z
+      .object({
+        reason: z.enum(waitingReasons),
+        until: when.nullable().meta({
+          description:
+            'When the next of its messages is due, or is looked at again by a sender if a limit holds it, or when an A/B test is decided. Null if that is not known.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Why nothing of an active campaign is sent now.' }),
+  })
+  .meta({ id: 'CampaignProgress' });
 export type CampaignProgress = z.input<typeof progressSchema>;
 
-const stopSchema = z.object({
-  reason: z.enum(stopReasons),
-  rate: z.number().nullable(),
-  threshold: z.number().nullable(),
-  at: when,
-});
+const stopSchema = z
+  .object({
+    reason: z.enum(stopReasons),
+    rate: z.number().nullable(),
+    threshold: z.number().nullable(),
+    at: when,
+  })
+  .meta({ id: 'CampaignStop' });
 
 const dataSchema = z
   .looseObject({
@@ -77,20 +82,25 @@ const dataSchema = z
     outcome: z.enum(['completed', 'canceled', 'failed']).nullable(),
     stop: stopSchema.nullable().meta({ description: 'Why the service paused the campaign.' }),
   })
-  .meta({ description: 'What the client gave, with `progress`, `outcome` and `stop` of the server.' });
+  .meta({
+    id: 'CampaignData',
+    description: 'What the client gave, with `progress`, `outcome` and `stop` of the server.',
+  });
 
-const triggerSchema = z.object({
-  id: z.int(),
-  flow_id: z.int().nullable(),
-  segment_id: z.int().nullable(),
-  contact_list_id: z.int().nullable(),
-  triggered_count: count.meta({ description: 'How often the campaign was sent.' }),
-  event: z.string().nullable().meta({ description: 'Stored; it does not send a campaign.' }),
-  data: jsonObject,
-  last_triggered_at: when.nullable(),
-  created_at: when,
-  updated_at: when,
-});
+const triggerSchema = z
+  .object({
+    id: z.int(),
+    flow_id: z.int().nullable(),
+    segment_id: z.int().nullable(),
+    contact_list_id: z.int().nullable(),
+    triggered_count: count.meta({ description: 'How often the campaign was sent.' }),
+    event: z.string().nullable().meta({ description: 'Stored; it does not send a campaign.' }),
+    data: jsonObject,
+    last_triggered_at: when.nullable(),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'CampaignTrigger' });
 
 const summaryFields = {
   id: z.int(),
@@ -135,12 +145,6 @@ function withinBytes(value: unknown): boolean {
 }
 const TOO_LARGE = `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
 
-/** How OpenAPI describes a known field of an object with fields of the client. */
-function described(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return json;
-}
-
 /** An object of the client with one part that is parsed strictly; problems have dotted paths below it. */
 function openObject<Part extends z.ZodObject>(part: Part, split: (value: object) => Record<string, unknown>) {
   return z.record(z.string(), z.unknown()).superRefine((value, context) => {
@@ -157,14 +161,15 @@ function openObject<Part extends z.ZodObject>(part: Part, split: (value: object)
 
 const knownData = z.strictObject({ options: campaignOptions.nullish() });
 
-const data = openObject(knownData, (value) => ('options' in value ? { options: value.options } : {}))
-  .transform((value) => ({ ...value, options: knownData.parse({ options: value.options }).options ?? {} }))
-  .meta({
-    properties: { options: described(campaignOptions.nullish()) },
-    description:
-      'Replaces what the client gave before. `options` says how the campaign is sent; other fields are kept as they ' +
-      'are. `progress`, `outcome` and `stop` are of the server, and ignored here.',
-  });
+const readableData = openObject(knownData, (value) =>
+  'options' in value ? { options: value.options } : {},
+).transform((value) => ({ ...value, options: knownData.parse({ options: value.options }).options ?? {} }));
+
+const data = describeAs(readableData, () => z.looseObject(knownData.shape)).meta({
+  description:
+    'Replaces what the client gave before. `options` says how the campaign is sent; other fields are kept as they ' +
+    'are. `progress`, `outcome` and `stop` are of the server, and ignored here.',
+});
 
 const excluded = z.array(id).max(MAX_EXCLUDED);
 const exclusions = z.strictObject({
@@ -172,20 +177,21 @@ const exclusions = z.strictObject({
   exclude_segment_ids: excluded.optional(),
 });
 
-const triggerAttributes = z.strictObject({
-  event: oneLine(MAX_EVENT).nullish().meta({ description: 'Stored; it does not send a campaign.' }),
-  contact_list_id: id.nullish(),
-  segment_id: id.nullish().meta({ description: 'With a list, only contacts in both are sent to.' }),
-  data: openObject(exclusions, (value) => {
-    const known = Object.entries(value).filter(([key]) => Object.hasOwn(exclusions.shape, key));
-    return Object.fromEntries(known);
-  })
-    .nullish()
-    .meta({
-      properties: described(exclusions).properties,
-      description: 'Replaces the stored object. The two fields exclude contacts.',
-    }),
+const triggerData = openObject(exclusions, (value) => {
+  const known = Object.entries(value).filter(([key]) => Object.hasOwn(exclusions.shape, key));
+  return Object.fromEntries(known);
 });
+
+const triggerAttributes = z
+  .strictObject({
+    event: oneLine(MAX_EVENT).nullish().meta({ description: 'Stored; it does not send a campaign.' }),
+    contact_list_id: id.nullish(),
+    segment_id: id.nullish().meta({ description: 'With a list, only contacts in both are sent to.' }),
+    data: describeAs(triggerData, () => z.looseObject(exclusions.shape))
+      .nullish()
+      .meta({ description: 'Replaces the stored object. The two fields exclude contacts.' }),
+  })
+  .meta({ id: 'TriggerAttributes', description: 'Who a campaign is sent to.' });
 export type TriggerAttributes = z.output<typeof triggerAttributes>;
 
 const name = oneLine(MAX_NAME).min(1);

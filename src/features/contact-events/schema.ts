@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { describeAs } from '../../platform/openapi/describe-as.ts';
 
 /** The largest `data` of an event, in bytes of JSON. */
 export const MAX_DATA_BYTES = 32 * 1024;
@@ -62,7 +63,7 @@ const email = z
     const parsed = parseEmailAddress(address);
     if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
   })
-  .meta({ pattern: '@', description: 'The address of a contact of the brand.' });
+  .meta({ pattern: ADDRESS_PATTERN, description: 'The address of a contact of the brand.' });
 
 function occurredProblem(at: Date): string | null {
   const now = new Date();
@@ -128,7 +129,7 @@ export const trackEventBody = z
     if (body.contact_id !== undefined || body.contact_email !== undefined) return;
     context.addIssue({ code: 'custom', path: ['contact_id'], message: 'or contact_email is required' });
   })
-  .meta({ id: 'TrackEvent', anyOf: [{ required: ['contact_id'] }, { required: ['contact_email'] }] });
+  .meta({ id: 'TrackEvent', if: { required: ['contact_id'] }, else: { required: ['contact_email'] } });
 export type TrackEventBody = z.output<typeof trackEventBody>;
 
 /** A client may send an event back as it received it. */
@@ -155,9 +156,11 @@ export class ParsedEvent {
 }
 
 /** A wrong event does not fail the others: it stays as it was sent. */
+const anyEvent = z.union([trackEventBody.transform((body) => new ParsedEvent(body)), z.unknown()]);
+
 export const trackBatchBody = z.strictObject({
   events: z
-    .array(z.union([trackEventBody.transform((body) => new ParsedEvent(body)), z.unknown()]))
+    .array(describeAs(anyEvent, () => trackEventBody))
     .min(1)
     .max(MAX_BATCH),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
@@ -139,7 +140,7 @@ const fields = {
   email: address.optional().meta({
     description:
       'Creates or changes the email channel, with opt-in. It never subscribes someone who has unsubscribed.',
-    pattern: '@',
+    pattern: ADDRESS_PATTERN,
   }),
   phone: address.optional().meta({
     description: 'In E.164 form, or in national form with `country_code`. Works as `email` does.',

@@ -128,7 +128,7 @@ async function plan(
     if (!change) continue;
     const before = row ? channelStateOf(row, kind) : noChannel;
     if (before.key === null && change.address === null && !change.remove) {
-      throw invalid({ channels_attributes: [`the contact has no ${kind} channel: give its value`] });
+      throw invalid({ channels_attributes: [`need a value for ${kind}: the contact has no such channel`] });
     }
     const key = change.address?.key ?? null;
     const isNew = key !== null && key !== before.key;

@@ -196,7 +196,7 @@ export async function createFlow(
 /** @throws AppError validation_error if the brand has as many flows as it can have */
 async function requireRoom(trx: Queryable, scope: BrandScope): Promise<void> {
   if ((await countFlows(trx, scope)) < MAX_FLOWS) return;
-  const message = `must wait: the brand has ${MAX_FLOWS} flows that are not archived, the most it can have`;
+  const message = `cannot be added: the brand has ${MAX_FLOWS} flows that are not archived, the most it can have`;
   throw invalid({ name: [message] });
 }
 

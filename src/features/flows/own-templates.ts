@@ -17,7 +17,8 @@ export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
       if (!row || !template) return template;
       const templates = await findStepTemplates(trx, tenant, row.steps);
       const bytes = [...templates.values()].reduce((sum, each) => sum + contentBytes(each), 0);
-      if (bytes > MAX_CONTENT_BYTES) throw invalid({ body: [`the flow ${CONTENTS_TOO_LARGE}`] });
+      if (bytes > MAX_CONTENT_BYTES)
+        throw invalid({ body: [`belongs to a flow, which ${CONTENTS_TOO_LARGE}`] });
       if (!isLive(row)) return template;
       const account = await requireActivator(trx, tenant);
       const pins = await makePins(trx, deps, tenant, row, outside, {

@@ -74,7 +74,9 @@ export async function addTriggerProblems(
     problems.add({ 'trigger.segment_id': ['is not a segment of the brand'] });
   }
   if (data.reentry === 'every_time' && event === null && (listId ?? segmentId) !== null) {
-    problems.add({ 'trigger.data.reentry': ['every_time is for events; give after_seconds instead'] });
+    problems.add({
+      'trigger.data.reentry': ['must not be every_time, which is for events; give after_seconds instead'],
+    });
   }
   for (const name of ['filters', 'exit_filters'] as const) {
     const flow = { steps: null, received: false };

@@ -83,6 +83,7 @@ const pathStep = z.object({
       status: z.enum(messageStatuses),
       failure: z.object({ code: z.string(), message: z.string() }).nullable(),
     })
+    .meta({ id: 'FlowRunMessage' })
     .nullable()
     .meta({ description: 'The message that the step wrote, as it is now.' }),
   event_id: z.int().nullable().meta({ description: 'The event that arrived, or that the step tracked.' }),

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, summaryQuery, wholeListQuery } from '../../platform/db/paging.ts';
+import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { eventName } from '../contact-events/schema.ts';
+import { filterShape } from '../segments/service.ts';
 import { templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
 import { approvalStates, flowStatuses, stopReasons } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
-import { stepTypes } from './step-shapes.ts';
+import { describeSteps, stepTypes } from './step-shapes.ts';
 
 const MAX_NAME = 255;
 const MAX_FILTERS = 50;
@@ -23,6 +25,8 @@ const jsonObject = z.record(z.string(), z.unknown());
 
 /** A filter as it is answered: as the client wrote it. */
 const filterSchema = z.object({ name: z.string(), predicate: z.string(), value: z.unknown().optional() });
+
+const sinceStep = z.object({ step: z.int() }).meta({ id: 'SinceStep' });
 
 /** A step as it is answered. Which fields it has depends on its type. */
 const stepSchema = z
@@ -42,7 +46,7 @@ const stepSchema = z
     until: jsonObject.optional(),
     filters: z.array(filterSchema).optional(),
     event_name: z.string().optional(),
-    include_since: z.union([z.literal('entry'), z.object({ step: z.int() })]).optional(),
+    include_since: z.union([z.literal('entry'), sinceStep]).optional(),
     forward_event_data: z.boolean().optional(),
     data: jsonObject.optional(),
     list_id: z.int().optional(),
@@ -63,18 +67,23 @@ const stepSchema = z
   .meta({ id: 'FlowStep' });
 export type FlowStep = z.input<typeof stepSchema>;
 
-const reentry = z.union([z.enum(['once', 'every_time']), z.object({ after_seconds: z.int() })]);
+const reentry = z.union([
+  z.enum(['once', 'every_time']),
+  z.object({ after_seconds: z.int() }).meta({ id: 'ReentryDelay' }),
+]);
 
-const triggerSchema = z.object({
-  event: nullableText,
-  segment_id: z.int().nullable(),
-  contact_list_id: z.int().nullable(),
-  data: z.object({
-    filters: z.array(filterSchema).optional(),
-    exit_filters: z.array(filterSchema).optional(),
-    reentry: reentry.optional(),
-  }),
-});
+const triggerSchema = z
+  .object({
+    event: nullableText,
+    segment_id: z.int().nullable(),
+    contact_list_id: z.int().nullable(),
+    data: z.object({
+      filters: z.array(filterSchema).optional(),
+      exit_filters: z.array(filterSchema).optional(),
+      reentry: reentry.optional(),
+    }),
+  })
+  .meta({ id: 'FlowTrigger' });
 
 const summaryFields = {
   id: z.int(),
@@ -116,7 +125,7 @@ export const flowSchema = z
 export type Flow = z.input<typeof flowSchema>;
 
 /** Checks filters of a trigger. They may name the event of the trigger, but no steps. */
-const triggerFilters = z
+const readableFilters = z
   .array(z.unknown())
   .max(MAX_FILTERS)
   .superRefine((given, context) => {
@@ -127,6 +136,11 @@ const triggerFilters = z
       context.addIssue({ code: 'custom', message: `must have at most ${MAX_FILTER_BYTES} bytes as JSON` });
     }
   });
+const triggerFilters = describeAs(readableFilters, () => z.array(filterShape).max(MAX_FILTERS));
+
+const reentryDelay = z
+  .strictObject({ after_seconds: z.int().min(1).max(MAX_REENTRY_SECONDS) })
+  .meta({ id: 'ReentryDelay' });
 
 const triggerBody = z
   .strictObject({
@@ -140,18 +154,12 @@ const triggerBody = z
           .optional()
           .meta({ description: 'A run ends before its next step when all of them hold.' }),
         reentry: z
-          .union(
-            [
-              z.enum(['once', 'every_time']),
-              z.strictObject({ after_seconds: z.int().min(1).max(MAX_REENTRY_SECONDS) }),
-            ],
-            {
-              error: ({ input }) =>
-                typeof input === 'object' && input !== null
-                  ? undefined
-                  : 'must be once, every_time, or an object with after_seconds',
-            },
-          )
+          .union([z.enum(['once', 'every_time']), reentryDelay], {
+            error: ({ input }) =>
+              typeof input === 'object' && input !== null
+                ? undefined
+                : 'must be once, every_time, or an object with after_seconds',
+          })
           .optional()
           .meta({
             description:
@@ -169,42 +177,33 @@ const triggerBody = z
       const message = `must be left out: a flow has one trigger, and ${given[0]} is given`;
       context.addIssue({ code: 'custom', path: [field], message });
     }
-  });
+  })
+  .meta({ id: 'FlowTriggerInput' });
 export type TriggerBody = z.output<typeof triggerBody>;
 
-const steps = z
-  .unknown()
-  .transform((given, context) => {
-    const read = readSteps(given);
-    for (const [path, messages] of Object.entries(read.errors)) {
-      for (const message of messages) {
-        const rest = path.slice('steps'.length);
-        context.addIssue({ code: 'custom', path: rest === '' ? [] : [rest], message });
-      }
+const readableSteps = z.unknown().transform((given, context) => {
+  const read = readSteps(given);
+  for (const [path, messages] of Object.entries(read.errors)) {
+    for (const message of messages) {
+      const rest = path.slice('steps'.length);
+      context.addIssue({ code: 'custom', path: rest === '' ? [] : [rest], message });
     }
-    return read.steps;
-  })
-  .meta({
-    type: 'array',
-    maxItems: MAX_STEPS,
-    items: {
-      type: 'object',
-      required: ['type'],
-      properties: {
-        type: { enum: stepTypes },
-        id: { type: 'integer', description: 'Of a step that the flow has; left out: a new step.' },
-      },
-    },
-    description:
-      `What a run does, in order: at most ${MAX_STEPS} steps in all and ${MAX_LEVELS} levels of branches. The guide to ` +
-      'flows describes each type. Errors name the path, such as `steps[2].yes[0].duration`.',
-    examples: [
-      [
-        { type: 'email', subject: 'Welcome', body: 'Hi {{ contact.first_name }}' },
-        { type: 'wait', duration: 86_400 },
-      ],
+  }
+  return read.steps;
+});
+
+const steps = describeAs(readableSteps, describeSteps).meta({
+  maxItems: MAX_STEPS,
+  description:
+    `What a run does, in order: at most ${MAX_STEPS} steps in all and ${MAX_LEVELS} levels of branches. The guide to ` +
+    'flows describes each type. Errors name the path, such as `steps[2].yes[0].duration`.',
+  examples: [
+    [
+      { type: 'email', subject: 'Welcome', body: 'Hi {{ contact.first_name }}' },
+      { type: 'wait', duration: 86_400 },
     ],
-  });
+  ],
+});
 
 const name = oneLine(MAX_NAME).min(1);
 const goal = eventName.nullish().meta({ description: 'The name of an event that ends a run.' });

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { readTarget } from '../../platform/egress/target.ts';
 import { oneLine } from '../../one-line.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
+import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { isTimeZone } from '../brands/schema.ts';
 import { dataProblem } from '../contacts/service.ts';
 import { eventData, eventName } from '../contact-events/schema.ts';
-import { timeColumns } from '../segments/service.ts';
+import { filterShape, timeColumns } from '../segments/service.ts';
 import { templateAttributes } from '../templates/schema.ts';
 
 /** The longest wait: 366 days. */
@@ -28,11 +29,20 @@ const stepId = z.int().min(1).max(MAX_STEP_ID);
 const id = z.int().min(1).max(MAX_ID);
 const seconds = z.int().min(1).max(MAX_WAIT_SECONDS);
 /** They are parsed with the names that they may use at their place. */
-const filters = z.array(z.unknown()).max(MAX_FILTERS);
-const branch = z.unknown().optional();
+const filters = describeAs(z.array(z.unknown()).max(MAX_FILTERS), () =>
+  z.array(filterShape).max(MAX_FILTERS),
+);
+
+/** Steps as the description of the API shows them. */
+export function describeSteps(): z.ZodType {
+  return z.array(flowStepInput);
+}
+/** It is read apart. */
+const branch = describeAs(z.unknown(), () => describeSteps().nullable()).optional();
 
 function shape<Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
-  return z.strictObject({ type: z.literal(type), id: stepId.optional(), ...fields });
+  const ownId = stepId.optional().meta({ description: 'Of a step that the flow has; left out: a new step.' });
+  return z.strictObject({ type: z.literal(type), id: ownId, ...fields });
 }
 
 const { template_id, subject, preheader, body, from_name, from_email, reply_to } = templateAttributes.shape;
@@ -40,21 +50,23 @@ const { template_id, subject, preheader, body, from_name, from_email, reply_to }
 const email = shape('email', { template_id, subject, preheader, body, from_name, from_email, reply_to });
 const sms = shape('sms', { template_id, body });
 
-export const localTimeShape = z.strictObject({
-  time: z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as 09:00'),
-  weekdays: z
-    .array(z.int().min(1).max(7))
-    .min(1)
-    .max(7)
-    .refine((days) => new Set(days).size === days.length, 'must name each day once')
-    .optional(),
-  timezone: z
-    .string()
-    .refine((name) => name === 'contact' || isTimeZone(name), {
-      message: 'must be contact, or the name of an IANA time zone, such as Europe/Berlin',
-    })
-    .optional(),
-});
+export const localTimeShape = z
+  .strictObject({
+    time: z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as 09:00'),
+    weekdays: z
+      .array(z.int().min(1).max(7))
+      .min(1)
+      .max(7)
+      .refine((days) => new Set(days).size === days.length, 'must name each day once')
+      .optional(),
+    timezone: z
+      .string()
+      .refine((name) => name === 'contact' || isTimeZone(name), {
+        message: 'must be contact, or the name of an IANA time zone, such as Europe/Berlin',
+      })
+      .optional(),
+  })
+  .meta({ id: 'LocalTime' });
 
 function isTimeField(field: string): boolean {
   if ((timeColumns as readonly string[]).includes(field)) return true;
@@ -67,33 +79,45 @@ function isTimeField(field: string): boolean {
   );
 }
 
-export const fieldTimeShape = z.strictObject({
-  field: z
-    .string()
-    .max(MAX_FIELD)
-    .refine(isTimeField, `must be data.<path>, or one of ${timeColumns.join(', ')}`),
-  offset_seconds: z.int().min(-MAX_WAIT_SECONDS).max(MAX_WAIT_SECONDS).optional(),
-  if_past: z.enum(['continue', 'exit']).optional(),
-});
+export const fieldTimeShape = z
+  .strictObject({
+    field: z
+      .string()
+      .max(MAX_FIELD)
+      .refine(isTimeField, `must be data.<path>, or one of ${timeColumns.join(', ')}`),
+    offset_seconds: z.int().min(-MAX_WAIT_SECONDS).max(MAX_WAIT_SECONDS).optional(),
+    if_past: z.enum(['continue', 'exit']).optional(),
+  })
+  .meta({ id: 'FieldTime' });
 
 const wait = shape('wait', {
   duration: seconds.optional(),
-  /** One of the two shapes above. */
-  until: z.record(z.string(), z.unknown()).optional(),
+  /** It is parsed by the shape that its fields show. */
+  until: describeAs(z.record(z.string(), z.unknown()), () =>
+    z.union([localTimeShape, fieldTimeShape]),
+  ).optional(),
 }).superRefine(({ duration, until }, context) => {
   if ((duration === undefined) !== (until === undefined)) return;
   const message = duration === undefined ? 'is required, or until' : 'must be left out: until is given';
   context.addIssue({ code: 'custom', path: ['duration'], message });
 });
 
-const condition = shape('condition', { filters: filters.min(1), yes: branch, no: branch });
+const condition = shape('condition', {
+  filters: describeAs(z.array(z.unknown()).min(1).max(MAX_FILTERS), () =>
+    z.array(filterShape).min(1).max(MAX_FILTERS),
+  ),
+  yes: branch,
+  no: branch,
+});
+
+const sinceStep = z.strictObject({ step: stepId }).meta({ id: 'SinceStep' });
 
 const waitForEvent = shape('wait_for_event', {
   event_name: eventName,
   filters: filters.optional(),
   duration: seconds,
   include_since: z
-    .union([z.literal('entry'), z.strictObject({ step: stepId })], {
+    .union([z.literal('entry'), sinceStep], {
       error: ({ input }) => (input === undefined ? undefined : 'must be "entry", or an object with step'),
     })
     .optional(),
@@ -189,7 +213,7 @@ const webhook = shape('webhook', {
 
 const split = shape('split', {
   branches: z
-    .array(z.strictObject({ weight: z.int().min(0).max(100), steps: branch }))
+    .array(z.strictObject({ weight: z.int().min(0).max(100), steps: branch }).meta({ id: 'SplitBranch' }))
     .min(2)
     .max(MAX_BRANCHES)
     .superRefine((branches, context) => {
@@ -214,19 +238,24 @@ const exit = shape('exit', {
 });
 
 export const stepShapes = {
-  email,
-  sms,
-  wait,
-  condition,
-  wait_for_event: waitForEvent,
-  event,
-  update_contact: updateContact,
-  add_to_list: addToList,
-  remove_from_list: removeFromList,
-  webhook,
-  split,
-  exit,
+  email: email.meta({ id: 'EmailStep' }),
+  sms: sms.meta({ id: 'SmsStep' }),
+  wait: wait.meta({ id: 'WaitStep' }),
+  condition: condition.meta({ id: 'ConditionStep' }),
+  wait_for_event: waitForEvent.meta({ id: 'WaitForEventStep' }),
+  event: event.meta({ id: 'EventStep' }),
+  update_contact: updateContact.meta({ id: 'UpdateContactStep' }),
+  add_to_list: addToList.meta({ id: 'AddToListStep' }),
+  remove_from_list: removeFromList.meta({ id: 'RemoveFromListStep' }),
+  webhook: webhook.meta({ id: 'WebhookStep' }),
+  split: split.meta({ id: 'SplitStep' }),
+  exit: exit.meta({ id: 'ExitStep' }),
 } as const;
+
+const { email: first, ...others } = stepShapes;
+const flowStepInput = z
+  .discriminatedUnion('type', [first, ...Object.values(others)])
+  .meta({ id: 'FlowStepInput', description: 'A step of a flow, as clients write it.' });
 
 export type StepType = keyof typeof stepShapes;
 export const stepTypes = Object.keys(stepShapes) as [StepType, ...StepType[]];

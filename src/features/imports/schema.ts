@@ -36,7 +36,8 @@ const MAX_MAPPED = 500;
 const MAX_COLUMN_NAME = 200;
 
 const target = z
-  .union([z.enum(columnFields), z.string().regex(/^data\..{1,200}$/, 'must be a field or data.<key>')])
+  .string()
+  .regex(new RegExp(`^(${columnFields.join('|')}|data\\..{1,200})$`), 'must be a field or data.<key>')
   .nullable();
 
 /** The options, as the client sends them in JSON and as the import shows them. */
@@ -81,8 +82,9 @@ const optionsText = z
   .superRefine((options, context) => {
     const errors: ValidationErrors = {};
     findUnstorable(options, 'options', errors);
-    for (const [path, [problem]] of Object.entries(errors)) {
-      context.addIssue({ code: 'custom', message: `${path}: ${problem}` });
+    for (const [path, [message]] of Object.entries(errors)) {
+      const rest = path.slice('options.'.length);
+      context.addIssue({ code: 'custom', path: rest === '' ? [] : [rest], message: message ?? '' });
     }
   })
   .meta({ description: 'JSON text of an object; see `options` of the import.', type: 'string' });

@@ -1,10 +1,14 @@
 /**
- * What the OpenAPI description says about the rules between the fields of POST /messages; `schema.ts` and `draft.ts`
- * check them. Rules that no JSON Schema can express are missing: which senders, templates and header names are
- * allowed, and the grammar of addresses.
+ * How the OpenAPI description shows POST /messages: as an email or an SMS, with the rules between their fields;
+ * `schema.ts` and `draft.ts` check them. Rules that no JSON Schema can express are missing: which senders, templates and
+ * header names are allowed, and the grammar of addresses.
  */
-const NOT_BLANK = { pattern: '\\S' };
-const ADDRESS = { pattern: '@' };
+import { z } from 'zod';
+import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
+
+// Patterns have anchors, and the rules between fields are conditions: not all generators of clients can read what else
+// would say the same.
+const NOT_BLANK = { pattern: '^[\\s\\S]*\\S[\\s\\S]*$' };
 const E164 = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 /** Ten segments of 153 characters. */
 const MAX_SMS_LENGTH = 1_530;
@@ -25,26 +29,41 @@ export const emailOnlyFields = [
   'tracking',
 ];
 
-const email = {
-  title: 'Email',
-  properties: { channel: { const: 'email' }, to: ADDRESS },
-  anyOf: [
-    { required: ['template_id'] },
-    { required: ['subject', 'html'], properties: { html: NOT_BLANK } },
-    { required: ['subject', 'body'], properties: { body: NOT_BLANK } },
-  ],
-};
+const variablesNeedTemplate = { dependentRequired: { variables: ['template_id'] } };
 
-const sms = {
-  title: 'SMS',
-  properties: {
-    channel: { const: 'sms' },
-    to: E164,
-    body: { ...NOT_BLANK, maxLength: MAX_SMS_LENGTH },
-    ...Object.fromEntries(emailOnlyFields.map((name) => [name, false])),
-  },
-  anyOf: [{ required: ['template_id'] }, { required: ['body'] }],
-};
+type Shape = Record<'to' | 'body' | 'template_id' | 'variables', z.ZodType> & z.ZodRawShape;
 
-export const channelRules = { oneOf: [email, sms], dependentRequired: { variables: ['template_id'] } };
-export const addressJson = { ...ADDRESS };
+/** An email or an SMS, as the description shows them. @param shape the fields of the body that is parsed */
+export function describeMessage(shape: Shape): z.ZodType {
+  const { to, body, template_id, variables } = shape;
+  const email = z
+    .strictObject({ ...shape, channel: z.literal('email'), to: to.meta({ pattern: ADDRESS_PATTERN }) })
+    .meta({
+      id: 'EmailMessage',
+      description: 'Needs a `subject` and a content, `html` or `body`, unless a template has them.',
+      ...variablesNeedTemplate,
+      if: { required: ['template_id'] },
+      else: {
+        required: ['subject'],
+        anyOf: [
+          { required: ['html'], properties: { html: NOT_BLANK } },
+          { required: ['body'], properties: { body: NOT_BLANK } },
+        ],
+      },
+    });
+  const sms = z
+    .strictObject({
+      channel: z.literal('sms'),
+      to: to.meta(E164),
+      body: body.meta({ ...NOT_BLANK, maxLength: MAX_SMS_LENGTH, description: 'The text.' }),
+      ...{ template_id, variables },
+    })
+    .meta({
+      id: 'SmsMessage',
+      description: 'Needs a `body`, unless a template has it.',
+      ...variablesNeedTemplate,
+      if: { required: ['template_id'] },
+      else: { required: ['body'] },
+    });
+  return z.discriminatedUnion('channel', [email, sms]);
+}

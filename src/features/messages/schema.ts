@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
@@ -7,8 +7,9 @@ import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-heade
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../one-line.ts';
+import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateValues } from '../templates/schema.ts';
-import { addressJson, channelRules, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
+import { describeMessage, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;
@@ -89,8 +90,7 @@ const tagsDescription =
   `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
   'account_id, brand_id, message_id, campaign_id, flow_id and names that begin with carillon.';
 
-/** POST /messages (interface section 4.3). */
-export const sendMessageBody = z
+const fields = z
   .strictObject({
     channel: z.enum(channels),
     to: z.string().min(1).max(1_000).meta({
@@ -114,31 +114,21 @@ export const sendMessageBody = z
     variables: templateValues
       .optional()
       .meta({ description: 'Values of the template’s variables, by name, at most 64 KB of JSON.' }),
-    from: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .optional()
-      .meta({
-        ...addressJson,
-        description: 'A verified sender identity of the brand, with or without a name.',
-      }),
+    from: z.string().min(1).max(1_000).optional().meta({
+      pattern: ADDRESS_PATTERN,
+      description: 'A verified sender identity of the brand, with or without a name.',
+    }),
     from_email: z
       .string()
       .min(1)
       .max(1_000)
       .optional()
-      .meta({ ...addressJson, description: 'The same as `from`.' }),
-    reply_to: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .optional()
-      .meta({
-        ...addressJson,
-        description:
-          'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
-      }),
+      .meta({ pattern: ADDRESS_PATTERN, description: 'The same as `from`.' }),
+    reply_to: z.string().min(1).max(1_000).optional().meta({
+      pattern: ADDRESS_PATTERN,
+      description:
+        'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
+    }),
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
       .check(atMost(MAX_HEADERS, 'headers'))
@@ -161,19 +151,20 @@ export const sendMessageBody = z
       }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
   })
-  .check(betweenFields)
-  .meta({
-    ...channelRules,
-    examples: [
-      {
-        channel: 'email',
-        to: 'Ada Lovelace <ada@example.com>',
-        subject: 'Your receipt',
-        html: '<p>Thank you, Ada.</p>',
-        tags: { order: '1042' },
-      },
-    ],
-  });
+  .check(betweenFields);
+
+/** POST /messages (interface section 4.3). */
+export const sendMessageBody = describeAs(fields, () => describeMessage(fields.shape)).meta({
+  examples: [
+    {
+      channel: 'email',
+      to: 'Ada Lovelace <ada@example.com>',
+      subject: 'Your receipt',
+      html: '<p>Thank you, Ada.</p>',
+      tags: { order: '1042' },
+    },
+  ],
+});
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
@@ -267,5 +258,5 @@ export const messageDetail = messageResource
   .meta({ id: 'MessageDetail' });
 
 export const messageReadOnlyFields = Object.keys(messageDetail.shape).filter(
-  (name) => !(name in sendMessageBody.shape),
+  (name) => !(name in fields.shape),
 );

@@ -225,7 +225,9 @@ export async function createSegment(
 ): Promise<Segment> {
   const count = await lockSegments(trx, tenant);
   if (count >= MAX_SEGMENTS)
-    throw invalid({ name: [`the brand has ${MAX_SEGMENTS} segments, the most it can have`] });
+    throw invalid({
+      name: [`cannot be added: the brand has ${MAX_SEGMENTS} segments, the most it can have`],
+    });
   const { references } = await requireStorable(trx, tenant, null, body.filters);
   const row = await insertSegment(trx, tenant, { name: body.name, filters: withValues(body.filters) });
   await replaceReferences(trx, row.id, references);

@@ -47,11 +47,13 @@ const MAX_PATH_NAMES = 10;
 const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** One filter as a client writes it. What its value may be depends on the name and the predicate. */
-export const filterShape = z.strictObject({
-  name: z.string().min(1).max(MAX_NAME),
-  predicate: z.enum(predicates),
-  value: z.json().optional(),
-});
+export const filterShape = z
+  .strictObject({
+    name: z.string().min(1).max(MAX_NAME),
+    predicate: z.enum(predicates),
+    value: z.unknown().optional(),
+  })
+  .meta({ id: 'Filter' });
 export type Filter = z.output<typeof filterShape>;
 
 /** What is wrong with a part of the filters. */

@@ -17,4 +17,4 @@ export { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS, timeColumns } f
 export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
 export { type ContactFacts, matches, valueAt } from './memory.ts';
-export { parseFilters, type Problem } from './parse.ts';
+export { filterShape, parseFilters, type Problem } from './parse.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
 import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
@@ -37,7 +38,7 @@ const address = z.string().max(MAX_ADDRESS_LENGTH);
 const email = address.meta({ description: 'An email address. Its case does not matter.' });
 const phone = address.meta({ description: 'A phone number in E.164 form.' });
 /** What the description of the API says of new addresses; the parsers decide. */
-const AN_EMAIL = { pattern: '@' };
+const AN_EMAIL = { pattern: ADDRESS_PATTERN };
 const A_PHONE = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 
 export const createSuppressionBody = z
@@ -54,7 +55,11 @@ export const createSuppressionBody = z
     if ((body.email === undefined) !== (body.phone === undefined)) return;
     context.addIssue({ code: 'custom', path: ['email'], message: 'or phone is required, but not both' });
   })
-  .meta({ oneOf: [{ required: ['email'] }, { required: ['phone'] }] });
+  .meta({
+    if: { required: ['email'] },
+    then: { not: { required: ['phone'] } },
+    else: { required: ['phone'] },
+  });
 export type CreateSuppressionBody = z.output<typeof createSuppressionBody>;
 
 /** A client may send a suppression back as it received it. */

@@ -1,4 +1,5 @@
 import { ContentEngineUnavailableError, type Problem } from '../../delivery/contents/content.ts';
+import type { Channel } from '../../delivery/message.ts';
 import { AppError, invalid, type ValidationErrors } from '../../errors.ts';
 
 /** Waits for the content engine. @throws AppError unavailable */
@@ -11,12 +12,22 @@ export async function fromEngine<T>(work: Promise<T> | T): Promise<T> {
   }
 }
 
-/** Problems as errors of a request. @param prefix of the fields, such as `template_attributes.` */
-export function errorsOf(problems: readonly Problem[], prefix = ''): ValidationErrors {
+/** A problem in words that continue the name of its field: `body cannot be used: line 2: …`. */
+export function fieldMessage({ code, message }: Problem): string {
+  if (code === 'missing_content') return 'has no content';
+  return code === 'too_slow' ? message : `cannot be used: ${message}`;
+}
+
+/** Continues the name of a field that has the id of a template. */
+export function otherChannel(given: Channel, needed: Channel): string {
+  return `names a template for ${given} instead of ${needed}`;
+}
+
+/** Problems as errors of a request. */
+export function errorsOf(problems: readonly Problem[]): ValidationErrors {
   const errors: ValidationErrors = {};
-  for (const { field, message } of problems) {
-    const path = `${prefix}${field}`;
-    errors[path] = [...(errors[path] ?? []), message];
+  for (const problem of problems) {
+    errors[problem.field] = [...(errors[problem.field] ?? []), fieldMessage(problem)];
   }
   return errors;
 }

@@ -7,7 +7,7 @@ import { exactTime } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import { findContactValues } from '../contacts/service.ts';
 import { brandValues } from './brand-parts.ts';
-import { fromEngine } from './compile.ts';
+import { fieldMessage, fromEngine, otherChannel } from './compile.ts';
 import { pinVersion, type TemplateDeps } from './pin.ts';
 import { tryRender } from './render.ts';
 import { type LinkDeps, linksOf } from './values.ts';
@@ -74,8 +74,8 @@ async function pin(deps: TemplateDeps, scope: BrandScope, templateId: number): P
     deps.brandOf(scope),
   ]);
   if (pinned.versionId !== null) return { version: pinned.version, brand };
-  const reasons = pinned.problems.map(({ field, message }) => `${field} ${message}`);
-  throw invalid({ [FIELD]: reasons.map((reason) => `names a template that cannot be sent: ${reason}`) });
+  const reasons = pinned.problems.map((problem) => `${problem.field} ${fieldMessage(problem)}`);
+  throw invalid({ [FIELD]: reasons.map((reason) => `names a template whose ${reason}`) });
 }
 
 /** Whether the content names something of its recipient. */
@@ -113,7 +113,7 @@ export function createMessageContents(deps: MessageContentDeps): RenderForMessag
   return async (scope, { templateId, channel, variables, toKey, to }) => {
     const found = await presentName(deps, scope, templateId);
     if (!found) throw invalid({ [FIELD]: ['is not the id of a template of this brand'] });
-    if (found.channel !== channel) throw invalid({ [FIELD]: [`is a template for ${found.channel}`] });
+    if (found.channel !== channel) throw invalid({ [FIELD]: [otherChannel(found.channel, channel)] });
     const { version, brand } = await present(scope, templateId, found.name);
     const keys = channel === 'email' ? { emailKey: toKey, phone: null } : { emailKey: null, phone: toKey };
     const contact = readsContact(version) ? await findContactValues(deps.pool, scope.brandId, keys) : null;

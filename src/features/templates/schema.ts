@@ -80,12 +80,14 @@ export const emailOnlyFields = [
 ] as const;
 
 /** The content of a campaign or of a step of a flow, in its own request. A field left out stays as it is. */
-export const templateAttributes = z.strictObject({
-  template_id: z.int().positive().max(MAX_ID).optional().meta({
-    description: 'Copies this template of the brand first; the other fields change the copy.',
-  }),
-  ...contentShape,
-});
+export const templateAttributes = z
+  .strictObject({
+    template_id: z.int().positive().max(MAX_ID).optional().meta({
+      description: 'Copies this template of the brand first; the other fields change the copy.',
+    }),
+    ...contentShape,
+  })
+  .meta({ id: 'TemplateAttributes' });
 export type TemplateAttributes = z.output<typeof templateAttributes>;
 
 /** What a writer gives of a template. */

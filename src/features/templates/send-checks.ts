@@ -3,6 +3,7 @@ import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.
 import type { Channel } from '../../delivery/message.ts';
 import type { Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
+import { fieldMessage } from './compile.ts';
 import type { Pinned } from './pin.ts';
 
 /**
@@ -14,7 +15,7 @@ export function addContentProblems(
   pinned: Pinned,
   field: (name: string) => string,
 ): void {
-  for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
+  for (const problem of pinned.problems) problems.add({ [field(problem.field)]: [fieldMessage(problem)] });
   const { version } = pinned;
   if (version?.channel === 'email' && !version.subject?.trim()) {
     problems.add({ [field('subject')]: ['is required'] });

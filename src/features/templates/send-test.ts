@@ -162,7 +162,9 @@ async function prepare(
   const { version } = pinned;
   const values = sampleValues(brand, deps.publicUrl, { samples: row.variables, variables, contact });
   const rendered = await tryRender(deps.contents, version, values);
-  if (rendered instanceof RenderError) throw invalid({ [row.content_from]: [rendered.message] });
+  if (rendered instanceof RenderError) {
+    throw invalid({ [row.content_from]: [`cannot be rendered: ${rendered.message}`] });
+  }
   const message = await (version.channel === 'email'
     ? emailOf(deps, tenant, version, rendered)
     : smsOf(deps, tenant, rendered));

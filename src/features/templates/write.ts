@@ -13,6 +13,7 @@ import {
   type TemplateValues,
   updateTemplate,
 } from './model.ts';
+import { otherChannel } from './compile.ts';
 import { emailOnlyFields, type TemplateContent } from './schema.ts';
 
 /** What a template is the content of. */
@@ -140,7 +141,7 @@ async function requireSource(
   const source = await findTemplate(trx, scope, templateId);
   if (!source) throw invalid({ [field]: ['is not the id of a template of this brand'] });
   if (channel !== undefined && source.channel !== channel) {
-    throw invalid({ [field]: [`is a template for ${source.channel}`] });
+    throw invalid({ [field]: [otherChannel(source.channel, channel)] });
   }
   return source;
 }

@@ -50,7 +50,6 @@ const responses = {
 };
 
 function bodySchema({ type, data }: EventDefinition, components: Components): JsonObject {
-  const name = type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
   return {
     type: 'object',
     required: ['type', 'timestamp', 'data'],
@@ -61,7 +60,7 @@ function bodySchema({ type, data }: EventDefinition, components: Components): Js
         format: 'date-time',
         description: 'When the event occurred, with milliseconds. Order by it.',
       },
-      data: components.describe(data, 'output', `${name}Data`),
+      data: components.describe(data, 'output'),
     },
   };
 }
@@ -72,6 +71,8 @@ function describeRequest(event: EventDefinition, components: Components): JsonOb
   return {
     operationId: `on_${type.replace('.', '_')}`,
     tags: [TAG],
+    // Generators of clients must not make functions of these: clients receive the requests.
+    'x-internal': true,
     summary: type,
     description: sentWhen,
     security: [],

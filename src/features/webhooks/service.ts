@@ -205,7 +205,7 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     checkUrl,
     async create(trx, tenant, { url, events }) {
       if ((await countUnderLock(trx, tenant)) >= MAX_WEBHOOKS_PER_BRAND) {
-        throw invalid({ webhooks: [`a brand has at most ${MAX_WEBHOOKS_PER_BRAND}`] });
+        throw invalid({ webhooks: [`are limited to ${MAX_WEBHOOKS_PER_BRAND} for each brand`] });
       }
       const id = await nextWebhookId(trx);
       const secret = createSecret();

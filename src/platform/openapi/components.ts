@@ -5,86 +5,195 @@ export type JsonObject = Record<string, unknown>;
 /** `input` is what a client sends, `output` what it receives. They differ by defaults and transformations. */
 export type Side = 'input' | 'output';
 
+const DEFS = '#/$defs/';
 const SCHEMAS = '#/components/schemas/';
 
-/** Collects the schemas of the document. A schema with an id (`.meta({ id })`) appears once, under components. */
+/**
+ * Collects the schemas of the document. A schema with an id (`.meta({ id })`) appears once, under components. If what
+ * clients send differs from what they receive, the former has the name `<id>Input`.
+ */
 export interface Components {
   /**
-   * @param name used for a recursive schema that has no id
+   * Every output must be described before the first input, so that a name does not depend on the order of routes.
+   * @throws Error if a recursive schema has no id, or if two schemas have the same one
    */
-  describe(schema: z.ZodType, side: Side, name: string): JsonObject;
+  describe(schema: z.ZodType, side: Side): JsonObject;
   /** By name, in alphabetical order. */
   schemas(): Record<string, JsonObject>;
 }
 
-/** Removes details that zod adds and readers do not need. */
-function tidy(json: JsonObject, side: Side): void {
+/** The value that each option of a discriminated union has in the field that tells them apart, with its definition. */
+function mappingOf({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef): JsonObject | null {
+  const mapping: JsonObject = {};
+  for (const option of options) {
+    const id = z.globalRegistry.get(option)?.id;
+    const values = option._zod.propValues?.[discriminator];
+    if (id === undefined || !values) return null;
+    for (const value of values) mapping[String(value)] = DEFS + id;
+  }
+  return { propertyName: discriminator, mapping };
+}
+
+/**
+ * Says whether an object may have other fields. OpenAPI Generator passes over the properties of an object whose
+ * `additionalProperties` are `false` or `{}`, so the same is said in other words.
+ */
+function tidyUnknownFields(json: JsonObject, side: Side): void {
+  const { additionalProperties: others, propertyNames: names } = json;
+  if (others === false) {
+    delete json.additionalProperties;
+    // Fields may be added within v1, so clients must accept unknown ones.
+    if (side === 'input') json.unevaluatedProperties = false;
+  } else if (typeof others === 'object' && others !== null && Object.keys(others).length === 0) {
+    json.additionalProperties = true;
+  }
+  // Every name is text.
+  if (JSON.stringify(names) === '{"type":"string"}') delete json.propertyNames;
+}
+
+/** Removes details that zod adds and readers do not need, and adds what generators of clients need. */
+function tidy(schema: z.core.$ZodType, json: JsonObject, side: Side): void {
   for (const [keyword, value] of Object.entries(json)) if (value === undefined) delete json[keyword];
   // zod adds its own, long pattern to most formats. Those of URLs are ours: they name the allowed schemes.
   if (json.format !== undefined && json.format !== 'uri') delete json.pattern;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-  // Fields may be added within v1, so clients must accept unknown ones.
-  if (side === 'output' && json.additionalProperties === false) delete json.additionalProperties;
+  tidyUnknownFields(json, side);
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type !== 'union' || !('discriminator' in def)) return;
+  const discriminator = mappingOf(def as z.core.$ZodDiscriminatedUnionDef);
+  if (discriminator) json.discriminator = discriminator;
 }
 
-function convert(schema: z.ZodType, side: Side): JsonObject {
-  const json = z.toJSONSchema(schema, {
+/** The schemas directly below a schema. */
+function innerSchemas({ properties, items, additionalProperties, ...groups }: JsonObject): JsonObject[] {
+  const grouped = [groups.anyOf, groups.oneOf, groups.allOf].flatMap(
+    (group) => (group ?? []) as JsonObject[],
+  );
+  const single = [items, additionalProperties].filter((each) => typeof each === 'object');
+  return [...Object.values((properties ?? {}) as JsonObject), ...single, ...grouped] as JsonObject[];
+}
+
+const SCALARS = ['string', 'integer', 'number', 'boolean'];
+
+/** Writes what may be null without a schema inside a schema, for which generators of clients would need a name. */
+function foldNulls(json: JsonObject): void {
+  for (const each of innerSchemas(json)) foldNulls(each);
+  const [inner, other, ...more] = (json.anyOf ?? []) as JsonObject[];
+  if (!inner || other?.type !== 'null' || more.length > 0) return;
+  if (Array.isArray(inner.anyOf)) {
+    json.anyOf = [...(inner.anyOf as JsonObject[]), other];
+  } else if (SCALARS.includes(String(inner.type)) && !('const' in inner)) {
+    delete json.anyOf;
+    const values = Array.isArray(inner.enum) ? { enum: [...(inner.enum as unknown[]), null] } : {};
+    Object.assign(json, { ...inner, ...json, ...values, type: [inner.type, 'null'] });
+  }
+}
+
+function convert(schema: z.ZodType, side: Side): { root: JsonObject; defs: Record<string, JsonObject> } {
+  const { $defs, ...root } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: side,
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => tidy(jsonSchema, side),
+    override: ({ zodSchema, jsonSchema }) => tidy(zodSchema, jsonSchema, side),
   });
-  delete json.$schema;
-  return structuredClone(json);
+  delete root.$schema;
+  const converted = structuredClone({
+    root: root as JsonObject,
+    defs: ($defs ?? {}) as Record<string, JsonObject>,
+  });
+  const { defs } = converted;
+  for (const each of [converted.root, ...Object.values(defs)]) foldNulls(each);
+  const text = JSON.stringify(converted);
+  if (text.includes('"$ref":"#"') || Object.keys(defs).some((name) => name.startsWith('__'))) {
+    throw new Error(`a recursive schema needs an id: ${text.slice(0, 200)}`);
+  }
+  return converted;
 }
 
-/** Rewrites every `$ref` below `node`. A property may also be named `$ref`, but its value is never a string. */
+/** Whether the value of a property named `discriminator` is that of OpenAPI: a property's schema has no such text. */
+function isDiscriminator(
+  key: string,
+  value: unknown,
+): value is { propertyName: string; mapping: JsonObject } {
+  return key === 'discriminator' && typeof (value as JsonObject | null)?.propertyName === 'string';
+}
+
+/** Rewrites every reference below `node`. A property may also be named `$ref`, but its value is never a string. */
 function redirect(node: unknown, target: (ref: string) => string): unknown {
   if (Array.isArray(node)) return node.map((each) => redirect(each, target));
   if (typeof node !== 'object' || node === null) return node;
-  const changed = Object.entries(node).map(([key, value]): [string, unknown] => [
-    key,
-    key === '$ref' && typeof value === 'string' ? target(value) : redirect(value, target),
-  ]);
+  const changed = Object.entries(node).map(([key, value]): [string, unknown] => {
+    if (key === '$ref' && typeof value === 'string') return [key, target(value)];
+    if (!isDiscriminator(key, value)) return [key, redirect(value, target)];
+    const mapping = Object.entries(value.mapping).map(([name, ref]) => [name, target(String(ref))]);
+    return [key, { ...value, mapping: Object.fromEntries(mapping) as JsonObject }];
+  });
   return Object.fromEntries(changed);
 }
 
-function refersToRoot(json: JsonObject): boolean {
-  return JSON.stringify(json).includes('"$ref":"#"');
+/**
+ * Says in words what is sent by default. Some generators take a field of a component that has the keyword `default` for
+ * one that is always there, so a client would have to send it.
+ */
+function wordDefaults(schema: JsonObject): void {
+  if (schema.default !== undefined) {
+    const words = `The default is \`${JSON.stringify(schema.default)}\`.`;
+    schema.description = schema.description === undefined ? words : `${String(schema.description)} ${words}`;
+    delete schema.default;
+  }
+  for (const inner of innerSchemas(schema)) wordDefaults(inner);
+}
+
+/** Names of definitions that `json` refers to. */
+function namesIn(json: JsonObject): string[] {
+  const names: string[] = [];
+  redirect(json, (ref) => {
+    names.push(ref.slice(DEFS.length));
+    return ref;
+  });
+  return names;
 }
 
 export function createComponents(): Components {
   const kept = new Map<string, JsonObject>();
+  /** The definitions of each side, as zod writes them, by their ids. */
+  const seen: Record<Side, Map<string, string>> = { input: new Map(), output: new Map() };
 
-  /** @returns `name`, or a longer one if another schema has taken it */
-  function claim(name: string, json: JsonObject): string {
-    const taken = kept.get(name);
-    if (taken === undefined || JSON.stringify(taken) === JSON.stringify(json)) return name;
-    return claim(`${name}Input`, json);
+  function remember(side: Side, defs: Record<string, JsonObject>): void {
+    for (const [id, json] of Object.entries(defs)) {
+      const text = JSON.stringify(json);
+      if ((seen[side].get(id) ?? text) !== text) throw new Error(`two schemas have the id ${id}`);
+      if (side === 'output' && seen.input.has(id)) throw new Error(`${id} was described as an input before`);
+      seen[side].set(id, text);
+    }
+  }
+
+  /** Ids of both sides whose inputs differ from the outputs, in themselves or in what they refer to. */
+  function differing(defs: Record<string, JsonObject>): Set<string> {
+    const shared = Object.keys(defs).filter((id) => seen.output.has(id));
+    const found = new Set(shared.filter((id) => seen.output.get(id) !== JSON.stringify(defs[id])));
+    for (let size = -1; size !== found.size;) {
+      size = found.size;
+      for (const id of shared) {
+        if (namesIn(defs[id] as JsonObject).some((other) => found.has(other))) found.add(id);
+      }
+    }
+    return found;
   }
 
   return {
-    describe(schema, side, name) {
-      const { $defs = {}, ...rest } = convert(schema, side);
-      const defs = { ...($defs as Record<string, JsonObject>) };
-      let root: JsonObject = rest;
-      if (refersToRoot(rest)) {
-        defs[name] = rest;
-        root = { $ref: '#' };
-      }
-      const names = new Map<string, string>();
-      const target = (ref: string) => {
-        const own = ref === '#' ? name : ref.replace('#/$defs/', '');
-        return SCHEMAS + (names.get(own) ?? own);
-      };
-      for (const own of Object.keys(defs)) names.set(own, own.replace(/^__schema/, `${name}Part`));
-      for (const [own, json] of Object.entries(defs)) {
-        const wanted = names.get(own) as string;
-        names.set(own, claim(wanted, redirect(json, target) as JsonObject));
-      }
-      for (const [own, json] of Object.entries(defs)) {
-        kept.set(names.get(own) as string, redirect(json, target) as JsonObject);
+    describe(schema, side) {
+      const { root, defs } = convert(schema, side);
+      remember(side, defs);
+      const inputs = side === 'input' ? differing(defs) : new Set<string>();
+      const nameOf = (id: string) => (inputs.has(id) ? `${id}Input` : id);
+      const target = (ref: string) => SCHEMAS + nameOf(ref.slice(DEFS.length));
+      for (const [id, json] of Object.entries(defs)) {
+        if (kept.has(nameOf(id))) continue;
+        const described = redirect(json, target) as JsonObject;
+        if (side === 'input') wordDefaults(described);
+        kept.set(nameOf(id), described);
       }
       return redirect(root, target) as JsonObject;
     },

@@ -1,7 +1,7 @@
 import type { RouteDefinition } from '../http/route.ts';
 import { createComponents, type Components, type JsonObject } from './components.ts';
 import { createErrorResponses } from './error-responses.ts';
-import { describeOperation, templatedPath } from './operation.ts';
+import { describeOperation, describeResponses, templatedPath } from './operation.ts';
 import { errorSchema, securitySchemes, sharedHeaders, sharedParameters } from './shared-parts.ts';
 
 /** The `webhooks` section of the document: requests that the service sends. */
@@ -71,15 +71,16 @@ export function buildOpenApiDocument(all: RouteDefinition[], options: DocumentOp
   const routes = all.filter((route) => !route.opaque);
   const components = createComponents();
   const errors = createErrorResponses();
+  const responses = routes.map((route) => describeResponses(route, components, errors));
+  const webhooks = options.webhooks?.describe(components) ?? {};
   const paths: Record<string, JsonObject> = {};
-  for (const route of routes) {
+  for (const [place, route] of routes.entries()) {
     const path = templatedPath(route.path);
     paths[path] = {
       ...paths[path],
-      [route.method.toLowerCase()]: describeOperation(route, components, errors),
+      [route.method.toLowerCase()]: describeOperation(route, components, responses[place] as JsonObject),
     };
   }
-  const webhooks = options.webhooks?.describe(components) ?? {};
   const document = {
     openapi: '3.1.0',
     info: {

@@ -4,10 +4,6 @@ import type { Components, JsonObject } from './components.ts';
 import { errorsOf, type ErrorResponses } from './error-responses.ts';
 import { headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
 
-function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
 /** `/v1/my/messages/:id` as OpenAPI writes it. */
 export function templatedPath(path: string): string {
   return path.replace(/:([A-Za-z_]\w*)/g, '{$1}');
@@ -18,8 +14,7 @@ function parametersOf(route: RouteDefinition, components: Components): JsonObjec
   for (const place of ['path', 'query'] as const) {
     const schema = place === 'path' ? route.params : route.query;
     if (!schema) continue;
-    const name = capitalized(route.operationId) + capitalized(place);
-    const { properties = {}, required = [] } = components.describe(schema, 'input', name);
+    const { properties = {}, required = [] } = components.describe(schema, 'input');
     for (const [parameter, json] of Object.entries(properties as Record<string, JsonObject>)) {
       const { description, ...rest } = json;
       found.push({
@@ -52,14 +47,13 @@ function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject
     type: 'object',
     properties: { [multipart.file]: file, ...properties },
     required: [multipart.file, ...required],
-    additionalProperties: false,
+    unevaluatedProperties: false,
   };
 }
 
 function requestBodyOf(route: RouteDefinition, components: Components): JsonObject | null {
   if (!route.body && !route.multipart) return null;
-  const name = `${capitalized(route.operationId)}Body`;
-  const fields = route.body ? components.describe(route.body, 'input', name) : {};
+  const fields = route.body ? components.describe(route.body, 'input') : {};
   const mediaType = route.multipart ? 'multipart/form-data' : 'application/json';
   return {
     required: !route.bodyOptional,
@@ -80,17 +74,13 @@ function successHeaders(route: RouteDefinition, response: RouteResponse, compone
   }
   const own = Object.entries(response.headers ?? {}).map(([name, header]) => [
     name,
-    {
-      description: header.description,
-      schema: components.describe(header.schema, 'output', `${capitalized(route.operationId)}Header`),
-    },
+    { description: header.description, schema: components.describe(header.schema, 'output') },
   ]);
   return { ...headerRefs(...shared), ...(Object.fromEntries(own) as JsonObject) };
 }
 
 function successOf(route: RouteDefinition, response: RouteResponse, components: Components): JsonObject {
-  const name = `${capitalized(route.operationId)}Answer`;
-  const schema = response.schema && components.describe(response.schema, 'output', name);
+  const schema = response.schema && components.describe(response.schema, 'output');
   const mediaType = response.contentType ?? (schema ? 'application/json' : null);
   const { otherContentType: other } = response;
   const content = {
@@ -104,7 +94,12 @@ function successOf(route: RouteDefinition, response: RouteResponse, components: 
   };
 }
 
-function responsesOf(route: RouteDefinition, components: Components, errors: ErrorResponses): JsonObject {
+/** The responses of one route. Those of all routes are described before the requests. */
+export function describeResponses(
+  route: RouteDefinition,
+  components: Components,
+  errors: ErrorResponses,
+): JsonObject {
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(route.responses)) {
     responses[status] = successOf(route, response, components);
@@ -144,7 +139,7 @@ function descriptionOf(route: RouteDefinition): string | null {
 export function describeOperation(
   route: RouteDefinition,
   components: Components,
-  errors: ErrorResponses,
+  responses: JsonObject,
 ): JsonObject {
   const description = descriptionOf(route);
   const requestBody = requestBodyOf(route, components);
@@ -156,6 +151,6 @@ export function describeOperation(
     security: route.auth === 'none' ? [] : [{ apiKey: [] }, { session: [] }],
     parameters: parametersOf(route, components),
     ...(requestBody === null ? {} : { requestBody }),
-    responses: responsesOf(route, components, errors),
+    responses,
   };
 }

@@ -219,7 +219,9 @@ describe('POST /flows', () => {
     expect(stepsOf(body)[0]).toMatchObject({ subject: 'Changed', body: 'Text' });
     expect(stepsOf(body)[0]?.template_id).not.toBe(id);
     const refused = await createFlow(api, { steps: [{ type: 'sms', template_id: id }] });
-    expect(errorsOf(refused.body)).toEqual({ 'steps[0].template_id': ['is a template for email'] });
+    expect(errorsOf(refused.body)).toEqual({
+      'steps[0].template_id': ['names a template for email instead of sms'],
+    });
   });
 
   it('refuses steps that are too large together', async () => {

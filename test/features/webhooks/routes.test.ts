@@ -124,7 +124,7 @@ describe('POST /webhooks', () => {
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
     const refused = answers.filter((answer) => answer.status === 422);
     expect(refused).toHaveLength(10);
-    expect(refused[0]?.body.validation_errors).toEqual({ webhooks: ['a brand has at most 10'] });
+    expect(refused[0]?.body.validation_errors).toEqual({ webhooks: ['are limited to 10 for each brand'] });
     expect(
       (await api.request('POST', path, { token: api.other.apiKey, body: { url, events: ['email.sent'] } }))
         .status,

@@ -280,7 +280,7 @@ describe('validation', () => {
       {
         subject: ['must not contain the character NUL'],
         'data.deep.0': ['must not contain half a surrogate pair'],
-        'data."bad\\u0000key"': ['the name must not contain the character NUL'],
+        'data."bad\\u0000key"': ['must not have the character NUL in its name'],
       },
     ]);
     const query = await api.request('POST', '/v1/my/probe/echo/1?verbose=%00', { body: { subject: 'x' } });

@@ -4,40 +4,93 @@ import { z } from 'zod';
 import { webhookSection } from '../../../src/features/webhooks/openapi.ts';
 import { defineEvent } from '../../../src/platform/events/define.ts';
 import { createComponents } from '../../../src/platform/openapi/components.ts';
+import { describeAs } from '../../../src/platform/openapi/describe-as.ts';
 import { buildOpenApiDocument } from '../../../src/platform/openapi/document.ts';
 
 describe('schemas in the document', () => {
   it('appear once and are referred to if they have an id', () => {
     const pet = z.object({ name: z.string() }).meta({ id: 'Pet' });
     const components = createComponents();
-    const one = components.describe(pet, 'output', 'GetPetAnswer');
-    const many = components.describe(z.array(pet), 'output', 'ListPetsAnswer');
+    const one = components.describe(pet, 'output');
+    const many = components.describe(z.array(pet), 'output');
     expect(one).toEqual({ $ref: '#/components/schemas/Pet' });
     expect(many).toEqual({ type: 'array', items: { $ref: '#/components/schemas/Pet' } });
     expect(Object.keys(components.schemas())).toEqual(['Pet']);
   });
 
-  it('get two names if request and response differ', () => {
-    const pet = z.object({ name: z.string().default('Rex') }).meta({ id: 'Pet' });
+  it('have one more form if a request differs, in themselves or in what they refer to', () => {
+    const tag = z.object({ text: z.string().default('Good dog') }).meta({ id: 'Tag' });
+    const owner = z.object({ name: z.string() }).meta({ id: 'Owner' });
+    const pet = z.object({ tag, owner }).meta({ id: 'Pet' });
     const components = createComponents();
-    components.describe(pet, 'output', 'Answer');
-    expect(components.describe(pet, 'input', 'Body')).toEqual({ $ref: '#/components/schemas/PetInput' });
-    expect(components.schemas().Pet?.required).toEqual(['name']);
-    expect(components.schemas().PetInput?.required).toBeUndefined();
+    components.describe(pet, 'output');
+    for (const again of [pet, z.array(pet), pet]) components.describe(again, 'input');
+    const { Tag, TagInput, PetInput, ...others } = components.schemas();
+    expect(Object.keys(others)).toEqual(['Owner', 'Pet']);
+    expect(Tag?.required).toEqual(['text']);
+    expect(TagInput?.required).toBeUndefined();
+    expect(PetInput?.properties).toEqual({
+      tag: { $ref: '#/components/schemas/TagInput' },
+      owner: { $ref: '#/components/schemas/Owner' },
+    });
   });
 
-  it('are named after their place of use if they are recursive and have no id', () => {
+  it('keep their name if only requests have them', () => {
+    const components = createComponents();
+    const pet = z.strictObject({ name: z.string().default('Rex') }).meta({ id: 'Pet' });
+    expect(components.describe(pet, 'input')).toEqual({ $ref: '#/components/schemas/Pet' });
+  });
+
+  it('say in words what a request need not send', () => {
+    const components = createComponents();
+    const sound = z.string().default('woof').meta({ description: 'What it says.' });
+    components.describe(z.object({ sound }).meta({ id: 'Dog' }), 'input');
+    expect(components.schemas().Dog?.properties).toEqual({
+      sound: { type: 'string', description: 'What it says. The default is `"woof"`.' },
+    });
+  });
+
+  it('name the field that tells the variants of a union apart, and its values', () => {
+    const cat = z.object({ kind: z.literal('cat') }).meta({ id: 'Cat' });
+    const dog = z.object({ kind: z.enum(['dog', 'wolf']) }).meta({ id: 'Dog' });
+    const components = createComponents();
+    components.describe(dog, 'output');
+    const union = components.describe(z.discriminatedUnion('kind', [cat, dog]), 'input');
+    const ref = (name: string) => `#/components/schemas/${name}`;
+    expect(union).toEqual({
+      oneOf: [{ $ref: ref('Cat') }, { $ref: ref('Dog') }],
+      discriminator: {
+        propertyName: 'kind',
+        mapping: { cat: ref('Cat'), dog: ref('Dog'), wolf: ref('Dog') },
+      },
+    });
+  });
+
+  it('need an id if they are recursive', () => {
     const step = z.object({
-      type: z.string(),
       get steps() {
         return z.array(step).optional();
       },
     });
     const components = createComponents();
-    expect(components.describe(step, 'output', 'Step')).toEqual({ $ref: '#/components/schemas/Step' });
-    components.describe(z.object({ first: step }), 'output', 'Flow');
-    const refs = JSON.stringify(components.schemas()).match(/#\/components\/schemas\/\w+/g) ?? [];
-    for (const ref of refs) expect(Object.keys(components.schemas())).toContain(ref.split('/').at(-1));
+    expect(() => components.describe(step, 'output')).toThrow('a recursive schema needs an id');
+    expect(() => components.describe(z.object({ first: step }), 'output')).toThrow('needs an id');
+  });
+
+  it('do not share an id', () => {
+    const components = createComponents();
+    components.describe(z.object({ name: z.string() }).meta({ id: 'Dog' }), 'output');
+    const other = z.object({ age: z.int() }).meta({ id: 'Dog' });
+    expect(() => components.describe(other, 'output')).toThrow('two schemas have the id Dog');
+  });
+
+  it('may show what code parses', () => {
+    const parsed = z.unknown().transform((given) => String(given));
+    const body = z.strictObject({ size: describeAs(parsed, () => z.int()).meta({ description: 'In cm.' }) });
+    expect(createComponents().describe(body, 'input')).toMatchObject({
+      properties: { size: { type: 'integer', description: 'In cm.' } },
+    });
+    expect(body.parse({ size: 'large' })).toEqual({ size: 'large' });
   });
 });
 

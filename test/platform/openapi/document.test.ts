@@ -1,14 +1,13 @@
 // The OpenAPI document is valid, and describes every route, error, limit and event that the API has.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import addFormats from 'ajv-formats';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
+import { stepTypes } from '../../../src/features/flows/step-shapes.ts';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
-import { createAnswerCheck, resolved, type OpenApi } from '../../support/openapi.ts';
+import { createAnswerCheck, createCompiler, resolved, type OpenApi } from '../../support/openapi.ts';
 
 let api: TestApi;
 let document: OpenApi;
@@ -81,11 +80,11 @@ describe('the OpenAPI document', () => {
   });
 
   it('shows examples that its own schemas accept', () => {
-    const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    const { schema } =
+    const { schema = {} } =
       document.paths['/v1/my/messages']?.post?.requestBody?.content['application/json'] ?? {};
-    const validate = ajv.compile(schema ?? false);
-    for (const example of (schema?.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
+    const validate = createCompiler(document)(schema);
+    expect(schema.examples).toHaveLength(1);
+    for (const example of (schema.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
   });
 
   it('describes the limits of ids, pages and X-Brand-Id that are checked', async () => {
@@ -125,7 +124,39 @@ describe('the OpenAPI document', () => {
       ([, text]) => JSON.parse(text as string) as string,
     );
     expect(patterns.length).toBeGreaterThan(3);
-    for (const pattern of patterns) expect(pattern).not.toMatch(/\\[pP]\{|\(\?/);
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\[pP]\{|\(\?/);
+      expect(pattern).toMatch(/^\^/);
+    }
+  });
+
+  it('has components with names that a person would choose, each once', () => {
+    const names = Object.keys(document.components.schemas ?? {});
+    for (const name of names) expect(name).toMatch(/^(?!.*InputInput)[A-Z][A-Za-z]+$/);
+    for (const name of names.filter((each) => each.endsWith('Input'))) {
+      const { [name]: input, [name.slice(0, -5)]: output } = document.components.schemas ?? {};
+      expect(input).not.toEqual(output);
+    }
+    expect(JSON.stringify(document.components.schemas)).not.toMatch(
+      /(?<!"unevaluatedProperties|"default)":false[,}]/,
+    );
+  });
+
+  it.each([
+    ['FlowStepInput', 'type', stepTypes],
+    ['DesignSectionInput', 'type', null],
+    ['DesignSection', 'type', null],
+  ])('shows the variants of %s as components, by their %s', (name, field, values) => {
+    const { oneOf, discriminator } = (document.components.schemas?.[name] ?? {}) as {
+      oneOf: { $ref: string }[];
+      discriminator: { propertyName: string; mapping: Record<string, string> };
+    };
+    expect(discriminator.propertyName).toBe(field);
+    expect(Object.values(discriminator.mapping)).toEqual(oneOf.map(({ $ref }) => $ref));
+    if (values) expect(Object.keys(discriminator.mapping)).toEqual(values);
+    for (const [value, $ref] of Object.entries(discriminator.mapping)) {
+      expect(resolved(document, { $ref })).toMatchObject({ properties: { [field]: { const: value } } });
+    }
   });
 
   it('contains the target of every reference', () => {
@@ -147,91 +178,34 @@ describe('the OpenAPI document', () => {
   it('allows responses to gain fields', () => {
     for (const methods of Object.values(document.paths)) {
       for (const { responses } of Object.values(methods)) {
-        expect(JSON.stringify(responses)).not.toContain('"additionalProperties":false');
+        expect(JSON.stringify(responses)).not.toMatch(/"(?:additional|unevaluated)Properties":false/);
       }
     }
   });
 });
 
-describe('the schema of a request', () => {
-  const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' };
-  const sms = { channel: 'sms', to: '+14155550123', body: 'Hi' };
-  const messages = '/v1/my/messages';
-  const cases: [rule: string, method: string, path: string, body: object, accepted: boolean][] = [
-    ['an email', 'POST', messages, email, true],
-    ['an email with a blank part', 'POST', messages, { ...email, body: ' ' }, true],
-    ['an email without any content', 'POST', messages, { ...email, html: ' ' }, false],
-    ['an email without a subject', 'POST', messages, { ...email, subject: undefined }, false],
-    ['a blank subject', 'POST', messages, { ...email, subject: ' \u2003' }, false],
-    ['a subject of two lines', 'POST', messages, { ...email, subject: 'a\u0085b' }, false],
-    ['a recipient without @', 'POST', messages, { ...email, to: '0' }, false],
-    ['a sender without @', 'POST', messages, { ...email, from: '0' }, false],
-    ['a reply address without @', 'POST', messages, { ...email, reply_to: '0' }, false],
-    ['variables without a template', 'POST', messages, { ...email, variables: {} }, false],
-    ['a header name with a colon', 'POST', messages, { ...email, headers: { 'a:': 'b' } }, false],
-    ['a header of two lines', 'POST', messages, { ...email, headers: { a: 'b\nc' } }, false],
-    ['a tag of two lines', 'POST', messages, { ...email, tags: { a: 'b\nc' } }, false],
-    ['an SMS', 'POST', messages, sms, true],
-    ['an SMS without text', 'POST', messages, { ...sms, body: ' ' }, false],
-    ['an SMS to an address', 'POST', messages, { ...sms, to: 'ada@example.com' }, false],
-    ['an SMS with a subject', 'POST', messages, { ...sms, subject: 'Hi' }, false],
-    ['an avatar that is no signed id', 'PATCH', '/v1/my/account', { avatar: '' }, false],
-    ['no avatar', 'PATCH', '/v1/my/account', { avatar: null }, true],
-    ['a name of two lines', 'PATCH', '/v1/my/account', { name: 'a\nb' }, false],
-    ['a logo that is no URL', 'PUT', '/v1/my/brand', { logo: 'a' }, false],
-    ['a logo at a URL', 'PUT', '/v1/my/brand', { logo: 'https://example.com/a.png' }, true],
-    ['a link that runs a script', 'PUT', '/v1/my/brand', { links: [{ url: 'javascript:a' }] }, false],
-    [
-      'a webhook without TLS',
-      'POST',
-      '/v1/my/webhooks',
-      { url: 'http://a.test', events: ['email.sent'] },
-      false,
-    ],
-    ['a webhook that is no URL', 'POST', '/v1/my/webhooks', { url: 'a', events: ['email.sent'] }, false],
-  ];
-
-  it.each(cases)('says whether the API accepts %s', async (_rule, method, path, body, accepted) => {
-    const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
-    const ajv = new Ajv2020({ strict: false });
-    addFormats.default(ajv);
-    const validate = ajv.compile(requestBody?.content['application/json']?.schema ?? false);
-    const sent: unknown = JSON.parse(JSON.stringify(body));
-    expect(validate(sent)).toBe(accepted);
-    expect((await api.request(method, path, { body: sent })).status < 300).toBe(accepted);
-  });
-
-  it('says that an empty file is refused', async () => {
-    const { requestBody } = document.paths['/v1/my/uploads']?.post ?? {};
-    const { properties } = requestBody?.content['multipart/form-data']?.schema ?? {};
-    expect(properties).toMatchObject({ file: { type: 'string', minLength: 1 } });
-    const rawBody = new FormData();
-    rawBody.append('file', new File([], 'empty'));
-    expect((await api.request('POST', '/v1/my/uploads', { rawBody })).status).toBe(422);
-  });
-});
+const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
+/** A step of each type that needs nothing else of the brand. */
+const everyStep = [
+  { type: 'email', subject: 'Hi', body: 'Hi' },
+  { type: 'sms', body: 'Hi' },
+  { type: 'wait', until: { time: '09:00' } },
+  {
+    type: 'condition',
+    filters: [proPlan],
+    yes: [{ type: 'exit' }],
+  },
+  { type: 'wait_for_event', event_name: 'bought', duration: 60, include_since: 'entry' },
+  { type: 'event', event_name: 'welcomed', forward_event_data: true, data: {} },
+  { type: 'update_contact', data: { stage: 'active' } },
+  { type: 'webhook', url: 'https://example.com/hook', headers: { a: 'b' }, body: [1] },
+  { type: 'split', branches: [{ weight: 50, steps: [{ type: 'wait', duration: 1 }] }, { weight: 50 }] },
+  { type: 'exit', reason: 'done' },
+];
 
 describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
-  /** A step of each type that needs nothing else of the brand. */
-  const everyStep = [
-    { type: 'email', subject: 'Hi', body: 'Hi' },
-    { type: 'sms', body: 'Hi' },
-    { type: 'wait', until: { time: '09:00' } },
-    {
-      type: 'condition',
-      filters: [{ name: 'data.plan', predicate: 'eq', value: 'pro' }],
-      yes: [{ type: 'exit' }],
-    },
-    { type: 'wait_for_event', event_name: 'bought', duration: 60, include_since: 'entry' },
-    { type: 'event', event_name: 'welcomed', forward_event_data: true, data: {} },
-    { type: 'update_contact', data: { stage: 'active' } },
-    { type: 'webhook', url: 'https://example.com/hook', headers: { a: 'b' }, body: [1] },
-    { type: 'split', branches: [{ weight: 50, steps: [{ type: 'wait', duration: 1 }] }, { weight: 50 }] },
-    { type: 'exit', reason: 'done' },
-  ];
-  const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
   const asked: [method: string, path: string, template: string, body: unknown][] = [
     ['GET', '/healthz', '/healthz', undefined],
     ['GET', '/v1/my/account', '/v1/my/account', undefined],
@@ -400,6 +374,93 @@ describe('responses', () => {
     const one = await api.request<unknown>('GET', `/v1/my/messages/${Number(sent.body.id)}`);
     expect(one.status).toBe(200);
     expect(problemsOf('/v1/my/messages/{id}', 'get', one.status, one.body)).toEqual([]);
+  });
+});
+
+describe('the schema of a request', () => {
+  const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' };
+  const sms = { channel: 'sms', to: '+14155550123', body: 'Hi' };
+  const messages = '/v1/my/messages';
+  const flows = '/v1/my/flows';
+  const branching = (...yes: object[]) => ({ type: 'condition', filters: [proPlan], yes, no: [] });
+  const cases: [rule: string, method: string, path: string, body: object, accepted: boolean][] = [
+    ['an email', 'POST', messages, email, true],
+    ['an email with a blank part', 'POST', messages, { ...email, body: ' ' }, true],
+    ['an email without any content', 'POST', messages, { ...email, html: ' ' }, false],
+    ['an email without a subject', 'POST', messages, { ...email, subject: undefined }, false],
+    ['a blank subject', 'POST', messages, { ...email, subject: ' \u2003' }, false],
+    ['a subject of two lines', 'POST', messages, { ...email, subject: 'a\u0085b' }, false],
+    ['a recipient without @', 'POST', messages, { ...email, to: '0' }, false],
+    ['a sender without @', 'POST', messages, { ...email, from: '0' }, false],
+    ['a reply address without @', 'POST', messages, { ...email, reply_to: '0' }, false],
+    ['variables without a template', 'POST', messages, { ...email, variables: {} }, false],
+    ['a header name with a colon', 'POST', messages, { ...email, headers: { 'a:': 'b' } }, false],
+    ['a header of two lines', 'POST', messages, { ...email, headers: { a: 'b\nc' } }, false],
+    ['a tag of two lines', 'POST', messages, { ...email, tags: { a: 'b\nc' } }, false],
+    ['an SMS', 'POST', messages, sms, true],
+    ['an SMS without text', 'POST', messages, { ...sms, body: ' ' }, false],
+    ['an SMS to an address', 'POST', messages, { ...sms, to: 'ada@example.com' }, false],
+    ['an SMS with a subject', 'POST', messages, { ...sms, subject: 'Hi' }, false],
+    ['an avatar that is no signed id', 'PATCH', '/v1/my/account', { avatar: '' }, false],
+    ['no avatar', 'PATCH', '/v1/my/account', { avatar: null }, true],
+    ['a name of two lines', 'PATCH', '/v1/my/account', { name: 'a\nb' }, false],
+    ['a logo that is no URL', 'PUT', '/v1/my/brand', { logo: 'a' }, false],
+    ['a logo at a URL', 'PUT', '/v1/my/brand', { logo: 'https://example.com/a.png' }, true],
+    ['a link that runs a script', 'PUT', '/v1/my/brand', { links: [{ url: 'javascript:a' }] }, false],
+    [
+      'a webhook without TLS',
+      'POST',
+      '/v1/my/webhooks',
+      { url: 'http://a.test', events: ['email.sent'] },
+      false,
+    ],
+    ['a webhook that is no URL', 'POST', '/v1/my/webhooks', { url: 'a', events: ['email.sent'] }, false],
+    ['an event of nobody', 'POST', '/v1/my/events', { event: 'a' }, false],
+    [
+      'a suppression of two addresses',
+      'POST',
+      '/v1/my/suppressions',
+      { email: 'a@b.test', phone: sms.to },
+      false,
+    ],
+    ['a suppression of an email address', 'POST', '/v1/my/suppressions', { email: 'a@b.test' }, true],
+    ['every step', 'POST', flows, { name: 'a', steps: everyStep }, true],
+    ['no steps', 'POST', flows, { name: 'a', steps: [] }, true],
+    ['a step of another type', 'POST', flows, { name: 'a', steps: [{ type: 'fax' }] }, false],
+    [
+      'a step with a field of another',
+      'POST',
+      flows,
+      { name: 'a', steps: [{ type: 'exit', list_id: 1 }] },
+      false,
+    ],
+    ['a wrong step in a branch', 'POST', flows, { name: 'a', steps: [branching({ type: 'fax' })] }, false],
+    ['a branch that is null', 'POST', flows, { name: 'a', steps: [{ ...branching(), yes: null }] }, true],
+    ['a wait until nothing', 'POST', flows, { name: 'a', steps: [{ type: 'wait', until: {} }] }, false],
+    [
+      'a filter without a predicate',
+      'POST',
+      flows,
+      { name: 'a', trigger: { data: { filters: [{ name: 'id' }] } } },
+      false,
+    ],
+  ];
+
+  it.each(cases)('says whether the API accepts %s', async (_rule, method, path, body, accepted) => {
+    const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
+    const validate = createCompiler(document)(requestBody?.content['application/json']?.schema ?? {});
+    const sent: unknown = JSON.parse(JSON.stringify(body));
+    expect(validate(sent)).toBe(accepted);
+    expect((await api.request(method, path, { body: sent })).status < 300).toBe(accepted);
+  });
+
+  it('says that an empty file is refused', async () => {
+    const { requestBody } = document.paths['/v1/my/uploads']?.post ?? {};
+    const { properties } = requestBody?.content['multipart/form-data']?.schema ?? {};
+    expect(properties).toMatchObject({ file: { type: 'string', minLength: 1 } });
+    const rawBody = new FormData();
+    rawBody.append('file', new File([], 'empty'));
+    expect((await api.request('POST', '/v1/my/uploads', { rawBody })).status).toBe(422);
   });
 });
 

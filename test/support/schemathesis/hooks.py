@@ -149,6 +149,23 @@ def is_among_first(key, most):
     return sent[key] <= most
 
 
+def with_additional_properties(node):
+    """Generators of values know `additionalProperties` only, which says the same where nothing else adds properties."""
+    if isinstance(node, list):
+        return [with_additional_properties(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    changed = {name: with_additional_properties(value) for name, value in node.items()}
+    if changed.get("unevaluatedProperties") is False:
+        changed["additionalProperties"] = changed.pop("unevaluatedProperties")
+    return changed
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    raw_schema.update(with_additional_properties(raw_schema))
+
+
 @schemathesis.hook
 def filter_case(context, case):
     data = case.meta.phase.data if case.meta else None

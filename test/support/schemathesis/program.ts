@@ -1,50 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { withFileLock, type Progress } from '../../../src/local/machine/cache.ts';
-
-const run = promisify(execFile);
+import type { Progress } from '../../../src/local/machine/cache.ts';
+import { findPythonProgram } from '../python.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const requirements = join(folder, 'requirements.txt');
 const configFile = join(folder, 'schemathesis.toml');
-const INSTALL_TIMEOUT_MS = 600_000;
-
-function runs(program: string): Promise<boolean> {
-  return run(program, ['--version']).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function install(environment: string): Promise<void> {
-  await rm(environment, { recursive: true, force: true });
-  try {
-    await run('python3', ['-m', 'venv', environment], { timeout: INSTALL_TIMEOUT_MS });
-    const pip = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--no-input',
-      '--only-binary',
-      ':all:',
-      '-r',
-      requirements,
-    ];
-    await run(join(environment, 'bin', 'python'), pip, { timeout: INSTALL_TIMEOUT_MS });
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    const reason = stderr?.trim().split('\n').at(-1) ?? message;
-    throw new Error(`no Schemathesis: install Python 3.10 with venv, and allow PyPI (${reason})`, {
-      cause: error,
-    });
-  }
-}
 
 /**
  * Returns the path of Schemathesis, which tests an API against its OpenAPI description. Installs it from PyPI into a
@@ -52,20 +16,8 @@ async function install(environment: string): Promise<void> {
  * @throws Error that says what to install
  */
 export async function findSchemathesis(cache: string, progress: Progress): Promise<string> {
-  const version = createHash('sha256')
-    .update(await readFile(requirements))
-    .digest('hex')
-    .slice(0, 12);
-  const environment = join(cache, `schemathesis-${version}`);
-  const program = join(environment, 'bin', 'schemathesis');
-  if (await runs(program)) return program;
-  const onWait = () => progress('waiting for another process to finish installing Schemathesis');
-  return withFileLock(`${environment}.lock`, onWait, async () => {
-    if (await runs(program)) return program;
-    progress('installing Schemathesis from PyPI; needed only once');
-    await install(environment);
-    return program;
-  });
+  const wanted = { name: 'Schemathesis', requirements, program: 'schemathesis' };
+  return join(await findPythonProgram(wanted, cache, progress), wanted.program);
 }
 
 /** What exists on the tested server, for `hooks.py`. */

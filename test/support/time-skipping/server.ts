@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
-import { access, chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { downloadArtifact } from '../../../src/local/engine/download.ts';
 import { withFileLock, type Progress } from '../../../src/local/machine/cache.ts';
-
-const run = promisify(execFile);
+import { copyFromMaven, hasJava } from '../maven.ts';
 
 const pom = fileURLToPath(new URL('./pom.xml', import.meta.url));
 const VERSION = '1.38.0';
@@ -30,27 +27,11 @@ function sdkVersion(): string {
 /** Writes a launcher that starts the Java server as the SDK expects: with the port as its only argument. */
 async function fromMaven(cache: string, launcher: string, progress: Progress): Promise<void> {
   progress('downloading the time-skipping test server from Maven; needed only once');
-  const jars = join(cache, `temporal-test-server-${VERSION}`);
-  const draft = await mkdtemp(join(cache, 'maven-'));
-  try {
-    const copy = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', '-DincludeScope=runtime'];
-    await run('mvn', [...copy, `-DoutputDirectory=${draft}`], { maxBuffer: 64 << 20, timeout: 600_000 });
-    await rm(jars, { recursive: true, force: true });
-    await rename(draft, jars);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
+  const jars = await copyFromMaven(pom, cache, `temporal-test-server-${VERSION}`);
   const script = `#!/bin/sh\nexec java ${JVM_OPTIONS} -cp '${jars}/*' ${MAIN_CLASS} "$@"\n`;
   await writeFile(`${launcher}.new`, script);
   await chmod(`${launcher}.new`, 0o755);
   await rename(`${launcher}.new`, launcher);
-}
-
-function hasJava(): Promise<boolean> {
-  return run('java', ['-version']).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The server from an earlier run, if it is there and can run. */

@@ -29,14 +29,16 @@ const when = z.iso.datetime();
 
 const answer = z.union([
   z.enum(['yes', 'no']),
-  z.strictObject({
-    after_seconds: seconds.optional(),
-    data: eventData.optional(),
-    status: z.int().min(100).max(599).optional(),
-    body: z.unknown().superRefine(checkJson).optional(),
-    opened: z.boolean().optional(),
-    clicked: z.boolean().optional(),
-  }),
+  z
+    .strictObject({
+      after_seconds: seconds.optional(),
+      data: eventData.optional(),
+      status: z.int().min(100).max(599).optional(),
+      body: z.unknown().superRefine(checkJson).optional(),
+      opened: z.boolean().optional(),
+      clicked: z.boolean().optional(),
+    })
+    .meta({ id: 'SimulatedAnswer' }),
 ]);
 
 const at = z.iso
