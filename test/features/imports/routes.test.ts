@@ -49,8 +49,8 @@ describe('POST /imports', () => {
     ['options.list_ids', { file, options: { list_ids: [999_999] } }],
     ['options.dry', { file, options: { dry: true } }],
     ['options.mapping.Name', { file, options: { mapping: { Name: 'nickname' } } }],
-    ['options', { file, options: { mapping: { 'a\0b': 'email' } } }],
-    ['options', { file, options: { mapping: { name: 'data.\ud83d' } } }],
+    ['options.mapping."a\\u0000b"', { file, options: { mapping: { 'a\0b': 'email' } } }],
+    ['options.mapping.name', { file, options: { mapping: { name: 'data.\ud83d' } } }],
     ['options.subscribe', { file, options: { subscribe: 'yes' } }],
   ])('refuses a wrong %s and keeps no file', async (field, given) => {
     const response = await postImport(api, given);
