@@ -60,7 +60,7 @@ function withValues(filters: readonly Filter[]): Filter[] {
     return {
       name,
       predicate,
-      value: isGroup ? withValues(value as unknown as Filter[]) : value,
+      value: isGroup ? withValues(value as Filter[]) : value,
     };
   });
 }

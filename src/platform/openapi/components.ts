@@ -98,9 +98,9 @@ function convert(schema: z.ZodType, side: Side): { root: JsonObject; defs: Recor
     override: ({ zodSchema, jsonSchema }) => tidy(zodSchema, jsonSchema, side),
   });
   delete root.$schema;
-  const converted = structuredClone({
-    root: root as JsonObject,
-    defs: ($defs ?? {}) as Record<string, JsonObject>,
+  const converted: { root: JsonObject; defs: Record<string, JsonObject> } = structuredClone({
+    root,
+    defs: $defs ?? {},
   });
   const { defs } = converted;
   for (const each of [converted.root, ...Object.values(defs)]) foldNulls(each);
@@ -137,9 +137,10 @@ function redirect(node: unknown, target: (ref: string) => string): unknown {
  * one that is always there, so a client would have to send it.
  */
 function wordDefaults(schema: JsonObject): void {
-  if (schema.default !== undefined) {
-    const words = `The default is \`${JSON.stringify(schema.default)}\`.`;
-    schema.description = schema.description === undefined ? words : `${String(schema.description)} ${words}`;
+  const { default: value, description } = schema;
+  if (value !== undefined) {
+    const words = `The default is \`${JSON.stringify(value)}\`.`;
+    schema.description = typeof description === 'string' ? `${description} ${words}` : words;
     delete schema.default;
   }
   for (const inner of innerSchemas(schema)) wordDefaults(inner);
