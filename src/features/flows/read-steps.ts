@@ -129,7 +129,7 @@ class StepReader {
   }
 
   private readUntil(step: InputStep, path: string): void {
-    if (step.type !== 'wait' || typeof step.until !== 'object') return;
+    if (step.type !== 'wait' || typeof step.until !== 'object' || step.until === null) return;
     const shape = 'field' in step.until ? fieldTimeShape : localTimeShape;
     this.parse(shape, step.until, fieldPath(path, 'until'));
   }

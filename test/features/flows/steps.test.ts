@@ -106,6 +106,7 @@ describe('rejects', () => {
       'must be a number',
     ],
     ['a wait of nothing', [{ type: 'wait' }], 'steps[0].duration', 'is required, or until'],
+    ['a wait until null', [{ ...wait, until: null }], 'steps[0].until', 'must be an object'],
     ['a wait for 0 seconds', [{ type: 'wait', duration: 0 }], 'steps[0].duration', 'must be at least 1'],
     ['a wait of 367 days', [{ type: 'wait', duration: 31_622_401 }], 'steps[0].duration', 'at most 31622400'],
     ['half a second', [{ type: 'wait', duration: 1.5 }], 'steps[0].duration', 'must be an integer'],
