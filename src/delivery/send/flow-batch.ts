@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { verdictSql } from '../limits/authority.ts';
+import { furtherCtes, giveBackCtes, verdictSql } from '../limits/authority.ts';
 import type { BatchMessage } from './batch.ts';
 import {
   type CampaignBatchRequest,
@@ -50,6 +50,27 @@ const flowCases = `
         when f.status = 'archived' or m.id <= f.canceled_to then 'flow_ended'
         when f.status = 'paused' then 'flow_stopped'`;
 
+/**
+ * CTEs: the messages that the pause of their flow stops wait for the resume, which waits for this statement and so finds
+ * them. What they have reserved returns, unless an attempt may have sent them: they reserve it once more when they are
+ * claimed after the resume. Rows of earlier versions get their flow.
+ */
+const stoppedCtes = `stopped as materialized (
+      select s.*, c.flow_id, c.uncertain
+      from (select id, epoch, flow_id, uncertain from checked where verdict = 'flow_stopped' order by id) c
+      cross join lateral (
+        select message_id, account_id, channel, reserved_bucket, price_month, price_millicents, price_units
+        from send_queue q where q.message_id = c.id and q.claim_epoch = c.epoch and q.owner is not distinct from $1
+        for update) s
+    )${furtherCtes(giveBackCtes('(select * from stopped where not uncertain) stopped'))}, held as (
+      update send_queue q set due_at = 'infinity', flow_id = s.flow_id,
+        reserved_bucket = case when s.uncertain then q.reserved_bucket end,
+        price_month = case when s.uncertain then q.price_month end,
+        price_millicents = case when s.uncertain then q.price_millicents end
+      from stopped s
+      where q.message_id = any(array(select message_id from stopped)) and q.message_id = s.message_id
+    )`;
+
 /** SQL: checks a batch of messages of flows and writes the intent. See `batch.ts`, whose parameters come first. */
 const flowsSql = `
     with ${claimedSql}, flow as materialized (
@@ -62,7 +83,7 @@ const flowsSql = `
       from ${messagesSql}
       left join flow f on f.id = m.flow_id
       ${recipientSql('m.content_version_id')}
-    ), ${unappliedSql('flow_id is not null')}, ${intentSql}
+    ), ${unappliedSql('flow_id is not null')}, ${intentSql}, ${stoppedCtes}
     select ${messageColumns}, content_version_id as "contentVersionId", null as campaign,
       jsonb_build_object('id', flow_id, 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb),
         'event', event) as flow,
@@ -77,6 +98,10 @@ const flowsSql = `
 export async function intendFlows(client: Queryable, request: CampaignBatchRequest): Promise<BatchMessage[]> {
   const epochs = request.claims.map(({ epoch }) => epoch);
   const values = valuesOf(request, epochs);
-  const { rows } = await client.query<CheckedRow>({ name: 'intend_of_flows', text: flowsSql, values });
+  const { rows } = await client.query<CheckedRow>({
+    name: 'intend_or_hold_of_flows',
+    text: flowsSql,
+    values,
+  });
   return withoutOptedOut(rows, request);
 }

@@ -289,8 +289,8 @@ function canceled(message: BatchMessage, record: OutcomeRecord): OutcomeRecord {
   return { ...record, status: 'canceled', failure: { code: 'canceled', message: text }, giveBack: true };
 }
 
-/** How soon to look again at a message of a flow that is paused, or at a retry of such a campaign. */
-export const STOPPED_SECONDS = 300;
+/** How soon to look again at a retry of a campaign that is paused. */
+const STOPPED_SECONDS = 300;
 
 /**
  * Changes what is recorded about first attempts at recipients of a block, who have no queue row. Those who are tried
@@ -323,9 +323,11 @@ export function refusalRecord(
   refusal: Exclude<BatchMessage['verdict'], 'send'>,
 ): OutcomeRecord {
   const record = emptyRecord(message, null);
-  if (refusal === 'campaign_stopped' || refusal === 'flow_stopped') {
+  if (refusal === 'campaign_stopped') {
     return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
   }
+  // The intent has made the message wait for the resume, which may have released it since.
+  if (refusal === 'flow_stopped') return { ...record, queue: 'release' };
   if (refusal === 'flow_ended') return canceled(message, record);
   if (isSkip(refusal)) return skipped(message, record, refusal);
   if (refusal === 'suppressed' && message.class !== messageClasses.transactional) {

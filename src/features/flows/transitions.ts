@@ -13,6 +13,7 @@ import {
   type PendingFlow,
   type PinnedContent,
 } from './model.ts';
+import type { MessagesChange } from './run/waiting-messages.ts';
 import { flowAudienceWake } from './workflow.ts';
 
 /** What can be done to a flow. `docs/flows.md` has the same table. */
@@ -69,9 +70,10 @@ async function begin(trx: Queryable, id: number, action: FlowAction): Promise<Fl
 
 /**
  * Locks a flow as {@link begin} does, and waits for its intents that are under way. Once the transaction has committed, only
- * messages that were intended before can still leave. Intents do not wait for the row, so it may be locked first.
+ * messages that were intended before a stop can still leave, and a resume finds all messages that intents have made wait.
+ * Intents do not wait for the row, so it may be locked first.
  */
-async function beginStop(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
+async function beginWithoutIntents(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
   const row = await begin(trx, id, action);
   if (row) await trx.query('select stop_flow_intents($1)', [id]);
   return row;
@@ -115,26 +117,26 @@ async function changeRuns(
 }
 
 /**
- * Asks for a change of the messages of a flow that wait in the queue, which the same loop makes. Messages that are written
+ * Asks for a change of the messages of a flow that wait in the queue, which a loop makes in pages. Messages that are written
  * from now on have higher ids.
  */
 async function changeMessages(
   trx: Queryable,
   { id }: Flow,
-  change: 'release_messages' | 'cancel_messages',
-  data: { paused_seconds: number } | null = null,
+  change: MessagesChange,
+  pausedSeconds = 0,
 ): Promise<void> {
   await trx.query(
-    `insert into flow_changes (account_id, brand_id, flow_id, change, up_to, data)
-     select account_id, brand_id, id, $2, nextval('${MESSAGE_ID_SEQUENCE}'), $3 from flows where id = $1`,
-    [id, change, data && JSON.stringify(data)],
+    `insert into flow_message_changes (flow_id, change, up_to, paused_seconds)
+     values ($1, $2, nextval('${MESSAGE_ID_SEQUENCE}'), $3)`,
+    [id, change, pausedSeconds],
   );
 }
 
 /** Lets the messages of a paused flow go. The pause does not count in their lifetime. */
 async function releaseMessages(trx: Queryable, row: FlowRow, asOf: Date): Promise<void> {
   const pausedMs = row.paused_at ? Math.max(0, asOf.getTime() - row.paused_at.getTime()) : 0;
-  await changeMessages(trx, row, 'release_messages', { paused_seconds: pausedMs / 1_000 });
+  await changeMessages(trx, row, 'release', pausedMs / 1_000);
 }
 
 /** Changes a locked flow that takes contacts from now on. Those who match its segment already do not enter. */
@@ -209,7 +211,7 @@ export async function activateFlow(
   { asOf = new Date() }: At = {},
 ): Promise<FlowRow | null> {
   await openBrand(trx, brandId);
-  const row = await begin(trx, id, 'activate');
+  const row = await beginWithoutIntents(trx, id, 'activate');
   if (!row) return null;
   const { set, values } = await pin(trx, row, pins);
   if (row.status === 'paused') {
@@ -250,8 +252,9 @@ export async function pauseFlow(
   { id }: Flow,
   { stop = null, asOf = new Date() }: At & { stop?: FlowStop | null } = {},
 ): Promise<FlowRow | null> {
-  const row = await beginStop(trx, id, 'pause');
+  const row = await beginWithoutIntents(trx, id, 'pause');
   if (!row) return null;
+  await changeMessages(trx, row, 'hold');
   return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, engine_expected_by = null`, [
     asOf,
     stop && JSON.stringify(stop),
@@ -270,10 +273,10 @@ export async function resumeFlow(
   { id }: Flow,
   { overdue = 'run', asOf = new Date() }: At & { overdue?: 'run' | 'exit' } = {},
 ): Promise<FlowRow | null> {
-  const row = await begin(trx, id, 'resume');
+  const row = await beginWithoutIntents(trx, id, 'resume');
   if (!row) return null;
   await changeRuns(trx, row, overdue === 'exit' ? 'exit_overdue' : 'resume');
-  if (overdue === 'exit') await changeMessages(trx, row, 'cancel_messages');
+  if (overdue === 'exit') await changeMessages(trx, row, 'cancel');
   else await releaseMessages(trx, row, asOf);
   return openLocked(
     trx,
@@ -291,10 +294,10 @@ export async function archiveFlow(
   { id }: Flow,
   { asOf = new Date() }: At = {},
 ): Promise<FlowRow | null> {
-  const row = await beginStop(trx, id, 'archive');
+  const row = await beginWithoutIntents(trx, id, 'archive');
   if (!row) return null;
   await changeRuns(trx, row, 'archive');
-  await changeMessages(trx, row, 'cancel_messages');
+  await changeMessages(trx, row, 'cancel');
   return changeLocked(
     trx,
     id,
@@ -333,8 +336,9 @@ export async function rejectFlow(
   { id }: Flow,
   { asOf = new Date() }: At = {},
 ): Promise<FlowRow | null> {
-  const row = await beginStop(trx, id, 'reject');
+  const row = await beginWithoutIntents(trx, id, 'reject');
   if (!row) return null;
+  await changeMessages(trx, row, 'hold');
   const stop: FlowStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
   return changeLocked(
     trx,

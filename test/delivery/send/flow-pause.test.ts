@@ -7,14 +7,14 @@ import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
 import { outcomeRecords } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
-import { changePage } from '../../../src/features/flows/run/changes.ts';
+import { changeMessagesPage } from '../../../src/features/flows/run/waiting-messages.ts';
 import { archiveFlow, pauseFlow, resumeFlow } from '../../../src/features/flows/transitions.ts';
-import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { send, testFlowSender, writeContact, writeFlow, writeRun } from '../../support/flow-sends.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
+import { insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
@@ -83,21 +83,34 @@ const resume = (overdue: 'run' | 'exit', asOf = new Date()) =>
 /** Makes the changes that a resume or an end has asked for, in pages of two. */
 async function makeChanges(): Promise<void> {
   const deps = {
-    ...{
-      pool: pool(),
-      versions: createFlowVersionReader(pool()),
-      log: pino({ level: 'silent' }),
-      pageRuns: 2,
-    },
+    ...{ pool: pool(), log: pino({ level: 'silent' }), pageMessages: 2 },
     waker: { wake: (_channel: string, names: readonly string[] = []) => void wakes.push(...names) },
   };
-  while (await changePage(deps, new Date(Date.now() + 1_000)));
+  while (await changeMessagesPage(deps, new Date(Date.now() + 1_000)));
 }
 
 const statusesOf = async (ids: readonly number[]) => {
   const rows = await query('select status from messages where id = any($1) order by id', ids);
   return rows.map(({ status }) => status);
 };
+
+/** Where the queue row of a message is: `waits` for no time that is known, and `placed` with a place of the allowance. */
+const rowOf = async (id: number) =>
+  (
+    await query(
+      `select owner, due_at = 'infinity' as waits, reserved_bucket is not null as placed
+       from send_queue where message_id = $1`,
+      id,
+    )
+  )[0];
+
+async function placesTaken(): Promise<unknown> {
+  const [row] = await query(
+    'select coalesce(sum(used), 0)::int as used from allowance_buckets where account_id = $1',
+    account.accountId,
+  );
+  return row?.['used'];
+}
 
 describe('after the pause of a flow', () => {
   it('no message of it leaves, and those that senders have go back to the queue', async () => {
@@ -106,11 +119,66 @@ describe('after the pause of a flow', () => {
     await change(pauseFlow);
     expect(await sendDue(claims)).toEqual(['flow_stopped']);
     expect(await statusesOf([id])).toEqual(['queued']);
-    const [row] = await query(
-      'select owner, due_at > now() as later from send_queue where message_id = $1',
+    expect(await rowOf(id)).toEqual({ owner: null, waits: true, placed: false });
+  });
+
+  it('what waits neither takes places nor is looked at again', async () => {
+    await query('update accounts set allowance_per_day = 2 where id = $1', account.accountId);
+    await write();
+    await write();
+    const claims = await claim();
+    expect(await placesTaken()).toBe(2);
+    await change(pauseFlow);
+    expect(await sendDue(claims)).toEqual(['flow_stopped', 'flow_stopped']);
+    expect(await placesTaken()).toBe(0);
+    await query(
+      'update send_queue set due_at = now() where account_id = $1 and due_at < $2',
+      ...[account.accountId, 'infinity'],
+    );
+    expect(await claim()).toEqual([]);
+    const paused = flowId;
+    ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
+    await write();
+    expect(await sendDue()).toEqual(['send']);
+    flowId = paused;
+    await resume('run');
+    await makeChanges();
+    // The allowance has one place left.
+    expect(await sendDue()).toEqual(['send']);
+    expect(await placesTaken()).toBe(2);
+  });
+
+  it('what no sender has looked at is not looked at until the resume', async () => {
+    const ids = [await write(), await write(), await write()];
+    await change(pauseFlow);
+    await makeChanges();
+    expect(await claim()).toEqual([]);
+    expect(await rowOf(ids[0] ?? 0)).toEqual({ owner: null, waits: true, placed: false });
+    await resume('run');
+    await makeChanges();
+    expect(await sendDue()).toEqual(['send', 'send', 'send']);
+  });
+
+  it('a message of which an attempt has no known outcome keeps its place', async () => {
+    const id = await write();
+    const claims = await claim();
+    await query('update send_queue set attempt_count = 1 where message_id = $1', id);
+    await query(
+      `insert into message_events (message_id, attempt, type, data) values ($1, 1, 'unknown', '{}')`,
       id,
     );
-    expect(row).toEqual({ owner: null, later: true });
+    await change(pauseFlow);
+    expect(await sendDue(claims)).toEqual(['flow_stopped']);
+    expect(await placesTaken()).toBe(1);
+    expect(await rowOf(id)).toEqual({ owner: null, waits: true, placed: true });
+  });
+
+  it('a page of an earlier pause holds nothing of a flow that is active again', async () => {
+    await write();
+    await change(pauseFlow);
+    await resume('run');
+    await makeChanges();
+    expect(await sendDue()).toEqual(['send']);
   });
 
   it('an intent that waits for it sees it', async () => {
@@ -168,6 +236,9 @@ describe('after the pause of a flow', () => {
     await query('update send_queue set flow_id = null where account_id = $1', account.accountId);
     await change(pauseFlow);
     expect(await sendDue()).toEqual(['flow_stopped']);
+    await resume('run');
+    await makeChanges();
+    expect(await sendDue()).toEqual(['send']);
   });
 });
 
@@ -197,6 +268,33 @@ describe('the resume of a flow', () => {
     await resume('run');
     await makeChanges();
     expect(await claim()).toEqual([]);
+  });
+
+  it('waits for intents that have seen the pause', async () => {
+    let isResumed = false;
+    let resuming: Promise<unknown> | undefined;
+    await change(pauseFlow);
+    await inTransaction(pool(), async (trx) => {
+      await trx.query('select * from flows_to_send(array[$1::bigint])', [flowId]);
+      resuming = resume('run').then(() => (isResumed = true));
+      await waitForLocks(pool(), () => 1);
+      expect(isResumed).toBe(false);
+    });
+    await resuming;
+  });
+
+  it('lets a message go that a sender gives back only then', async () => {
+    await write();
+    const claims = await claim();
+    await change(pauseFlow);
+    const messages = await intend(claims);
+    await resume('run');
+    await makeChanges();
+    await createBatchRecording({ pool: pool(), events: testEvents })([
+      { owner: OWNER, seq: null, outcomes: outcomeRecords('smtp', messages, []) },
+    ]);
+    expect(await sendDue()).toEqual(['send']);
+    expect(await placesTaken()).toBe(1);
   });
 
   it('without what is overdue cancels the messages that wait, and none that is written later', async () => {
@@ -232,10 +330,25 @@ describe('the end of a flow', () => {
     await change(archiveFlow);
     expect(await sendDue(claims)).toEqual(['flow_ended']);
     expect(await statusesOf([id])).toEqual(['canceled']);
-    const places = await query(
-      'select coalesce(sum(used), 0)::int as used from allowance_buckets where account_id = $1',
-      account.accountId,
-    );
-    expect(places).toEqual([{ used: 0 }]);
+    expect(await placesTaken()).toBe(0);
+  });
+});
+
+describe('a message of an account that pays', () => {
+  it('reserves nothing of the funds while its flow is paused, and pays when it leaves', async () => {
+    account = await insertPayer(test.database, { funds: 100 });
+    await setPrice(test.database, 60);
+    ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
+    await write();
+    const claims = await claim();
+    expect(await monthsOf(test.database, account)).toMatchObject({ emails: 1, spent: 60 });
+    await change(pauseFlow);
+    await sendDue(claims);
+    expect(await monthsOf(test.database, account)).toMatchObject({ emails: 0, spent: 0 });
+    await resume('run');
+    await makeChanges();
+    expect(await sendDue()).toEqual(['send']);
+    expect(await monthsOf(test.database, account)).toMatchObject({ emails: 1, spent: 60 });
+    expect(await wrongMonths(test.database, 60)).toEqual([]);
   });
 });

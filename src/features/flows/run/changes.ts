@@ -5,7 +5,7 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
@@ -13,24 +13,20 @@ import type { FlowVersionReader } from '../versions.ts';
 import { flowRunWake, type RunOfFlow } from '../workflow.ts';
 import { endRuns } from './ends.ts';
 import { movePage, type RunOfPage } from './moves.ts';
-import { cancelPage, type ChangedPage, releasePage } from './waiting-messages.ts';
+import { makePage } from './pages.ts';
+import { changeMessagesPage } from './waiting-messages.ts';
 
 const PAUSE_MS = 1_000;
 /** Runs that a page looks at. */
 const PAGE = 500;
-/** A change whose page failed waits for as long, then for twice as long after each failure in a row. */
-const RETRY_MS = 10_000;
-const MAX_RETRY_MS = 3_600_000;
-
-type RunsChange = 'resume' | 'exit_overdue' | 'archive' | 'move';
 
 interface ChangeRow {
   id: number;
   flow_id: number;
-  change: RunsChange | 'release_messages' | 'cancel_messages';
+  change: 'resume' | 'exit_overdue' | 'archive' | 'move';
   cursor: number;
   up_to: number;
-  data: { version_id?: number; paused_seconds?: number } | null;
+  data: { version_id?: number } | null;
   failures: number;
   created_at: Date;
 }
@@ -45,20 +41,18 @@ export interface FlowChangesDeps {
 }
 
 /**
- * The oldest change of a flow comes first, but nothing keeps back the end of its runs, or what becomes of its messages.
- * Changes of different flows take turns.
+ * The oldest change of a flow comes first, but nothing keeps back the end of its runs. Changes of different flows take turns.
  */
-async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | null> {
+async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undefined> {
   const { rows } = await trx.query<ChangeRow>(
     `select id, flow_id, change, cursor, up_to, data, failures, created_at from flow_changes c
      where c.due_at <= $1
-       and (c.change in ('archive', 'release_messages', 'cancel_messages')
-         or not exists (select 1 from flow_changes o where o.flow_id = c.flow_id and o.id < c.id
-           and o.change not in ('release_messages', 'cancel_messages')))
+       and (c.change = 'archive'
+         or not exists (select 1 from flow_changes o where o.flow_id = c.flow_id and o.id < c.id))
      order by c.due_at, c.id limit 1 for update skip locked`,
     [asOf],
   );
-  return rows[0] ?? null;
+  return rows[0];
 }
 
 /** Locks the next runs that are active. Their workflows may wait for them until the page is committed. */
@@ -82,7 +76,7 @@ async function wakeRuns(trx: Queryable, runs: readonly RunOfFlow[]): Promise<voi
 async function changeRuns(
   trx: Queryable,
   { versions }: FlowChangesDeps,
-  { change, data, created_at: since }: ChangeRow & { change: RunsChange },
+  { change, data, created_at: since }: ChangeRow,
   runs: readonly RunOfPage[],
   asOf: Date,
 ): Promise<void> {
@@ -120,7 +114,7 @@ async function changeRuns(
 async function changeRunsPage(
   trx: Queryable,
   deps: FlowChangesDeps,
-  change: ChangeRow & { change: RunsChange },
+  change: ChangeRow,
   asOf: Date,
 ): Promise<number | null> {
   const { pageRuns = PAGE } = deps;
@@ -129,77 +123,29 @@ async function changeRunsPage(
   return runs.length < pageRuns ? null : (runs.at(-1)?.id ?? null);
 }
 
-/** Makes a page of a change. */
-async function changePageOf(
-  trx: Queryable,
-  deps: FlowChangesDeps,
-  row: ChangeRow,
-  asOf: Date,
-): Promise<ChangedPage> {
-  const { pageRuns = PAGE } = deps;
-  switch (row.change) {
-    case 'release_messages':
-      return releasePage(trx, row, pageRuns);
-    case 'cancel_messages':
-      return cancelPage(trx, row, pageRuns);
-    default:
-      return {
-        last: await changeRunsPage(trx, deps, { ...row, change: row.change }, asOf),
-        backlogs: [],
-      };
-  }
-}
-
-/** Stores how far the change is. It goes behind those of other flows. */
-async function advanceChange(trx: Queryable, id: number, last: number | null, asOf: Date): Promise<void> {
-  if (last === null) await trx.query('delete from flow_changes where id = $1', [id]);
-  else {
-    await trx.query('update flow_changes set cursor = $2, due_at = $3, failures = 0 where id = $1', [
-      ...[id, last, asOf],
-    ]);
-  }
-}
-
-async function postpone(pool: pg.Pool, { id, failures }: ChangeRow, asOf: Date): Promise<void> {
-  const waitMs = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
-  await pool.query('update flow_changes set due_at = $2, failures = failures + 1 where id = $1', [
-    id,
-    new Date(asOf.getTime() + waitMs),
-  ]);
-}
-
 /**
- * Makes one page of a change. Several processes may do so at once. A page that fails is logged and tried again later.
+ * Makes one page of a change of runs. Several processes may do so at once.
  * @returns whether there was something to do
  */
 export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boolean> {
-  const { pool, waker, log } = deps;
-  const taken: { change?: ChangeRow; backlogs?: string[] } = {};
-  try {
-    await inTransaction(pool, async (trx) => {
-      const change = await takeChange(trx, asOf);
-      if (!change) return;
-      taken.change = change;
-      const { last, backlogs } = await changePageOf(trx, deps, change, asOf);
-      taken.backlogs = backlogs;
-      await advanceChange(trx, change.id, last, asOf);
-    });
-    if (taken.backlogs && taken.backlogs.length > 0) waker.wake('send', taken.backlogs);
-  } catch (error) {
-    const { change } = taken;
-    if (!change || isConnectionError(error)) throw error;
-    await postpone(pool, change, asOf);
-    const fields = { flow_id: change.flow_id, change: change.change };
-    log.warn({ err: error, ...fields }, 'changing the runs of a flow failed: trying again later');
-  }
-  if (taken.change) waker.wake('outbox');
-  return taken.change !== undefined;
+  const made = await makePage(
+    deps,
+    {
+      table: 'flow_changes',
+      take: takeChange,
+      make: (trx, change: ChangeRow) => changeRunsPage(trx, deps, change, asOf),
+    },
+    asOf,
+  );
+  if (made) deps.waker.wake('outbox');
+  return made;
 }
 
-/** Makes changes of all runs of flows. Any number of processes may run this. */
+/** Makes changes of all runs of flows, and of their messages in the queue. Any number of processes may run this. */
 export function startFlowChanges(deps: FlowChangesDeps): Repeating {
-  return repeat(async () => ((await changePage(deps, new Date())) ? 0 : PAUSE_MS), {
-    log: deps.log,
-    name: 'changing runs of flows',
-  });
+  const makeAll = async (asOf: Date) => {
+    const made = [await changePage(deps, asOf), await changeMessagesPage(deps, asOf)];
+    return made.includes(true) ? 0 : PAUSE_MS;
+  };
+  return repeat(() => makeAll(new Date()), { log: deps.log, name: 'changing runs of flows' });
 }

@@ -1,70 +1,127 @@
-/** What becomes of the messages of a flow that wait in the queue when it is resumed or ended, in pages by message id. */
+/**
+ * What becomes of the messages of a flow that wait in the queue when it is paused, resumed or ended. The loop that changes runs
+ * makes these changes too, in pages by message id.
+ */
+import type pg from 'pg';
+import type { Logger } from 'pino';
 import { backlogName, type Backlog } from '../../../delivery/backlog.ts';
 import { cancelFlowMessages } from '../../../delivery/cancel.ts';
-import { STOPPED_SECONDS } from '../../../delivery/send/outcomes.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import { makePage } from './pages.ts';
 
-/** A page of a change of messages, by the columns of `flow_changes`. */
-interface MessagesPage {
+/** Messages that a page looks at. */
+const PAGE = 500;
+
+export type MessagesChange = 'hold' | 'release' | 'cancel';
+
+interface ChangeRow {
+  id: number;
   flow_id: number;
+  change: MessagesChange;
   cursor: number;
   up_to: number;
-  data: { paused_seconds?: number } | null;
+  /** Of a release: how long the pause was. */
+  paused_seconds: number;
+  failures: number;
 }
 
-/**
- * SQL: lets a page of messages go that senders have postponed because of the pause. The time of the pause does not count in
- * their lifetime, also if a sender has them now.
- */
-const RELEASE = `
-  with page as materialized (
-    select message_id from send_queue where flow_id = $1 and message_id > $2 and message_id <= $3
-    order by message_id limit $4 for update
-  )
-  update send_queue q set queued_at = q.queued_at + make_interval(secs => $5),
-    due_at = case when q.owner is null and q.due_at < now() + interval '${STOPPED_SECONDS} seconds'
-      then least(q.due_at, now()) else q.due_at end
-  where q.message_id = any(array(select message_id from page))
-  returning q.message_id as id, q.channel, q.class, q.account_id as "accountId", q.provider_id as "providerId"`;
-
-/** What one page did. */
-export interface ChangedPage {
-  /** The last message of the page; null: it was the last page. */
-  last: number | null;
-  /** Wake `send` with them after the commit. */
-  backlogs: string[];
+export interface MessageChangesDeps {
+  pool: pg.Pool;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+  /** Messages that a page looks at; for tests. */
+  pageMessages?: number;
 }
 
-/** Releases a page of messages. @param limit messages at most */
-export async function releasePage(
-  trx: Queryable,
-  { flow_id: flowId, cursor, up_to: upTo, data }: MessagesPage,
-  limit: number,
-): Promise<ChangedPage> {
-  const { rows } = await trx.query<Backlog & { id: number }>({
-    name: 'release_messages_of_flow',
-    text: RELEASE,
-    values: [flowId, cursor, upTo, limit, data?.paused_seconds ?? 0],
+/** Changes take turns. None depends on another: a message of a paused flow that is due waits once a sender looks at it. */
+async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undefined> {
+  const { rows } = await trx.query<ChangeRow>({
+    name: 'take_change_of_flow_messages',
+    text: `select id, flow_id, change, cursor, up_to, paused_seconds, failures from flow_message_changes
+           where due_at <= $1 order by due_at, id limit 1 for update skip locked`,
+    values: [asOf],
   });
-  return {
-    last: rows.length < limit ? null : Math.max(...rows.map(({ id }) => id)),
-    backlogs: [...new Set(rows.map(backlogName))],
-  };
+  return rows[0];
 }
 
-/** Cancels a page of messages. Those that an intent covers may be on their way; if they are not, senders cancel them. */
-export async function cancelPage(
+/** The next messages of the change, by id. */
+async function nextMessages(
   trx: Queryable,
-  { flow_id: flowId, cursor, up_to: upTo }: MessagesPage,
+  { flow_id, cursor, up_to }: ChangeRow,
   limit: number,
-): Promise<ChangedPage> {
+): Promise<number[]> {
   const { rows } = await trx.query<{ id: number }>({
     name: 'waiting_messages_of_flow',
     text: `select message_id as id from send_queue where flow_id = $1 and message_id > $2 and message_id <= $3
            order by message_id limit $4`,
-    values: [flowId, cursor, upTo, limit],
+    values: [flow_id, cursor, up_to, limit],
   });
-  const ids = rows.map(({ id }) => id);
-  await cancelFlowMessages(trx, ids, 'the flow was archived, or resumed without what was overdue');
-  return { last: ids.length < limit ? null : (ids.at(-1) ?? null), backlogs: [] };
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * SQL: lets messages of a paused flow wait for its resume, so that no sender takes places for them. Others wait once their
+ * intent sees the pause: those that have reserved something, retries, which keep their time, and what a limit holds. The
+ * resume waits for the lock of the flow.
+ */
+const HOLD = `
+  with paused as materialized (
+    select id from flows where id = $1 and status = 'paused' for share
+  ), page as materialized (
+    select message_id from send_queue
+    where message_id = any($2) and owner is null and not held and attempt_count = 0 and reserved_bucket is null
+      and price_month is null and (select id from paused) is not null
+    order by message_id for update skip locked
+  )
+  update send_queue set due_at = 'infinity' where message_id = any(array(select message_id from page))`;
+
+/**
+ * SQL: lets messages go that wait for the resume, also if a sender is just giving them back. The time of the pause does not
+ * count in their lifetime.
+ */
+const RELEASE = `
+  with page as materialized (
+    select message_id from send_queue where message_id = any($1) order by message_id for update
+  )
+  update send_queue q set queued_at = q.queued_at + make_interval(secs => $2),
+    due_at = case when q.due_at = 'infinity' then now() else q.due_at end
+  where q.message_id = any(array(select message_id from page))
+  returning q.channel, q.class, q.account_id as "accountId", q.provider_id as "providerId"`;
+
+/** Changes messages. @returns the backlogs to wake `send` with after the commit */
+async function changeMessages(
+  trx: Queryable,
+  { flow_id: flowId, change, paused_seconds: pausedSeconds }: ChangeRow,
+  ids: readonly number[],
+): Promise<string[]> {
+  switch (change) {
+    case 'hold':
+      await trx.query({ name: 'hold_messages_of_flow', text: HOLD, values: [flowId, ids] });
+      return [];
+    case 'release': {
+      const release = { name: 'release_waiting_messages', text: RELEASE, values: [ids, pausedSeconds] };
+      const { rows } = await trx.query<Backlog>(release);
+      return [...new Set(rows.map(backlogName))];
+    }
+    case 'cancel':
+      // Those that an intent covers may be on their way; if they are not, senders cancel them.
+      await cancelFlowMessages(trx, ids, 'the flow was archived, or resumed without what was overdue');
+      return [];
+  }
+}
+
+/** Makes one page of a change of messages. @returns whether there was something to do */
+export async function changeMessagesPage(deps: MessageChangesDeps, asOf: Date): Promise<boolean> {
+  const { waker, pageMessages: limit = PAGE } = deps;
+  let backlogs: string[] = [];
+  const make = async (trx: Queryable, change: ChangeRow) => {
+    const ids = await nextMessages(trx, change, limit);
+    if (ids.length > 0) backlogs = await changeMessages(trx, change, ids);
+    return ids.length < limit ? null : (ids.at(-1) ?? null);
+  };
+  const made = await makePage(deps, { table: 'flow_message_changes', take: takeChange, make }, asOf);
+  if (backlogs.length > 0) waker.wake('send', backlogs);
+  if (made) waker.wake('outbox');
+  return made;
 }
