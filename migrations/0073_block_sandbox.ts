@@ -8,7 +8,7 @@ alter table campaign_blocks
 comment on column campaign_blocks.sandbox_month is
   'the month in which its recipients count against the sandbox cap; null: they do not, or no sender has claimed the block';
 comment on column campaign_blocks.sandbox_reserved is
-  'how many of these were not attempted; those left return when the block closes';
+  'how many of these were not attempted; those left return when the block closes, or is claimed in another month';
 `;
 
 export const down = `

@@ -6,12 +6,14 @@ import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
 
 /**
  * Messages of the queue have counted when they were accepted. Those of a block count when it is claimed for the first
- * time; the campaign of a block that is held is stopped.
+ * time in a month; the campaign of a block that is held is stopped.
  */
 export const sandboxOfBlocks = {
   ...sandboxCap,
   queueColumns: ['channel', 'domain_id', 'sandbox_month'],
-  quota: { counts: `q.channel = 'email' and q.domain_id is null and q.sandbox_month is null` },
+  quota: {
+    counts: `q.channel = 'email' and q.domain_id is null and q.sandbox_month is distinct from ${SANDBOX_MONTH}`,
+  },
   claim: { effect: 'hold', until: 'sandbox_cap.resets_at' },
 } as const satisfies Limit;
 
@@ -46,21 +48,6 @@ export const blockLimits: Limits = (limits as Limits).flatMap((limit) => {
 export type BlockHoldReason = HoldReason | typeof sandboxOfBlocks.name;
 
 export const blockHoldReasons: readonly BlockHoldReason[] = [...holdReasons, sandboxOfBlocks.name];
-
-/**
- * SQL: reserves messages of the claimed block `mine` in the month of the cap, if they still fit: POST /messages counts
- * without the lock of claims. The row is the last that a transaction locks.
- * @param count SQL: how many; 0: it reserves nothing
- */
-export const takeSandboxCte = (count: string): Cte => ({
-  name: 'sandbox_taken',
-  sql: `
-    insert into sandbox_usage as u (account_id, month, used)
-    select mine.account_id, ${SANDBOX_MONTH}, ${count} from mine where ${count} > 0
-    on conflict (account_id, month) do update set used = u.used + excluded.used
-      where u.used + excluded.used <= (select "limit" from sandbox_cap)
-    returning used`,
-});
 
 /**
  * Returns what the blocks `closed` have reserved for messages that nobody has attempted to send.

@@ -3,7 +3,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
 import { ROLLING_PERIOD } from '../limits/allowance.ts';
 import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
-import { blockLimits, sandboxOfBlocks, takeSandboxCte } from '../limits/block-limits.ts';
+import { blockLimits, sandboxOfBlocks } from '../limits/block-limits.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
 import type { Limit } from '../limits/limit.ts';
 import { SEVERAL_COUNTRIES } from '../limits/money.ts';
@@ -12,6 +12,7 @@ import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
 import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
+import { takeSandbox } from './block-sandbox.ts';
 import { type BlockClaim, endBlockClaim } from './blocks.ts';
 import { ACCOUNT_LOCK, type Claim } from './claim.ts';
 
@@ -47,8 +48,11 @@ interface PickedBlock {
   held: boolean;
   /** How many messages the limits let go. */
   room: number;
-  /** How many messages the sandbox lets go that do not count yet; null: they count already, or need not. */
+  /** How many messages the sandbox lets go that do not count this month; null: they count already, or need not. */
   sandboxRoom: number | null;
+  /** With {@link sandboxRoom}: the earlier month in which they count, and how many. */
+  sandboxMonth: string | null;
+  sandboxReserved: number;
 }
 
 /** SQL over the block `b`: whether its places still count. After a long pause they do not, and it needs others. */
@@ -123,7 +127,7 @@ const pickSql = (table: Limits): string => {
       order by b.due_at, b.n limit $6::int + ${SPARE}) b
   ), picked as materialized (
     select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch,
-      case when ${PLACES_COUNT} then b.reserved else 0 end as reserved, b.variant, f.version_ids, ${columns}
+      case when ${PLACES_COUNT} then b.reserved else 0 end as reserved, b.sandbox_reserved, b.variant, f.version_ids, ${columns}
     from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
     where ${DUE}
     order by f.brand_claimed_at nulls first, f.claimed_at nulls first, b.due_at, b.campaign_id, b.n
@@ -141,6 +145,7 @@ const pickSql = (table: Limits): string => {
   select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
     q.reserved, q.channel,
     case when ${sandboxOfBlocks.quota.counts} then sandbox_cap.remaining end as "sandboxRoom",
+    q.sandbox_month::text as "sandboxMonth", q.sandbox_reserved as "sandboxReserved",
     q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
     case when spend_cap.remaining < wallet.remaining then '${spendCap.name}' else '${wallet.name}' end as scarcer,
     q.held_by is not null as held,
@@ -196,7 +201,7 @@ function claimSql(table: Limits): string {
     select * from accounts where id = $8
   )${furtherCtes(figuresCtes(settingIn('$9::jsonb'), table))}, mine as materialized (
     select * from campaign_blocks where campaign_id = $2 and n = $3
-  )${blockPriceCtes}${furtherCtes([takeSandboxCte('$13::int')])}, rest as (
+  )${blockPriceCtes}, rest as (
     insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
       variant, due_at, claim_epoch, reserved_bucket, reserved, sandbox_month, sandbox_reserved, ${restPrices.columns})
     select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
@@ -204,18 +209,19 @@ function claimSql(table: Limits): string {
       (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
       -- Its own tallies are not known, so it counts as claimed before.
       variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int),
-      sandbox_month, greatest(0, sandbox_reserved - $5::int), ${restPrices.values}
+      -- What it has reserved in an earlier month returns.
+      case when $13::int = 0 then sandbox_month end,
+      case when $13::int = 0 then greatest(0, sandbox_reserved - $5::int) else 0 end, ${restPrices.values}
     from mine where last_id > $4
     returning size
   )${furtherCtes(takes)}${turnCtes}
   update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
     size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int,
     sandbox_month = case when $13::int > 0 then ${SANDBOX_MONTH} else b.sandbox_month end,
-    sandbox_reserved = least(b.sandbox_reserved, $5::int) + $13::int${blockPricesSql}${reserved
+    sandbox_reserved = case when $13::int > 0 then $13::int else least(b.sandbox_reserved, $5::int) end${blockPricesSql}${reserved
       .map((assignment) => `, ${assignment}`)
       .join('')}
   where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
-    and ($13::int = 0 or (select count(*) from sandbox_taken) > 0)
   returning b.claim_epoch as epoch`;
 }
 
@@ -315,7 +321,10 @@ async function take(
       sandboxPlaces,
     ],
   });
-  if (rows.length === 0 && sandboxPlaces > 0) throw new SandboxTaken();
+  if (sandboxPlaces > 0) {
+    const before = { month: block.sandboxMonth, count: block.sandboxReserved };
+    if (!(await takeSandbox(trx, { accountId, count, before }, settings))) throw new SandboxTaken();
+  }
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
   return ids.slice(0, count).map((messageId): Claim => ({
     ...{ messageId, epoch: claimed.epoch, accountId, class: BLOCKS_CLASS, bytes, weight: 0, losses: 0 },

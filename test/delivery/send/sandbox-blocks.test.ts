@@ -16,7 +16,7 @@ import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/cam
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertVerifiedDomain } from '../../support/domains.ts';
 import { testEvents } from '../../support/events.ts';
-import { waitForLocks } from '../../support/lock-order.ts';
+import { runBehindLock, waitForLocks } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
@@ -32,7 +32,7 @@ let seq = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase({ poolMax: 6 });
   await insertSender(test.database, OWNER);
   await insertSender(test.database, OTHER);
 });
@@ -149,6 +149,84 @@ describe('a claim', () => {
     expect(await claim()).toHaveLength(10);
     expect(await used()).toBe(0);
   });
+});
+
+/** Makes everything that the account has reserved a reservation of the month before. */
+async function passMonth(): Promise<void> {
+  const { accountId } = account;
+  await query(`update sandbox_usage set month = month - interval '1 month' where account_id = $1`, accountId);
+  await query(
+    `update campaign_blocks set sandbox_month = sandbox_month - interval '1 month' where account_id = $1`,
+    accountId,
+  );
+}
+
+/** How much of the caps is used, the earliest month first. */
+const usedByMonth = async () =>
+  (
+    await query<{ used: number }>(
+      'select used from sandbox_usage where account_id = $1 order by month',
+      account.accountId,
+    )
+  ).map((row) => row.used);
+
+describe('a block that waits until the next month', () => {
+  it('counts in the month in which it is claimed again', async () => {
+    const claims = await claim();
+    await send(claims.slice(0, 2));
+    await end(claims);
+    await passMonth();
+    expect(await usedByMonth()).toEqual([10]);
+    const again = await claim(OTHER);
+    expect(again).toHaveLength(8);
+    expect(await usedByMonth()).toEqual([2, 8]);
+    await send(again, () => accepted, OTHER);
+    await end(again, OTHER);
+    expect(await usedByMonth()).toEqual([2, 8]);
+  });
+
+  it('is divided at the cap of that month, and its rest counts when it is claimed', async () => {
+    const claims = await claim();
+    await end(claims);
+    await passMonth();
+    await setCap(6);
+    const again = await claim(OTHER);
+    expect(again).toHaveLength(6);
+    expect(await usedByMonth()).toEqual([0, 6]);
+    expect(await claim(OTHER)).toEqual([]);
+    await setCap(8);
+    await query('update campaign_blocks set due_at = now() where hold_reason is not null');
+    expect(await claim(OTHER)).toHaveLength(2);
+    expect(await usedByMonth()).toEqual([0, 8]);
+  });
+
+  it('is held while the cap of that month is used up', async () => {
+    await end(await claim());
+    await passMonth();
+    await query(
+      `insert into sandbox_usage (account_id, month, used)
+       values ($1, date_trunc('month', now() at time zone 'utc')::date, $2)`,
+      ...[account.accountId, CAP],
+    );
+    expect(await claim()).toEqual([]);
+    expect(await usedByMonth()).toEqual([10, CAP]);
+    expect((await blocks()).map(({ hold_reason }) => hold_reason)).toEqual(['sandbox_cap', 'sandbox_cap']);
+  });
+});
+
+it('a claim and the end of another one do not deadlock', async () => {
+  await query('update contacts set email_subscribed = false where id = any($1)', campaign.contactIds);
+  const claims = await claim();
+  await send(claims);
+  await runBehindLock(
+    test.database.pool,
+    {
+      lock: 'select 1 from allowance_buckets where account_id = $1 for update',
+      values: [account.accountId],
+    },
+    [() => end(claims), () => claim(OTHER)],
+  );
+  expect(await used()).toBe(10);
 });
 
 describe('a recipient is counted once', () => {
