@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors.ts';
 import { ClientGone, hasBody, LINGER_MS } from './body.ts';
-import { endBodyDeadline, startBodyDeadline } from './body-deadline.ts';
+import { startBodyDeadline } from './body-deadline.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { CountedRequest, countedRequest } from './counted-request.ts';
+import { type Connection, PendingResponses } from './pending-responses.ts';
 import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -22,30 +22,6 @@ export interface Listening {
    * @param graceSeconds the remaining connections are closed after this time
    */
   stop(graceSeconds: number): Promise<void>;
-}
-
-interface Connection {
-  pending: Set<ServerResponse>;
-  /** Whether it ends after its last pending response. */
-  closing: boolean;
-}
-type Connections = WeakMap<Duplex, Connection>;
-
-function trackPending(
-  connections: Connections,
-  limits: ConnectionLimits | undefined,
-  socket: Socket,
-  response: ServerResponse,
-): void {
-  const connection = connections.get(socket) ?? { pending: new Set(), closing: false };
-  connections.set(socket, connection);
-  connection.pending.add(response);
-  limits?.begin(socket);
-  response.once('close', () => {
-    connection.pending.delete(response);
-    if (connection.pending.size === 0) limits?.end(socket);
-    endBodyDeadline(countedRequest(response.req));
-  });
 }
 
 /** The last pending response. Bytes sent now would be read as that response, or as a part of it. */
@@ -71,8 +47,8 @@ function closeAfter(last: ServerResponse, connection: Connection, socket: Duplex
 }
 
 /** Answers what Node could not parse as HTTP, in our error shape if the connection allows a response. */
-function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException, socket: Duplex): void {
-  const connection = connections.get(socket);
+function answerBadRequest(responses: PendingResponses, error: NodeJS.ErrnoException, socket: Duplex): void {
+  const connection = responses.of(socket);
   if (connection?.closing) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -99,6 +75,14 @@ function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   destroyLater(socket, LINGER_MS);
+}
+
+function boundBody(responses: PendingResponses, request: CountedRequest): void {
+  startBodyDeadline(request, () => {
+    const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    answerBadRequest(responses, error, request.socket);
+    request.fail(new ClientGone(error.message));
+  });
 }
 
 function listening(server: Server, host: string, port: number): Promise<number> {
@@ -138,32 +122,30 @@ export async function listen(
   port: number,
   limits?: ConnectionLimits,
 ): Promise<Listening> {
-  const server = createServer(
-    {
-      IncomingMessage: CountedRequest,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      // Node's limit is the same for all requests; see body-deadline.ts.
-      requestTimeout: 0,
-      noDelay: true,
-    },
-    listener,
-  );
-  const connections: Connections = new WeakMap();
-  server.prependListener('request', (request, response) => {
-    trackPending(connections, limits, request.socket, response);
-    if (!hasBody(request)) return;
-    const counted = countedRequest(request);
-    startBodyDeadline(counted, () => {
-      const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-      answerBadRequest(connections, error, request.socket);
-      counted.fail(new ClientGone(error.message));
-    });
+  const server = createServer({
+    IncomingMessage: CountedRequest,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    // Node's limit is the same for all requests; see body-deadline.ts.
+    requestTimeout: 0,
+    noDelay: true,
+  });
+  const responses = new PendingResponses(limits);
+  server.on('request', (request, response) => {
+    if (!responses.add(response)) return;
+    if (hasBody(request)) boundBody(responses, countedRequest(request));
+    listener(request, response);
   });
   if (limits) server.on('connection', (socket) => void (limits.admit(socket) || socket.destroy()));
-  server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));
+  server.on('clientError', (error, socket) => answerBadRequest(responses, error, socket));
   // Node's own response to an unknown Expect is not in our shape. A server may ignore the header (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   const bound = await listening(server, host, port);
-  return { port: bound, stop: (graceSeconds) => stopServer(server, graceSeconds) };
+  return {
+    port: bound,
+    async stop(graceSeconds) {
+      await stopServer(server, graceSeconds);
+      responses.stop();
+    },
+  };
 }

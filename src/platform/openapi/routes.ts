@@ -18,18 +18,19 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The description in both notations, built on first use. */
-function createNotations(deps: OpenApiRouteDeps): { json: () => string; yaml: () => string } {
+/** The description in both notations, built on first use. All responses share the bytes, read or not. */
+function createNotations(deps: OpenApiRouteDeps): { json: () => Buffer; yaml: () => Buffer } {
   let document: object | null = null;
-  const made: { json?: string; yaml?: string } = {};
+  const made: { json?: Buffer; yaml?: Buffer } = {};
   const described = () => (document ??= buildOpenApiDocument(deps.routes(), deps));
   return {
-    json: () => (made.json ??= JSON.stringify(described())),
-    yaml: () => (made.yaml ??= stringify(described(), { lineWidth: 110, aliasDuplicateObjects: false })),
+    json: () => (made.json ??= Buffer.from(JSON.stringify(described()))),
+    yaml: () =>
+      (made.yaml ??= Buffer.from(stringify(described(), { lineWidth: 110, aliasDuplicateObjects: false }))),
   };
 }
 
-function descriptionRoute(notation: 'json' | 'yaml', text: () => string): RouteDefinition {
+function descriptionRoute(notation: 'json' | 'yaml', bytes: () => Buffer): RouteDefinition {
   const contentType = notation === 'json' ? 'application/json' : 'application/yaml';
   return defineRoute({
     method: 'GET',
@@ -39,7 +40,7 @@ function descriptionRoute(notation: 'json' | 'yaml', text: () => string): RouteD
     summary: `This description, in ${notation.toUpperCase()}`,
     auth: 'none',
     responses: { 200: { description: 'An OpenAPI 3.1 document.', schema: null, contentType } },
-    handler: () => ({ status: 200, raw: { contentType, body: text() }, headers: CACHE }),
+    handler: () => ({ status: 200, raw: { contentType, body: bytes() }, headers: CACHE }),
   });
 }
 

@@ -1,4 +1,4 @@
-// Garbage or a late body on a connection never cuts off or replaces a pending response.
+// Garbage, a late body or an unread response ends a connection without harm to other responses; pipelining is bounded.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -37,6 +37,11 @@ async function send(bytes: string, count: number): Promise<ServerResponse[]> {
   client.write(bytes);
   await eventually(() => expect(exchanges).toHaveLength(count));
   return exchanges.map(({ response }) => response);
+}
+
+/** Waits in real time: `eventually` uses timers, which do not run here. */
+async function turnsUntil(reached: () => boolean): Promise<void> {
+  while (!reached()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const post = (body: string, length: number) =>
@@ -109,6 +114,109 @@ describe('garbage on a connection', () => {
   });
 });
 
+describe('pipelining', () => {
+  const clients: net.Socket[] = [];
+  /** Opens one more connection. @returns it, and whether it was closed */
+  function pipeline(requests: number) {
+    const socket = net.connect(server.port, '127.0.0.1');
+    clients.push(socket);
+    const state = { socket, closed: false };
+    socket.on('error', () => undefined);
+    socket.once('close', () => (state.closed = true));
+    socket.resume();
+    socket.write(get.repeat(requests));
+    return state;
+  }
+  afterEach(() => {
+    for (const one of clients.splice(0)) one.destroy();
+  });
+
+  it('is served with up to 16 requests of a connection in progress', async () => {
+    const responses = await send(get.repeat(16), 16);
+    for (const [n, response] of responses.entries()) response.end(`answer ${n};`);
+    await eventually(() => expect(seen.match(/answer \d+;/g)).toHaveLength(16));
+    await send(get.repeat(16), 32);
+    expect(client.destroyed).toBe(false);
+  });
+
+  it('closes the connection at the 17th request in progress, and begins none behind it', async () => {
+    client.write(get.repeat(3_000));
+    await ended;
+    expect(exchanges).toHaveLength(16);
+  });
+
+  it('begins at most 2,000 requests behind others, and still the first of each connection', async () => {
+    const states = Array.from({ length: 140 }, () => pipeline(16));
+    await eventually(() => expect(states.filter(({ closed }) => closed)).toHaveLength(7));
+    const before = exchanges.length;
+    await send(get, before + 1);
+    for (const { socket } of states) socket.destroy();
+    exchanges.at(-1)?.response.end('last');
+    await eventually(() => expect(seen).toMatch(/last$/));
+    // Those of the closed connections do not count any more.
+    await send(get.repeat(16), before + 17);
+  });
+});
+
+describe('a response that is not read', () => {
+  let unread: Listening;
+  let reader: net.Socket;
+
+  beforeEach(async () => {
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'Date', 'performance', 'queueMicrotask'],
+    });
+    unread = await listen((request, response) => void exchanges.push({ request, response }), '127.0.0.1', 0);
+    reader = net.connect(unread.port, '127.0.0.1');
+    reader.on('error', () => undefined);
+    reader.write(get);
+    await turnsUntil(() => exchanges.length === 1);
+  });
+  afterEach(async () => {
+    jest.useRealTimers();
+    reader.destroy();
+    await unread.stop(0);
+  });
+
+  /** Sends a response larger than the system's buffers, and waits until the client must read. */
+  async function sendLarge(): Promise<net.Socket> {
+    const { request, response } = exchanges[0] ?? {};
+    response?.end(Buffer.alloc(64 * 1024 * 1024));
+    for (let n = 0; n < 100; n += 1) await new Promise((resolve) => setImmediate(resolve));
+    return request?.socket as net.Socket;
+  }
+  function readBytes(bytes: number): Promise<void> {
+    let read = 0;
+    return turnsUntil(() => {
+      const piece = reader.read() as Buffer | null;
+      read += piece?.length ?? 0;
+      return read >= bytes;
+    });
+  }
+
+  it('is given up once the client has taken less than 64 KiB in 30 seconds', async () => {
+    const socket = await sendLarge();
+    jest.advanceTimersByTime(30_000);
+    expect(socket.destroyed).toBe(false);
+    jest.advanceTimersByTime(30_000);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('is sent as long as the client goes on reading, even if it was written at once', async () => {
+    const socket = await sendLarge();
+    for (let n = 0; n < 6; n += 1) {
+      jest.advanceTimersByTime(30_000);
+      await readBytes(8 * 1024 * 1024);
+    }
+    expect(socket.destroyed).toBe(false);
+  });
+
+  it('is not one that the server has not written yet', async () => {
+    jest.advanceTimersByTime(600_000);
+    expect(exchanges[0]?.request.socket.destroyed).toBe(false);
+  });
+});
+
 describe('a body that is late', () => {
   beforeEach(() => {
     jest.useFakeTimers({
@@ -116,10 +224,6 @@ describe('a body that is late', () => {
     });
   });
 
-  /** Waits in real time: `eventually` uses timers, which do not run here. */
-  async function turnsUntil(reached: () => boolean): Promise<void> {
-    while (!reached()) await new Promise((resolve) => setImmediate(resolve));
-  }
   async function begin(bytes: string): Promise<CountedRequest> {
     client.write(bytes);
     await turnsUntil(() => exchanges.length === 1);
