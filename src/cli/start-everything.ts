@@ -33,6 +33,8 @@ async function completeSettings(config: Config, home: Home, dev: boolean): Promi
   return { ...config, CARILLON_HOME: home.folder, ...requireSettings(config, 'APP_SECRET') };
 }
 
+const progress = (line: string) => void process.stderr.write(`carillon: ${line}\n`);
+
 async function start(config: Config, home: Home, options: StartEverythingOptions): Promise<Supervisor> {
   if (options.reset) await emptyHome(home);
   const complete = await completeSettings(config, home, options.dev);
@@ -43,7 +45,7 @@ async function start(config: Config, home: Home, options: StartEverythingOptions
     partitions: upkeep.partitions,
     roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],
     log: createLogger(config, 'supervisor'),
-    progress: (line) => process.stderr.write(`carillon: ${line}\n`),
+    progress,
   });
 }
 
@@ -80,7 +82,7 @@ export async function startEverything(options: StartEverythingOptions): Promise<
   const dev = options.dev || config.CARILLON_DEV;
   if (!dev && !config.EMAIL_PROVIDER_URL) throw new ConfigError(NO_PROVIDER);
   engineTls(config);
-  const home = await openHome(config.CARILLON_HOME);
+  const home = await openHome(config.CARILLON_HOME, { progress });
   let starting = true;
   const requests = takeStopRequests();
   endWithNpm(config, requests);
@@ -96,6 +98,7 @@ export async function startEverything(options: StartEverythingOptions): Promise<
     announce(supervisor, home, options.json);
     await asked;
     requests.onSecond(() => endNow(supervisor, home));
+    await home.markStopping();
     await supervisor.stop();
   } finally {
     await home.release();

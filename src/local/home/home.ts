@@ -1,24 +1,37 @@
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { endLeftoverEngine } from '../engine/server.ts';
+import type { Progress } from '../machine/cache.ts';
 import { cannotWrite, LocalError, systemCode } from '../machine/local-error.ts';
 import { isAlive, startMark } from '../machine/os-process.ts';
-import { readIfThere } from '../machine/secret-file.ts';
+import { readIfThere, writePrivateFile } from '../machine/secret-file.ts';
 import { removeLinkedData } from '../postgres/place.ts';
 import { endLeftoverPostgres } from '../postgres/server.ts';
+import { recordedRunning } from './process-record.ts';
 
 /** The folder of one installation's data. Only one running Carillon may use it. */
 export interface Home {
   readonly folder: string;
   path(name: string): string;
+  /** Where the processes of this start are recorded. */
+  readonly processRecord: string;
+  /** Lets another start wait for this one to stop. */
+  markStopping(): Promise<void>;
   release(): Promise<void>;
 }
 
 const LOCK = 'lock';
 /** A file in each folder that Carillon created, which `--reset` may therefore empty. */
 const MARKER = '.carillon-home';
-const holder = z.object({ pid: z.number().int(), mark: z.string() });
+const PROCESS_RECORD = 'processes.json';
+const holder = z.object({ pid: z.number().int(), mark: z.string(), stopping: z.boolean().default(false) });
+type Holder = z.infer<typeof holder>;
+
+/** How long a start waits for a former one that is still stopping. */
+const FORMER_MS = 15_000;
+const LOOK_MS = 100;
 
 async function makeFolder(folder: string): Promise<void> {
   try {
@@ -29,19 +42,55 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Returns the id of the running process that has the lock, or null if there is none. */
-async function lockHolder(path: string): Promise<number | null> {
+/** Returns the running process that has the lock, or null if there is none. */
+async function lockHolder(path: string): Promise<Holder | null> {
   try {
-    const { pid, mark } = holder.parse(JSON.parse((await readIfThere(path)) ?? ''));
-    return mark !== '' && isAlive(pid) && (await startMark(pid)) === mark ? pid : null;
+    const found = holder.parse(JSON.parse((await readIfThere(path)) ?? ''));
+    const { pid, mark } = found;
+    return mark !== '' && isAlive(pid) && (await startMark(pid)) === mark ? found : null;
   } catch {
     return null;
   }
 }
 
-async function takeLock(folder: string): Promise<string> {
+/** Waits for a former Carillon, once in all: the lock and the processes of one start have one limit. */
+interface Patience {
+  /**
+   * Waits until `look` finds nobody.
+   * @returns whether it did in time
+   */
+  until(look: () => Promise<number[]>): Promise<boolean>;
+}
+
+function createPatience({ progress, limitMs = FORMER_MS }: OpenOptions): Patience {
+  let end: number | null = null;
+  return {
+    async until(look) {
+      for (;;) {
+        const pids = await look();
+        if (pids.length === 0) return true;
+        if (end === null) {
+          end = performance.now() + limitMs;
+          progress?.(`waiting for the former Carillon to stop (process ${pids.join(', ')})`);
+        }
+        if (performance.now() >= end) return false;
+        await delay(LOOK_MS);
+      }
+    },
+  };
+}
+
+async function lockContent(stopping: boolean): Promise<string> {
+  return JSON.stringify({ pid: process.pid, mark: await startMark(process.pid), stopping });
+}
+
+async function takeLock(folder: string, patience: Patience): Promise<string> {
   const path = join(folder, LOCK);
-  const content = JSON.stringify({ pid: process.pid, mark: await startMark(process.pid) });
+  const content = await lockContent(false);
+  const stoppingHolder = async () => {
+    const found = await lockHolder(path);
+    return found?.stopping ? [found.pid] : [];
+  };
   for (let tries = 0; tries < 3; tries += 1) {
     try {
       const file = await open(path, 'wx');
@@ -53,8 +102,9 @@ async function takeLock(folder: string): Promise<string> {
         throw cannotWrite(folder, error);
       }
     }
-    const pid = await lockHolder(path);
-    if (pid !== null) throw alreadyRuns(folder, pid);
+    await patience.until(stoppingHolder);
+    const found = await lockHolder(path);
+    if (found !== null) throw alreadyRuns(folder, found);
     // Move the stale lock aside first: of two processes that find it, only one may remove it.
     await rename(path, `${path}.${process.pid}`).catch(() => undefined);
     await rm(`${path}.${process.pid}`, { force: true });
@@ -62,21 +112,42 @@ async function takeLock(folder: string): Promise<string> {
   throw new LocalError(`another Carillon is starting in ${folder}: wait for it`);
 }
 
-function alreadyRuns(folder: string, pid: number): LocalError {
+function alreadyRuns(folder: string, { pid, stopping }: Holder): LocalError {
+  if (stopping) {
+    return new LocalError(`Carillon is still stopping in ${folder} (process ${pid}): wait for it, or end it`);
+  }
   return new LocalError(
     `Carillon already runs in ${folder} (process ${pid}): stop it, or set CARILLON_HOME and other ports for a second one`,
   );
 }
 
+export interface OpenOptions {
+  /** Called before a long wait. */
+  progress?: Progress;
+  /** How long to wait for a former Carillon that is still stopping. */
+  limitMs?: number;
+}
+
 /**
- * Locks the folder for this process, and creates it if it is missing.
+ * Locks the folder for this process, and creates it if it is missing. Waits for a former Carillon that is still stopping,
+ * and for what a killed one has left: its processes still have their ports.
  * @throws LocalError if another Carillon runs in it, or it cannot be written
  */
-export async function openHome(given: string): Promise<Home> {
+export async function openHome(given: string, options: OpenOptions = {}): Promise<Home> {
   const folder = resolve(given);
   await makeFolder(folder);
-  const lock = await takeLock(folder);
-  return { folder, path: (name) => join(folder, name), release: () => rm(lock, { force: true }) };
+  const patience = createPatience(options);
+  const lock = await takeLock(folder, patience);
+  const processRecord = join(folder, PROCESS_RECORD);
+  // If some stay, they may still do no harm: the check of the ports decides.
+  await patience.until(() => recordedRunning(processRecord));
+  return {
+    folder,
+    path: (name) => join(folder, name),
+    processRecord,
+    markStopping: async () => writePrivateFile(lock, await lockContent(true)),
+    release: () => rm(lock, { force: true }),
+  };
 }
 
 /**

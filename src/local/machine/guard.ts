@@ -34,8 +34,14 @@ function startWatchdog(): ChildProcess {
 
 const AT_ONCE_MS = 3_000;
 
+/** Hears which processes are watched. */
+interface GuardListener {
+  add(pid: number): void;
+  remove(pid: number): void;
+}
+
 /** Starts a watchdog process (`watchdog.ts`), and starts another if it is killed. */
-export function createGuard(): Guard {
+export function createGuard(listener?: GuardListener): Guard {
   const watched = new Map<number, { signal: NodeJS.Signals; atOnce: NodeJS.Signals }>();
   let closing = false;
   let watchdog = launch();
@@ -53,10 +59,12 @@ export function createGuard(): Guard {
     watch(pid, signal, atOnce = 'SIGKILL') {
       watched.set(pid, { signal, atOnce });
       watchdog.stdin?.write(`watch ${pid} ${signal}\n`);
+      listener?.add(pid);
     },
     forget(pid) {
       watched.delete(pid);
       watchdog.stdin?.write(`forget ${pid}\n`);
+      listener?.remove(pid);
     },
     async endNow() {
       await Promise.all([...watched].map(([pid, { atOnce }]) => endProcess(pid, [atOnce], AT_ONCE_MS)));

@@ -7,6 +7,7 @@ import { findEngineProgram } from '../engine/program.ts';
 import { endLeftoverEngine, startEngine, type EngineServer } from '../engine/server.ts';
 import { createDevFileWriter, readDevFile, type DevFile, type Pids } from '../home/dev-file.ts';
 import type { Home } from '../home/home.ts';
+import { createProcessRecord } from '../home/process-record.ts';
 import { asVariables } from '../home/settings.ts';
 import { cacheFolder, type Progress } from '../machine/cache.ts';
 import { createGuard, type Guard } from '../machine/guard.ts';
@@ -50,6 +51,8 @@ interface State {
   /** Writes the current `pids` to `dev.json`. */
   writePids: () => Promise<unknown>;
 }
+
+const NO_PIDS: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
 
 /** In development, a person waits for the restart. */
 const DEVELOPMENT_MAX_DELAY_MS = 5_000;
@@ -220,6 +223,8 @@ async function endAllNow(state: State): Promise<void> {
   // Do not wait: each stop only has to prevent a restart.
   for (const stop of state.stops) void stop().catch(() => undefined);
   await state.guard.endNow();
+  // All have ended, even if this process has not heard of each yet.
+  Object.assign(state.pids, NO_PIDS);
   await state.writePids();
 }
 
@@ -229,12 +234,12 @@ async function endAllNow(state: State): Promise<void> {
  * @throws LocalError with what to do, in one line; everything that was started has been stopped
  */
 export async function supervise(options: SupervisorOptions): Promise<Supervisor> {
-  const pids: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
+  const pids: Pids = { ...NO_PIDS };
   const config = await claimOwnPorts(options.config, options.home);
   const state: State = {
     options,
     config,
-    guard: createGuard(),
+    guard: createGuard(createProcessRecord(options.home.processRecord)),
     pids,
     stops: [],
     writePids: () => Promise.resolve(),

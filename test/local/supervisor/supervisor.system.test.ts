@@ -1,7 +1,7 @@
 // A local installation restarts killed parts, keeps its data, and leaves no process behind however it ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import { findApiKey } from '../../../src/features/api-keys/service.ts';
 import type { DevFile } from '../../../src/local/home/dev-file.ts';
+import { claimPorts } from '../../../src/local/machine/ports.ts';
 import { isAlive, signal } from '../../../src/local/machine/os-process.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createFastFolder } from '../../support/open-folder.ts';
@@ -263,6 +264,54 @@ describe('an installation that is asked to stop', () => {
       () => `still alive: ${alivePids(pids).join()}`,
     );
   }, 90_000);
+});
+
+describe('an installation that is started while a former one stops', () => {
+  const gone = join(folder, 'gone');
+  afterEach(() => {
+    forgetRun();
+    rmSync(gone, { force: true });
+  });
+
+  /** Starts one whose API needs until `gone` exists to stop, and another one on the same ports once `end` was called. */
+  async function startAgainAfter(end: (first: Program) => Promise<unknown>): Promise<void> {
+    const [port = 0] = await claimPorts([{ port: 0, setting: 'PORT' }]);
+    const settings = { PORT: String(port), FAKE_API_STAYS: gone };
+    const first = run([], settings);
+    const { pids } = await untilUp(first);
+    await end(first);
+    const second = run([], settings);
+    await until(
+      () => /waiting for the former Carillon to stop/.test(second.output()),
+      () => second.output(),
+    );
+    expect(alivePids(pids)).toContain(pids.api);
+    forgetRun();
+    writeFileSync(gone, '');
+    const { pids: next } = await untilUp(second);
+    expect(alivePids(next)).toHaveLength(6);
+    second.child.kill('SIGINT');
+    expect(await second.ended).toBe(0);
+  }
+
+  it('waits for it', async () => {
+    await startAgainAfter((first) => {
+      first.child.kill('SIGINT');
+      // Until it has taken the request, it cannot be told from one that goes on.
+      return until(
+        () => devFile().pids.worker === null,
+        () => first.output(),
+      );
+    });
+  }, 120_000);
+
+  it('waits for what it left if it was killed', async () => {
+    await startAgainAfter((first) => {
+      first.child.kill('SIGKILL');
+      // Its output stays open as long as its roles run.
+      return once(first.child, 'exit');
+    });
+  }, 120_000);
 });
 
 describe('an installation that cannot start', () => {
