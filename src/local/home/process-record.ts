@@ -15,7 +15,7 @@ export interface ProcessRecord {
 export function createProcessRecord(path: string): ProcessRecord {
   const running = new Map<number, string>();
   let last: Promise<unknown> = Promise.resolve();
-  const write = (change: () => Promise<unknown> | unknown): void => {
+  const write = (change: () => unknown): void => {
     last = last
       .then(change)
       .then(() => writePrivateFile(path, JSON.stringify([...running].map(([pid, mark]) => ({ pid, mark })))))
