@@ -35,6 +35,9 @@ interface Answer {
   detail: { status: number | null; body: unknown; error?: string };
 }
 
+/** As in a simulation that gives none. */
+const TEST_ANSWER: Answer = { outcome: 'done', detail: { status: 200, body: null } };
+
 /** These will not be different at the next attempt. */
 const finalReasons = new Set<EgressReason>([
   'invalid_url',
@@ -207,7 +210,7 @@ function request({ egress, keyring }: WebhookStepDeps, run: CallingRun, step: We
 
 /**
  * Makes the request of a webhook step and stores its answer. Nothing is requested if the run has left the step, or its
- * flow is paused. A request that a crash interrupted is made again under the same `webhook-id`.
+ * flow is paused. A test run makes no request: test keys, which many people can read, begin test runs of live flows. A request that a crash interrupted is made again under the same `webhook-id`.
  * @throws WebhookStepRetryError if the request has failed and is to be made again
  * @throws CallWaitsError if it was not made, because too many are under way
  */
@@ -222,6 +225,10 @@ export async function callWebhook(
   if (!run) return;
   const step = findStep((await versions(run.version_id)).steps, stepId);
   if (step?.type !== 'webhook') return;
+  if (run.test) {
+    await storeAnswer(pool, run, stepId, TEST_ANSWER, asOf);
+    return;
+  }
   const host = URL.parse(step.url)?.host ?? '';
   const result = await turns.run(run.account_id, host, () => request(deps, run, step));
   const { answer, isFinal } = answerOf(result);

@@ -32,12 +32,12 @@ const pool = () => db.database.pool;
 const asOf = new Date();
 
 /** Brings a new run to its webhook step. @returns its id */
-async function begin(step: Partial<WebhookStep> = {}): Promise<number> {
+async function begin(step: Partial<WebhookStep> = {}, test = false): Promise<number> {
   const url = receiver.url('/hook', '127.0.0.1');
   const webhook = { type: 'webhook', id: 4, url, method: 'POST', ...step } as const;
   flow = await insertFlow(pool(), account, { steps: [webhook] });
   const event = { id: 7, name: 'paid', data: { plan: 'pro' }, created_at: asOf.toISOString() };
-  const run = await insertRun(pool(), account, flow, contactId, { asOf, event });
+  const run = await insertRun(pool(), account, flow, contactId, { asOf, event, test });
   await advanceRun(
     {
       ...{ pool: pool(), versions: createFlowVersionReader(pool()), consumers: [] },
@@ -127,6 +127,13 @@ describe('the request of a webhook step', () => {
       ['POST', '{"hello":"world"}'],
       ['GET', ''],
     ]);
+  });
+
+  it('is not made in a test run, which goes on as if the answer were 200', async () => {
+    const run = await begin({}, true);
+    await call(run);
+    expect(receiver.requests).toEqual([]);
+    expect(await answerOf(run)).toEqual({ outcome: 'done', detail: { status: 200, body: null } });
   });
 
   it('is made once, and only while the run is at the step and its flow active', async () => {
