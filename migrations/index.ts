@@ -69,6 +69,7 @@ import * as erasures from './0079_erasures.ts';
 import * as listSizes from './0080_list_sizes.ts';
 import * as listedTests from './0085_listed_tests.ts';
 import * as templatesOfTestKeys from './0086_templates_of_test_keys.ts';
+import * as testNames from './0087_test_names.ts';
 import * as queuedFlows from './0088_queued_flows.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -144,5 +145,6 @@ export const migrations = [
   listSizes,
   listedTests,
   templatesOfTestKeys,
+  testNames,
   queuedFlows,
 ];

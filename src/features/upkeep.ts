@@ -18,6 +18,7 @@ import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
+import { suppressionsUpkeep } from './suppressions/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
@@ -48,6 +49,7 @@ export const upkeep = gatherUpkeep([
   validationUpkeep,
   callbacksUpkeep,
   smsUpkeep,
+  suppressionsUpkeep,
   contactEventsUpkeep,
   listsUpkeep,
   templatesUpkeep,

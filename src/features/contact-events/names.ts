@@ -4,6 +4,8 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 
 /** Different event names that a brand may use. */
 export const MAX_NAMES = 1_000;
+/** Those of them that test keys may add: they are in many hands, and names are never deleted. */
+export const MAX_TEST_NAMES = 100;
 const MAX_CACHED = 50_000;
 /** Any fixed number that no other lock has: the advisory locks of brands that get new names. */
 const NAME_LOCK = 1_409_028;
@@ -11,6 +13,11 @@ const NAME_LOCK = 1_409_028;
 export interface EventName {
   brand_id: number;
   name: string;
+}
+
+/** A name, and who adds it if it is new; null: no one, it is only looked up. */
+export interface AskedName extends EventName {
+  adder: 'live' | 'test' | null;
 }
 
 /** Names as one text, for maps. */
@@ -22,9 +29,9 @@ function keyOf({ brand_id: brandId, name }: EventName): string {
 export interface EventNames {
   /**
    * Gives new names a number.
-   * @returns a function that returns the number of a name; null: the brand has no room for another name
+   * @returns a function that returns the number of a name; null: it is new, and no one adds it, or the brand has no room
    */
-  intern(names: readonly EventName[]): Promise<(name: EventName) => number | null>;
+  intern(names: readonly AskedName[]): Promise<(name: EventName) => number | null>;
 }
 
 async function findIds(db: Queryable, names: readonly EventName[]): Promise<Map<string, number>> {
@@ -41,14 +48,17 @@ async function addNames(
   trx: Queryable,
   brandId: number,
   names: readonly string[],
+  byTestKey: boolean,
 ): Promise<Map<string, number>> {
   await trx.query('select pg_advisory_xact_lock($1, $2)', [NAME_LOCK, brandId % 2 ** 31]);
   await trx.query(
-    `insert into event_names (brand_id, name)
-     select $1, n.name from unnest($2::text[]) as n (name)
+    `insert into event_names (brand_id, name, by_test_key)
+     select $1, n.name, $4 from unnest($2::text[]) as n (name)
      where not exists (select 1 from event_names k where k.brand_id = $1 and k.name = n.name)
-     limit greatest(0, $3 - (select count(*) from event_names where brand_id = $1))`,
-    [brandId, names, MAX_NAMES],
+     limit (
+       select greatest(0, least($3 - count(*), case when $4 then $5 - count(*) filter (where by_test_key) end))
+       from event_names where brand_id = $1)`,
+    [brandId, names, MAX_NAMES, byTestKey, MAX_TEST_NAMES],
   );
   return findIds(
     trx,
@@ -65,20 +75,33 @@ export async function internName(trx: Queryable, name: EventName): Promise<numbe
   const found = await findIds(trx, [name]);
   const known = found.get(keyOf(name));
   if (known !== undefined) return known;
-  const added = await addNames(trx, name.brand_id, [name.name]);
+  const added = await addNames(trx, name.brand_id, [name.name], false);
   return added.get(keyOf(name)) ?? null;
 }
+
+const STRENGTH = { live: 2, test: 1 };
+const strengthOf = ({ adder }: AskedName) => (adder === null ? 0 : STRENGTH[adder]);
+
+/** Of two events with the same new name, the one that may add it. */
+const strongerOf = (one: AskedName, other: AskedName | undefined): AskedName =>
+  other && strengthOf(other) > strengthOf(one) ? other : one;
 
 export function createEventNames(pool: pg.Pool): EventNames {
   const cached = new LRUCache<string, number>({ max: MAX_CACHED });
 
-  async function findMissing(missing: readonly EventName[]): Promise<Map<string, number>> {
+  async function findMissing(missing: readonly AskedName[]): Promise<Map<string, number>> {
     const found = await findIds(pool, missing);
     const unknown = missing.filter((each) => !found.has(keyOf(each)));
-    for (const [brandId, names] of Map.groupBy(unknown, (each) => each.brand_id)) {
-      const added = names.map((each) => each.name);
-      const ids = await inTransaction(pool, (trx) => addNames(trx, brandId, added));
-      for (const [key, id] of ids) found.set(key, id);
+    for (const adder of ['live', 'test'] as const) {
+      const added = Map.groupBy(
+        unknown.filter((each) => each.adder === adder),
+        (each) => each.brand_id,
+      );
+      for (const [brandId, names] of added) {
+        const texts = names.map((each) => each.name);
+        const ids = await inTransaction(pool, (trx) => addNames(trx, brandId, texts, adder === 'test'));
+        for (const [key, id] of ids) found.set(key, id);
+      }
     }
     return found;
   }
@@ -86,11 +109,11 @@ export function createEventNames(pool: pg.Pool): EventNames {
   return {
     async intern(names) {
       const ids = new Map<string, number>();
-      const missing = new Map<string, EventName>();
+      const missing = new Map<string, AskedName>();
       for (const each of names) {
         const key = keyOf(each);
         const id = cached.get(key);
-        if (id === undefined) missing.set(key, each);
+        if (id === undefined) missing.set(key, strongerOf(each, missing.get(key)));
         else ids.set(key, id);
       }
       if (missing.size > 0) {

@@ -15,12 +15,13 @@ import {
 } from './consumers.ts';
 import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-lanes.ts';
 import type { EventDraft } from './draft.ts';
-import { createEventNames, MAX_NAMES } from './names.ts';
+import { createEventNames, MAX_NAMES, MAX_TEST_NAMES } from './names.ts';
 import {
   createGate,
   EVENT_ID_SEQUENCE,
   findContactsOf,
   findKept,
+  findNamedContacts,
   findWritten,
   type Gate,
   type KeptEvent,
@@ -89,11 +90,13 @@ function gateOfAll(consumers: readonly TrackedEventConsumer[]): Gate | null {
 /** The outcome of a write, or why it failed. `busy`: nothing was written, because the brand's contacts are locked. */
 type Attempt = { outcome: WriteOutcome } | { error: unknown } | 'busy';
 
-const isCreatable = (event: NewEvent, { by_email: byEmail }: WriteOutcome) =>
+type Found = Pick<WriteOutcome, 'by_id' | 'by_email'>;
+
+const isCreatable = (event: EventDraft, { by_email: byEmail }: Found) =>
   event.contact_id === null && byEmail === null;
 
 /** Why the contact of an event was not found; null: it was. */
-function contactProblem(event: NewEvent, outcome: WriteOutcome): ValidationErrors | null {
+function contactProblem(event: EventDraft, outcome: Found): ValidationErrors | null {
   const { by_id: byId, by_email: byEmail } = outcome;
   if (event.contact_id !== null && byId === null) return { contact_id: ['is no contact of the brand'] };
   if (event.contact_id !== null && event.email !== null && byId !== byEmail) {
@@ -298,6 +301,11 @@ function createCreator(deps: Shared): BrandLanes<Creation, TrackResult> {
   });
 }
 
+function nameProblem({ test_key: testKey }: EventDraft): ValidationErrors {
+  const already = `is a new name, and the brand has ${MAX_NAMES.toLocaleString('en')} already`;
+  return { event: [testKey ? `${already}, or ${MAX_TEST_NAMES} of test keys` : already] };
+}
+
 /**
  * Writes groups of tracked events with their keys. An event is committed when its result is there.
  * @returns a function that returns what became of the events, in their order
@@ -319,14 +327,23 @@ export function createTracker(given: TrackDeps): (drafts: readonly EventDraft[])
     return { later: creation.catch((error: unknown): TrackResult => ({ status: 'failed', error })) };
   }
 
-  function nameError(): TrackResult {
-    const message = `is a new name, and the brand has ${MAX_NAMES.toLocaleString('en')} already`;
-    return { status: 'invalid', errors: { event: [message] } };
+  /** A test key adds a name only if its event has a contact: it must not fill the brand's names with made-up ones. */
+  async function problemsOfTestKeys(
+    drafts: readonly EventDraft[],
+  ): Promise<Map<EventDraft, ValidationErrors>> {
+    const ofTestKeys = drafts.filter(({ test_key }) => test_key);
+    const found = await findNamedContacts(deps.pool, ofTestKeys);
+    const problems = ofTestKeys.map((draft, index) => contactProblem(draft, found[index] as Found));
+    return new Map(ofTestKeys.flatMap((draft, index) => (problems[index] ? [[draft, problems[index]]] : [])));
   }
 
   return async (drafts) => {
+    const problems = await problemsOfTestKeys(drafts);
     const nameIdOf = await names.intern(
-      drafts.map((each) => ({ brand_id: each.brand_id, name: each.event })),
+      drafts.map((draft) => {
+        const adder = problems.has(draft) ? null : draft.test_key ? 'test' : 'live';
+        return { brand_id: draft.brand_id, name: draft.event, adder };
+      }),
     );
     const taken = await ids.take(drafts.length);
     const events = drafts.map((draft, index): NewEvent | null => {
@@ -337,8 +354,9 @@ export function createTracker(given: TrackDeps): (drafts: readonly EventDraft[])
     const results: Results = new Map();
     const creatable = named.length > 0 ? await writeKnown(named, results, deps) : [];
     const later = new Map(creatable.map((event) => [event, create(event)]));
-    return events.map((event): Tracked => {
-      if (!event) return { now: nameError() };
+    return events.map((event, index): Tracked => {
+      const draft = drafts[index] as EventDraft;
+      if (!event) return { now: { status: 'invalid', errors: problems.get(draft) ?? nameProblem(draft) } };
       return later.get(event) ?? { now: results.get(event) as TrackResult };
     });
   };

@@ -220,6 +220,30 @@ export async function findKept(db: Queryable, events: readonly NewEvent[]): Prom
   return new Map(rows.map(({ asking, ...kept }) => [asking, kept]));
 }
 
+/**
+ * Looks up the contacts of drafts, which are still without a number for their name.
+ * @returns the contact that each one names by id, and by address, in their order
+ */
+export async function findNamedContacts(
+  db: Queryable,
+  drafts: readonly EventDraft[],
+): Promise<Pick<WriteOutcome, 'by_id' | 'by_email'>[]> {
+  if (drafts.length === 0) return [];
+  const { rows } = await db.query<Pick<WriteOutcome, 'by_id' | 'by_email'>>(
+    `select one.id as by_id, other.id as by_email
+     from unnest($1::bigint[], $2::bigint[], $3::text[]) with ordinality as i (brand_id, id, email_key, n)
+     left join contacts one on one.brand_id = i.brand_id and one.id = i.id
+     left join contacts other on other.brand_id = i.brand_id and other.email_key = i.email_key
+     order by i.n`,
+    [
+      drafts.map((draft) => draft.brand_id),
+      drafts.map((draft) => draft.contact_id),
+      drafts.map((draft) => draft.email?.key ?? null),
+    ],
+  );
+  return rows;
+}
+
 /** The contacts that events name, for locks that come before the events. Events without one are left out. */
 export async function findContactsOf(db: Queryable, events: readonly NewEvent[]): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(

@@ -111,8 +111,8 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     summary: 'Suppress and release many addresses',
     description:
       `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} addresses in all, and returns a result for each, those of ` +
-      `\`add\` first. An address in both arrays is a 422. A complaint or hard bounce is ` +
-      `removed by an owner or admin who has logged in only. ${FENCED} Repeating the request does no harm.`,
+      `\`add\` first. An address in both arrays is a 422. Only an owner or admin who has ` +
+      `logged in can remove a complaint or hard bounce. ${FENCED} Repeating the request does no harm.`,
     auth: 'brand',
     testKeys: 'refused',
     idempotency: 'none',

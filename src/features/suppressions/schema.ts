@@ -29,7 +29,11 @@ export const suppressionSchema = z
     ended_by: z
       .object({ kind: z.enum(['user', 'api_key']), id: z.int() })
       .nullable()
-      .meta({ description: 'Who has ended it; null: no one.' }),
+      .meta({
+        description:
+          'Who has ended it. Null: it is active, it has expired, or this is not known, as of suppressions that were ended ' +
+          'in an earlier version, and of `manual` and `soft_bounce` after 400 days.',
+      }),
   })
   .meta({ id: 'Suppression' });
 export type Suppression = z.infer<typeof suppressionSchema>;

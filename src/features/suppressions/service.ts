@@ -47,7 +47,7 @@ export function presentSuppression(row: SuppressionRow): Suppression {
   };
 }
 
-const KEPT = 'complaints and hard bounces are ended by an owner or admin who has logged in';
+const KEPT = 'only an owner or admin who has logged in can end a complaint or hard bounce';
 
 /** The suppressions that a caller may end: those of {@link reportedReasons} need an owner or admin, not an API key. */
 function endableReasons({ actor, role }: AccountTenant): readonly SuppressionReason[] {

@@ -173,6 +173,34 @@ describe('POST /events', () => {
     });
   });
 
+  it('adds a hundred names of test keys, by events whose contact exists', async () => {
+    const { pool } = api.database;
+    const [id = 0] = await insertContacts(pool, api, 1, 'named-');
+    const names = () => count('from event_names where brand_id = $1', [api.brandId]);
+    const before = await names();
+    const post = (event: string, contact: object = { contact_id: id }) =>
+      track({ event, ...contact }, { token: api.testApiKey });
+    expect(errorsOf(await post('made_up', { contact_id: 999_999_999 }))).toEqual({
+      contact_id: ['is no contact of the brand'],
+    });
+    expect(errorsOf(await post('made_up', { contact_email: 'no-one@acme.test' }))).toEqual({
+      contact_email: ['belongs to no contact'],
+    });
+    expect(await names()).toBe(before);
+    expect((await post('by_test_key')).status).toBe(201);
+    await pool.query(
+      `insert into event_names (brand_id, name, by_test_key) select $1, 'test_' || n, true from generate_series(1, 99) n`,
+      [api.brandId],
+    );
+    expect(errorsOf(await post('one_more'))).toEqual({
+      event: ['is a new name, and the brand has 1,000 already, or 100 of test keys'],
+    });
+    expect([
+      (await post('test_7')).status,
+      (await track({ event: 'one_more', contact_id: id })).status,
+    ]).toEqual([201, 201]);
+  });
+
   it('refuses more than 1,000 different names of a brand, and goes on with the known ones', async () => {
     const { pool } = api.database;
     await pool.query(

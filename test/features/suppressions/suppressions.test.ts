@@ -1,6 +1,8 @@
 // The suppressions API adds, lists and ends suppressions, and suppressed addresses get no mail.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { runTask } from '../../support/housekeeping.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -171,7 +173,7 @@ describe('a complaint or hard bounce', () => {
       expect(body.results).toEqual([
         ...reasons.map((reason, index) => ({
           ...{ input: `${reason}@x.test`, status: 'forbidden', suppression_id: [first, second][index] },
-          reason: 'complaints and hard bounces are ended by an owner or admin who has logged in',
+          reason: 'only an owner or admin who has logged in can end a complaint or hard bounce',
         })),
         { input: 'nobody@x.test', status: 'not_found', suppression_id: null, reason: null },
       ]);
@@ -201,6 +203,32 @@ describe('a complaint or hard bounce', () => {
       { reason: 'manual', user_id: null, api_key_id: api.apiKeyId },
       { reason: 'hard_bounce', user_id: adminId, api_key_id: null },
       { reason: 'complaint', user_id: api.userId, api_key_id: null },
+    ]);
+  });
+});
+
+describe('who has ended a suppression', () => {
+  it('is kept for 400 days if it was made by hand or for soft bounces, and otherwise for good', async () => {
+    await api.database.pool.query('truncate suppression_releases');
+    for (const reason of ['manual', 'soft_bounce', 'complaint', 'hard_bounce']) {
+      for (const days of [399, 401]) {
+        await api.database.pool.query(
+          `insert into suppression_releases (account_id, suppression_id, address_key, reason, user_id, created_at)
+           values ($1, 1, 'ada@x.test', $2, 1, now() - $3 * interval '1 day')`,
+          [api.accountId, reason, days],
+        );
+      }
+    }
+    const task = upkeep.tasks.find(({ name }) => name === 'suppression_releases');
+    if (task) await runTask(api.database, task, new Date());
+    const { rows } = await api.database.pool.query<{ reason: string; n: number }>(
+      'select reason, count(*)::int as n from suppression_releases group by 1 order by 1',
+    );
+    expect(rows).toEqual([
+      { reason: 'complaint', n: 2 },
+      { reason: 'hard_bounce', n: 2 },
+      { reason: 'manual', n: 1 },
+      { reason: 'soft_bounce', n: 1 },
     ]);
   });
 });
