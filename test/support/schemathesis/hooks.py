@@ -133,9 +133,9 @@ changes = {
 }
 
 
-# The design of a template is one component with about a thousand cases.
-DESIGN_OPERATION = "POST /v1/my/templates"
-MAX_DESIGN_CASES = 20
+# Components with about a thousand cases each, by the field that has them, and the operation that gets all of them.
+LARGE = {"design": "POST /v1/my/templates", "steps": "POST /v1/my/flows"}
+MAX_LARGE_CASES = 20
 # One middleware reads these headers, and one function these parameters of lists.
 SHARED_PARAMETERS = {"X-Brand-Id", "X-Request-Id", "Idempotency-Key", "page", "limit", "after"}
 MAX_SHARED_CASES = 2
@@ -172,9 +172,9 @@ def filter_case(context, case):
     if not isinstance(data, CoveragePhaseData):
         return True
     label = case.operation.label
-    if "design" in data.description and label != DESIGN_OPERATION:
-        mode = case.meta.generation.mode
-        return is_among_first((label, mode, "design"), MAX_DESIGN_CASES)
+    for field, operation in LARGE.items():
+        if field in data.description and label != operation:
+            return is_among_first((label, case.meta.generation.mode, field), MAX_LARGE_CASES)
     is_shared = data.parameter in SHARED_PARAMETERS and case.meta.generation.mode == GenerationMode.NEGATIVE
     if is_shared and zlib.crc32(label.encode()) % WHOLE_EVERY != 0:
         return is_among_first((label, data.parameter), MAX_SHARED_CASES)
