@@ -6,6 +6,7 @@ import { clientNetwork, createClientAddress } from '../auth/client-address.ts';
 import type { Authenticate } from '../auth/tenant.ts';
 import type { BodyBudgets } from './body-budgets.ts';
 import type { HttpApp, Middleware } from './context.ts';
+import { SLOW_READER } from './large-lists.ts';
 import { authenticate, authorize } from './middlewares/authenticate.ts';
 import { drain } from './middlewares/drain.ts';
 import { errors } from './middlewares/errors.ts';
@@ -37,7 +38,7 @@ export interface AppDeps {
   draining: () => boolean;
 }
 
-const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', SLOW_READER]);
 
 /** A Koa app without middlewares that logs the errors which no middleware caught. */
 export function createBareApp(log: Logger): HttpApp {

@@ -13,12 +13,19 @@ const SLICE_BYTES = 4 * 1024 * 1024;
 /** What a client has to take within {@link STALL_MS}. */
 const PIECE_BYTES = 256 * 1024;
 const STALL_MS = 30_000;
+/** A client must read a page this fast, beside the leeway: those who read slowly must not keep all turns. */
+const MIN_BYTES_PER_SECOND = 64 * 1024;
+const LEEWAY_MS = 60_000;
 
-const PER_ACCOUNT = 2;
-/** Of the process. A client that stops reading keeps a slice in memory until it is disconnected. */
-const TOTAL = 8;
-const MAX_WAITING_PER_ACCOUNT = 4;
+/** A page of less is returned without a turn. */
+const SMALL_PAGE_BYTES = 256 * 1024;
+/** Responses at once, of the process and of an account. Each keeps a slice in memory until it is read. */
+const PAGES_OF_ONE_SLICE = { total: 32, perAccount: 4, waiting: 16 };
+const PAGES_OF_MANY_SLICES = { total: 8, perAccount: 2, waiting: 4 };
 const WAIT_MS = 10_000;
+
+/** The code of the error that ends a response to a client that does not read it. */
+export const SLOW_READER = 'CLIENT_READS_TOO_SLOWLY';
 
 type Read = (ids: number[]) => Promise<readonly unknown[]>;
 
@@ -70,20 +77,28 @@ async function* jsonPieces(
   yield Buffer.from(separator === '[' ? '[]' : ']');
 }
 
-/** The body of a response. A client that takes no piece for too long is disconnected: it keeps a slice and a turn. */
-function openBody(pieces: AsyncIterable<Buffer>, stallMs: number): Readable {
-  const timer = setTimeout(
-    () => body.destroy(new Error('the client has stopped reading a list')),
-    stallMs,
-  ).unref();
+/**
+ * The body of a response. A client that takes no piece for too long, or not everything in time, is disconnected: it keeps
+ * a slice and a turn.
+ */
+function openBody(pieces: AsyncIterable<Buffer>, limits: { stallMs: number; deadlineMs: number }): Readable {
+  const endAfter = (ms: number) => {
+    const error = Object.assign(new Error('the client reads a list too slowly'), { code: SLOW_READER });
+    return setTimeout(() => body.destroy(error), ms).unref();
+  };
+  const stall = endAfter(limits.stallMs);
+  const deadline = endAfter(limits.deadlineMs);
   async function* watched() {
     for await (const piece of pieces) {
-      timer.refresh();
+      stall.refresh();
       yield piece;
     }
   }
   const body = Readable.from(watched());
-  return body.once('close', () => clearTimeout(timer));
+  return body.once('close', () => {
+    clearTimeout(stall);
+    clearTimeout(deadline);
+  });
 }
 
 function tooMany(): AppError {
@@ -91,30 +106,39 @@ function tooMany(): AppError {
   return new AppError('rate_limited', message, { headers: { 'Retry-After': '5' } });
 }
 
-export function createLargeLists({ stallMs = STALL_MS, waitMs = WAIT_MS } = {}): LargeLists {
-  const limits = { total: TOTAL, perAccount: PER_ACCOUNT, waiting: MAX_WAITING_PER_ACCOUNT, waitMs };
-  const inTurn = createAccountTurns(limits, tooMany);
+type Turns = ReturnType<typeof createAccountTurns>;
 
-  /** Resolves when the response has begun; its turn lasts until it has ended. */
-  function begun(accountId: number, begin: () => Promise<Readable>): Promise<Readable> {
-    return new Promise((resolve, reject) => {
-      const work = async () => {
-        const body = await begin();
-        const closed = once(body, 'close');
-        resolve(body);
-        await closed.catch(() => undefined);
-      };
-      inTurn(accountId, work).catch(reject);
-    });
-  }
+/** Resolves when the response has begun; its turn lasts until it has ended. */
+function begun(inTurn: Turns, accountId: number, begin: () => Promise<Readable>): Promise<Readable> {
+  return new Promise((resolve, reject) => {
+    const work = async () => {
+      const body = await begin();
+      const closed = once(body, 'close');
+      resolve(body);
+      await closed.catch(() => undefined);
+    };
+    inTurn(accountId, work).catch(reject);
+  });
+}
 
+export function createLargeLists({
+  stallMs = STALL_MS,
+  waitMs = WAIT_MS,
+  leewayMs = LEEWAY_MS,
+  minBytesPerSecond = MIN_BYTES_PER_SECOND,
+} = {}): LargeLists {
+  const ofOneSlice = createAccountTurns({ ...PAGES_OF_ONE_SLICE, waitMs }, tooMany);
+  const ofManySlices = createAccountTurns({ ...PAGES_OF_MANY_SLICES, waitMs }, tooMany);
   return {
     async reply(input, page, items, count, read) {
       const { headers = {} } = paginate(input, page, [...items], count);
       const [first = [], ...others] = slicesOf(items);
-      if (others.length === 0) return { status: 200, body: await read(first), headers };
-      const body = await begun(input.tenant.accountId, async () =>
-        openBody(jsonPieces(await read(first), others, read), stallMs),
+      const size = items.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (size < SMALL_PAGE_BYTES) return { status: 200, body: await read(first), headers };
+      const deadlineMs = leewayMs + (size / minBytesPerSecond) * 1_000;
+      const turns = others.length === 0 ? ofOneSlice : ofManySlices;
+      const body = await begun(turns, input.tenant.accountId, async () =>
+        openBody(jsonPieces(await read(first), others, read), { stallMs, deadlineMs }),
       );
       return { status: 200, raw: { contentType: 'application/json; charset=utf-8', body }, headers };
     },

@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../../src/platform/db/paging.ts';
 import { createLargeLists, slicesOf } from '../../../src/platform/http/large-lists.ts';
@@ -11,14 +12,14 @@ import { eventually } from '../../support/eventually.ts';
 
 const COUNT = 12;
 const TEXT = '\u{1f514}é'.repeat(500_000);
-const BYTES = Buffer.byteLength(TEXT);
 
 let api: TestApi;
 let reads: number[][] = [];
 let lost: number | null = null;
-let stallMs = 30_000;
+let itemText = TEXT;
+let logged: string[] = [];
 
-const lists = () => createLargeLists({ stallMs, waitMs: 1 });
+const lists = (options = {}) => createLargeLists({ waitMs: 1, ...options });
 let probed = lists();
 
 const route = defineRoute({
@@ -36,32 +37,39 @@ const route = defineRoute({
   },
   handler(input) {
     const page = pageOf(input.query);
-    const all = Array.from({ length: COUNT }, (_, index) => ({ id: COUNT - index, bytes: BYTES }));
+    const all = Array.from({ length: COUNT }, (_, index) => ({
+      id: COUNT - index,
+      bytes: Buffer.byteLength(itemText),
+    }));
     const items = all.slice(page.offset, page.offset + page.limit);
     return probed.reply(input, page, items, { total: COUNT }, (ids) => {
       reads.push(ids);
       if (lost !== null && ids.includes(lost)) return Promise.reject(new Error('the database is gone'));
-      return Promise.resolve(ids.map((id) => ({ id, text: TEXT })));
+      return Promise.resolve(ids.map((id) => ({ id, text: itemText })));
     });
   },
 });
 
 beforeAll(async () => {
-  api = await startTestApi({ extraRoutes: [route] });
+  const log = pino({ level: 'debug' }, { write: (line) => void logged.push(line) });
+  api = await startTestApi({ extraRoutes: [route], log });
 });
 afterAll(() => api.close());
 beforeEach(() => {
   reads = [];
   lost = null;
-  stallMs = 30_000;
+  itemText = TEXT;
+  logged = [];
   probed = lists();
 });
 
 /** Requests the list, and reads nothing of the body yet. */
-function open(token = api.apiKey): Promise<http.IncomingMessage> {
+function open(token = api.apiKey, query = ''): Promise<http.IncomingMessage> {
   const headers = { Authorization: `Bearer ${token}` };
   return new Promise((resolve, reject) => {
-    http.get(`${api.baseUrl}/v1/my/probe/large`, { headers, agent: false }, resolve).on('error', reject);
+    http
+      .get(`${api.baseUrl}/v1/my/probe/large${query}`, { headers, agent: false }, resolve)
+      .on('error', reject);
   });
 }
 
@@ -81,15 +89,18 @@ it('returns every item of a page, with the headers of a list', async () => {
   expect(headers.get('link')).toContain('after=3>; rel="next"');
 });
 
-it('returns a page that fits a slice with its length', async () => {
+it('returns a small page with its length', async () => {
+  itemText = 'x'.repeat(250_000);
   const { headers, list } = await api.request('GET', '/v1/my/probe/large?limit=1&page=3');
   expect(list.map(({ id }) => Number(id))).toEqual([10]);
   expect(headers.get('content-length')).not.toBeNull();
 });
 
-it('reads no more than the client takes, and disconnects one that has stopped', async () => {
-  stallMs = 200;
-  probed = lists();
+it.each([
+  ['has stopped', { stallMs: 200 }],
+  ['is too slow for the size of the page', { leewayMs: 200, minBytesPerSecond: 1e12 }],
+])('reads no more than the client takes, and disconnects one that %s', async (_, options) => {
+  probed = lists(options);
   const stopped = await Promise.all([open(), open()]);
   // Their turns are free once they are disconnected.
   await eventually(async () => {
@@ -99,6 +110,8 @@ it('reads no more than the client takes, and disconnects one that has stopped', 
   });
   expect(reads.length).toBeLessThan(COUNT);
   for (const response of stopped) await expect(text(response)).rejects.toThrow('aborted');
+  expect(logged.some((line) => line.includes('client disconnected'))).toBe(true);
+  expect(logged.filter((line) => line.includes('unhandled error'))).toEqual([]);
 });
 
 it('breaks the connection if it fails midway', async () => {
@@ -131,4 +144,14 @@ it('writes two to an account at once, and begins another when one has ended', as
     expect(again.statusCode).toBe(200);
   });
   second.destroy();
+});
+
+it('writes four pages of one slice to an account at once', async () => {
+  itemText = 'x'.repeat(20_000_000);
+  const four = [];
+  for (let n = 0; n < 4; n += 1) four.push(await open(api.apiKey, '?limit=1'));
+  expect(four.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+  const fifth = await api.request('GET', '/v1/my/probe/large?limit=1');
+  expect([fifth.status, fifth.body.code]).toEqual([429, 'rate_limited']);
+  for (const response of four) response.destroy();
 });
