@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import { areTiny, GrowingBuffer } from '../../growing-buffer.ts';
 import { createConnectionLimits, networkOf } from './connections.ts';
 import type { NewOperatorMail } from './operator-mails.ts';
 import { type InboundRecipient, findRecipient, type MailKeys } from './recipients.ts';
@@ -61,16 +62,21 @@ function refusal(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 
-/** Reads a message to its end and keeps its beginning. */
+/**
+ * Reads a message to its end and keeps its beginning.
+ * @throws 421, after which the connection closes, if it arrives in tiny pieces
+ */
 async function readHead(stream: SMTPServerDataStream): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let kept = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    if (kept >= MAX_READ_BYTES) continue;
-    chunks.push(chunk);
-    kept += chunk.length;
+  const head = new GrowingBuffer(MAX_READ_BYTES);
+  let bytes = 0;
+  let pieces = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    pieces += 1;
+    if (areTiny(pieces, bytes)) throw refusal(421, '4.7.0 the message arrives in too many tiny pieces');
+    if (head.length < MAX_READ_BYTES) head.append(piece.subarray(0, MAX_READ_BYTES - head.length));
   }
-  return Buffer.concat(chunks).subarray(0, MAX_READ_BYTES);
+  return head.toBuffer();
 }
 
 interface Received {

@@ -313,6 +313,15 @@ describe('the listener', () => {
       expect(await deliver(port, { to: 'postmaster@mail.test', data })).not.toMatch(/^250/);
     }));
 
+  it('refuses a message that arrives in tiny pieces, and accepts the like in larger ones', async () => {
+    const to = 'postmaster@mail.test';
+    // The server gets a piece from each dot that was doubled to the next.
+    const pieces = '.\r\n'.repeat(3_000);
+    expect(await deliver(listener.port, { to, data: `Subject: x\r\n\r\n${pieces}` })).toBe('421 4.7.0');
+    const whole = 'x\r\n'.repeat(3_000);
+    expect(await deliver(listener.port, { to, data: `Subject: x\r\n\r\n${whole}` })).toBe('250 2.0.0');
+  });
+
   it('limits the connections of one network', () =>
     limited({ connectionsPerNetwork: 2 }, async (port) => {
       const first = [await greeting(port), await greeting(port)];
