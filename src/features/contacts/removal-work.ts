@@ -11,6 +11,9 @@ const PAUSE_MS = 1_000;
 const PAGE_SIZE = 200;
 /** When to go through everything again: a request may have been writing, and messages were on their way. */
 const AGAIN = `interval '1 minute'`;
+/** A step that waits for something is repeated after half the time since the contact was deleted, within these. */
+const MIN_LOOK_MS = 60_000;
+const MAX_LOOK_MS = 600_000;
 /** Steps of one transaction: all but the last had nothing to clear. */
 const MAX_STEPS = 50;
 /** A removal whose page failed waits for a minute, then for twice as long after each failure in a row. */
@@ -30,7 +33,7 @@ export interface RemovedContact {
 /**
  * What another feature clears of a deleted contact.
  * @param limit rows at most in one call
- * @returns whether there may be more; `later`: perhaps, in a minute
+ * @returns whether there may be more; `later`: perhaps, when something that takes minutes or hours has ended
  */
 export type RemovalStep = (
   trx: Queryable,
@@ -58,7 +61,10 @@ interface Progress {
   /** The step is done, and this page cleared nothing. */
   empty?: boolean;
   after?: number;
+  /** Everything has to be gone through again. */
   underWay?: boolean;
+  /** The step has to be taken again. */
+  later?: boolean;
 }
 
 type Step = (trx: Queryable, row: RemovalRow) => Promise<Progress>;
@@ -99,7 +105,7 @@ const furtherStep =
     const { account_id: accountId, brand_id: brandId, contact_id: contactId, addresses } = row;
     const contact = { accountId, brandId, contactId, requestedAt: row.requested_at };
     const more = await step(trx, { ...contact, addressKeys: addresses.map(({ key }) => key) }, PAGE_SIZE);
-    return { done: more !== true, underWay: more === 'later' };
+    return { done: more !== true, later: more === 'later' };
   };
 
 const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [
@@ -110,25 +116,45 @@ const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [
   ...further.map(furtherStep),
 ];
 
-/** Takes steps until one clears something, and moves the row accordingly. */
-async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]): Promise<void> {
+/**
+ * Takes steps until one clears something, and moves the row accordingly.
+ * @returns whether the row stays at a step that has to be taken again later
+ */
+async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]): Promise<boolean> {
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
     const step = steps[row.step];
-    if (!step) return;
-    const { done, empty, after, underWay } = await step(trx, row);
+    if (!step) return false;
+    const { done, empty, after, underWay, later } = await step(trx, row);
     row.waiting ||= underWay ?? false;
+    // If everything is gone through again, the step is taken again then.
+    if (later && !row.waiting) return true;
     row.after_id = done ? 0 : (after ?? 0);
     if (done) row.step += 1;
-    if (!empty) return;
+    if (!empty) return false;
   }
+  return false;
 }
 
-/** Stores where the work goes on. The row goes behind all others that are due, so that none waits for a large one. */
-async function advance(trx: Queryable, row: RemovalRow, isDone: boolean, asOf: Date): Promise<void> {
+/** When a step that waits for something is taken again. */
+function nextLook({ requested_at: requestedAt }: RemovalRow, asOf: Date): Date {
+  const half = (asOf.getTime() - requestedAt.getTime()) / 2;
+  return new Date(asOf.getTime() + Math.min(Math.max(half, MIN_LOOK_MS), MAX_LOOK_MS));
+}
+
+/**
+ * Stores where the work goes on. The row goes behind all others that are due, so that none waits for a large one.
+ * @param dueAt of the next page
+ */
+async function advance(
+  trx: Queryable,
+  row: RemovalRow,
+  isDone: boolean,
+  { asOf, dueAt }: { asOf: Date; dueAt: Date },
+): Promise<void> {
   if (!isDone) {
     await trx.query(
       'update contact_removals set step = $2, after_id = $3, waiting = $4, failures = 0, due_at = $5 where id = $1',
-      [row.id, row.step, row.after_id, row.waiting, asOf],
+      [row.id, row.step, row.after_id, row.waiting, dueAt],
     );
   } else if (row.waiting) {
     await trx.query(
@@ -174,8 +200,9 @@ export async function clearPage(pool: pg.Pool, { asOf, further, log }: ClearOpti
       taken.row = rows[0];
       const row = { ...rows[0] };
       const steps = stepsOf(row, further);
-      await takeSteps(trx, row, steps);
-      await advance(trx, row, row.step >= steps.length, asOf);
+      const isLater = await takeSteps(trx, row, steps);
+      const dueAt = isLater ? nextLook(row, asOf) : asOf;
+      await advance(trx, row, row.step >= steps.length, { asOf, dueAt });
     });
   } catch (error) {
     if (!taken.row || isConnectionError(error)) throw error;

@@ -36,7 +36,7 @@ async function isBeingWritten(db: Queryable, brandId: number, requestedAt: Date)
  */
 export const endExportsOfContact: RemovalStep = async (trx, contact) => {
   const { brandId, contactId, addressKeys, requestedAt } = contact;
-  // Asked first: an export that is completed afterwards is looked at in the next pass.
+  // Asked first: an export that is completed afterwards is looked at the next time.
   const isUnderWay = await isBeingWritten(trx, brandId, requestedAt);
   const hashes = [{ contactId }, ...addressKeys.map((addressKey) => ({ addressKey }))].map(hashOf);
   await trx.query(

@@ -14,49 +14,50 @@ async function namesOf(db: Queryable, sql: string, values: unknown[]): Promise<s
 
 /** Filters, at any depth, that name the thing; and steps that add to a list or remove from it. */
 const path = {
-  list: '$.** ? (@.name == "list" && @.value == $id || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $id)',
-  segment: '$.** ? (@.name == "segment" && @.value == $id)',
+  list: '$.** ? (@.name == "list" && @.value == $ids[*] || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $ids[*])',
+  segment: '$.** ? (@.name == "segment" && @.value == $ids[*])',
 } as const;
 
 /**
- * The names of campaigns that need this list or segment: they wait for their time or are writing recipients, and are for
- * it, or exclude it, or filters of their pinned audience name it, at any depth. At most ten.
+ * The names of campaigns that need one of these lists or segments: they wait for their time or are writing recipients, and are for
+ * one, or exclude one, or filters of their pinned audience name one, at any depth. At most ten.
  */
 export function campaignsNaming(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
   kind: NamedKind,
-  id: number,
+  ids: readonly number[],
 ): Promise<string[]> {
   return namesOf(
     db,
     `select c.name from campaigns c
      where c.brand_id = $1 and c.phase in ('waiting', 'snapshot') and c.status in ('active', 'paused')
        and c.removed_at is null
-       and (c.${triggerColumn[kind]} = $2 or c.trigger_data -> 'exclude_${kind}_ids' @> to_jsonb($2::bigint)
-         or c.audience -> '${kind}Ids' @> to_jsonb($2::bigint)
+       and (c.${triggerColumn[kind]} = any($2::bigint[])
+         or c.trigger_data -> 'exclude_${kind}_ids' @> any($2::text[]::jsonb[])
+         or c.audience -> '${kind}Ids' @> any($2::text[]::jsonb[])
          -- Pinned by a former process: what the segments in it name is protected by these.
          or not c.audience ? 'version' and jsonb_path_exists(c.audience, $3, $4))
      order by c.id limit 10`,
-    [brandId, id, path[kind], JSON.stringify({ id })],
+    [brandId, ids, path[kind], JSON.stringify({ ids })],
   );
 }
 
 /**
- * The names of active and paused flows that need this list or segment: contacts of it enter them, or a filter or a step of
- * theirs names it, also one of an earlier version that runs follow. At most ten.
+ * The names of active and paused flows that need one of these lists or segments: contacts of one enter them, or a filter or
+ * a step of theirs names one, also one of an earlier version that runs follow. At most ten.
  */
 export function flowsNaming(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
   kind: NamedKind,
-  id: number,
+  ids: readonly number[],
 ): Promise<string[]> {
   return namesOf(
     db,
     `select f.name from flows f
      where f.brand_id = $1 and f.status in ('active', 'paused')
-       and (f.${triggerColumn[kind]} = $2
+       and (f.${triggerColumn[kind]} = any($2::bigint[])
          or jsonb_path_exists(jsonb_build_array(f.trigger_data, f.steps), $3, $4)
          or exists (
            select 1 from flow_versions v
@@ -64,6 +65,6 @@ export function flowsNaming(
              and (v.id = f.version_id
                or exists (select 1 from flow_runs r where r.flow_id = f.id and r.state = 'active' and r.version_id = v.id))))
      order by f.id limit 10`,
-    [brandId, id, path[kind], JSON.stringify({ id })],
+    [brandId, ids, path[kind], JSON.stringify({ ids })],
   );
 }

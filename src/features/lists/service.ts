@@ -104,7 +104,7 @@ export async function deleteList(trx: Queryable, tenant: BrandScope, id: number)
     );
   }
   // The send of a campaign and the activation of a flow lock the lists that they name.
-  const campaigns = await campaignsNaming(trx, tenant, 'list', id);
+  const campaigns = await campaignsNaming(trx, tenant, 'list', [id]);
   if (campaigns.length > 0) {
     const names = quoted(campaigns);
     throw new AppError(
@@ -112,7 +112,7 @@ export async function deleteList(trx: Queryable, tenant: BrandScope, id: number)
       `campaigns need the list until their recipients are written; wait, or cancel them first: ${names}`,
     );
   }
-  const flows = await flowsNaming(trx, tenant, 'list', id);
+  const flows = await flowsNaming(trx, tenant, 'list', [id]);
   if (flows.length > 0) {
     throw new AppError('conflict', `flows need the list; change or archive them first: ${quoted(flows)}`);
   }

@@ -240,11 +240,11 @@ export async function createSegment(
  */
 async function requireIdleForTestKey(trx: Queryable, tenant: Tenant, id: number): Promise<void> {
   if (!isTestCaller(tenant.actor)) return;
-  for (const each of [id, ...(await findAncestors(trx, id)).map((ancestor) => ancestor.id)]) {
-    const campaigns = await campaignsNaming(trx, tenant, 'segment', each);
-    const users = campaigns.length > 0 ? campaigns : await flowsNaming(trx, tenant, 'segment', each);
-    if (users.length > 0) refuseTestKey(tenant, `change a segment that is in use, as by ${quoted(users)}`);
-  }
+  const ids = [id, ...(await findAncestors(trx, id)).map((ancestor) => ancestor.id)];
+  const campaigns = await campaignsNaming(trx, tenant, 'segment', ids);
+  const users = campaigns.length > 0 ? campaigns : await flowsNaming(trx, tenant, 'segment', ids);
+  if (users.length === 0) return;
+  refuseTestKey(tenant, `change a segment that ${quoted(users)} ${users.length === 1 ? 'uses' : 'use'}`);
 }
 
 /** @throws AppError not_found, test_key, validation_error */
@@ -286,14 +286,14 @@ export async function deleteSegment(trx: Queryable, scope: BrandScope, id: numbe
       `the segment is named by segments, which must be changed first: ${quoted(segments)}`,
     );
   }
-  const campaigns = await campaignsNaming(trx, scope, 'segment', id);
+  const campaigns = await campaignsNaming(trx, scope, 'segment', [id]);
   if (campaigns.length > 0) {
     throw new AppError(
       'conflict',
       `campaigns need the segment until their recipients are written; wait, or cancel them first: ${quoted(campaigns)}`,
     );
   }
-  const flows = await flowsNaming(trx, scope, 'segment', id);
+  const flows = await flowsNaming(trx, scope, 'segment', [id]);
   if (flows.length > 0) {
     throw new AppError('conflict', `flows need the segment; change or archive them first: ${quoted(flows)}`);
   }

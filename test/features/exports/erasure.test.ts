@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';
+import type { RemovalStep } from '../../../src/features/contacts/service.ts';
 import { createExportWriter, endExportsOfContact } from '../../../src/features/exports/service.ts';
 import { exportsUpkeep } from '../../../src/features/exports/upkeep.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
@@ -56,9 +57,9 @@ const urlOf = async (id: number, token = api.apiKey) =>
 const fileOf = async (id: number) => (await api.request('GET', `${PATH}/${id}/file`)).status;
 
 /** Does the worker's work on deleted contacts, as of some minutes later. @returns whether there is more to do later */
-async function clear(minutes: number): Promise<boolean> {
+async function clear(minutes: number, further = [endExportsOfContact]): Promise<boolean> {
   const asOf = new Date(Date.now() + minutes * 60_000);
-  while (await clearPage(pool(), { asOf, further: [endExportsOfContact], log }));
+  while (await clearPage(pool(), { asOf, further, log }));
   return (await pool().query('select 1 from contact_removals')).rowCount !== 0;
 }
 
@@ -125,6 +126,30 @@ it('ends an export that was being written once it is complete', async () => {
   expect(await urlOf(id)).toEqual(expect.any(String));
   expect(await clear(4)).toBe(false);
   expect(await urlOf(id)).toBeNull();
+});
+
+it('repeats nothing but the look at an export under way, and less and less often', async () => {
+  const eve = await addContact('eve@example.com');
+  const id = await begin('contacts');
+  await erase(eve);
+  const taken = { other: 0, exports: 0 };
+  const further: RemovalStep[] = [
+    () => Promise.resolve((taken.other += 1) < 0),
+    (...args) => {
+      taken.exports += 1;
+      return endExportsOfContact(...args);
+    },
+  ];
+  expect(await clear(0, further)).toBe(true);
+  expect(await clear(2, further)).toBe(true);
+  expect(taken).toEqual({ other: 2, exports: 2 });
+  for (let minutes = 4; minutes <= 40; minutes += 1) await clear(minutes, further);
+  expect(taken.other).toBe(2);
+  expect(taken.exports).toBeGreaterThan(4);
+  expect(taken.exports).toBeLessThan(15);
+  await finish(id);
+  expect(await clear(60, further)).toBe(false);
+  expect(taken.other).toBe(2);
 });
 
 it('ends exports of which it is not known whom they have', async () => {
