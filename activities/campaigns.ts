@@ -11,7 +11,7 @@ import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { CampaignActivities, CampaignState } from '../workflows/campaigns/contract.ts';
 import { presentTime } from './present-time.ts';
 
-const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_MS = 3_000;
 
 export interface CampaignActivityDependencies {
   config: Config;
@@ -49,8 +49,9 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
   }
 
   return {
-    lookAtCampaign: (campaignId, asOf) => run.look(campaignId, presentTime(asOf)),
-    changeCampaign: (campaignId, change, asOf) => run.change(campaignId, change, presentTime(asOf)),
+    lookAtCampaign: (campaignId, asOf) => staying(0, () => run.look(campaignId, presentTime(asOf))),
+    changeCampaign: (campaignId, change, asOf) =>
+      staying(0, () => run.change(campaignId, change, presentTime(asOf))),
     snapshotCampaign: (campaignId, asOf, stayMs) =>
       staying(stayMs, (stay) => run.snapshot(campaignId, presentTime(asOf), stay)),
     watchCampaign: (campaignId, asOf, stayMs) =>

@@ -24,8 +24,10 @@ import { describeCampaign } from './details.ts';
 /** Retried for as long as the database is unavailable. */
 const retry = { initialInterval: '500ms', maximumInterval: '10s' } as const;
 
+/** Operators wait for these. A worker that was killed sends no heartbeat, and another takes over within 15 s. */
 const { lookAtCampaign, changeCampaign } = proxyActivities<CampaignActivities>({
   startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '12s',
   retry,
 });
 /** Long pieces of work go to the queue on which they delay nothing short. */
