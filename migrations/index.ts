@@ -60,6 +60,7 @@ import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as removedRecipients from './0068_removed_recipients.ts';
 import * as validatedSegments from './0069_validated_segments.ts';
 import * as campaignHolds from './0070_campaign_holds.ts';
+import * as campaignSums from './0071_campaign_sums.ts';
 import * as blockSandbox from './0073_block_sandbox.ts';
 import * as claimTurns from './0074_claim_turns.ts';
 import * as flowPauses from './0075_flow_pauses.ts';
@@ -136,6 +137,7 @@ export const migrations = [
   removedRecipients,
   validatedSegments,
   campaignHolds,
+  campaignSums,
   blockSandbox,
   claimTurns,
   flowPauses,

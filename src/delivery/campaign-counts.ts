@@ -42,39 +42,45 @@ const tallies: Readonly<Record<string, string>> = {
   complained: countOf(`${countedSql} and m.status = 'complained'`),
 };
 
-/** SQL: a block whose rows nothing has changed since the snapshot wrote them with the block. */
-const UNTOUCHED = `b.closed_at is null and b.owner is null and b.claim_epoch = 0 and c.outcome is null`;
-
-/** SQL: the tallies of a block are as true as its rows. */
-const COUNTED = '(b.closed_at is not null and not b.recount)';
-
-const sums = groups.map((group) => `coalesce(sum(t.${group}), 0) as ${group}`).join(', ');
-const stored = groups.map((group) => `b.${group}`).join(', ');
+/** SQL over the block `b`: how often each group is in its rows now, in one row `r`; `found` is how many rows there are. */
+const rowsOfBlock = (names: readonly string[]) => `cross join lateral (
+      select count(*) as found, ${names.map((name) => `${tallies[name]} as ${name}`).join(', ')}
+      from messages m where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id) r`;
 
 /**
- * SQL. Blocks whose tallies are true are added up, the rows of all others are counted, each row once: a statement sees
- * the blocks and the rows as they are at one moment.
+ * SQL over the block `b` and its rows `r`: all of its messages are there. Those of an old block may have been dropped: its
+ * tallies then say what became of them.
  */
+const IS_WHOLE = 'r.found >= b.size';
+
+/**
+ * SQL: the blocks `b` of the campaign `c` whose tallies may be older than their rows. No row of an open block that was
+ * never claimed has changed.
+ */
+const staleOf = (columns: string) => `(
+      select ${columns} from campaign_blocks where campaign_id = c.id and closed_at is null and claim_epoch > 0
+      union all
+      select ${columns} from campaign_blocks where campaign_id = c.id and closed_at is not null and recount) b`;
+
+const blockColumns = ['campaign_id', 'first_id', 'last_id', 'size', ...groups].join(', ');
+
+/** SQL: the sums of campaigns, and what their blocks have changed by since. It sees all as it is at one moment. */
 const COUNTS = `
-  select c.id, c.audience_count as audience, ${sums}
-  from campaigns c left join lateral (
-    select ${stored} from campaign_blocks b where b.campaign_id = c.id and (${COUNTED} or ${UNTOUCHED})
-    union all
-    select r.* from campaign_blocks b cross join lateral (
-      select ${groups.map((group) => tallies[group]).join(', ')}
-      from messages m where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id) r
-    where b.campaign_id = c.id and not (${COUNTED} or ${UNTOUCHED})
-  ) t on true
-  where c.id = any($1::bigint[]) group by c.id`;
+  select c.id, c.audience_count as audience,
+    ${groups.map((group) => `coalesce(s.${group}, 0) + coalesce(d.${group}, 0) as ${group}`).join(', ')}
+  from campaigns c left join campaign_sums s on s.campaign_id = c.id
+  left join lateral (
+    select ${groups.map((group) => `sum(r.${group} - b.${group}) as ${group}`).join(', ')}
+    from ${staleOf(blockColumns)} ${rowsOfBlock(groups)} where ${IS_WHOLE}) d on true
+  where c.id = any($1::bigint[])`;
+
+const SUMS = `
+  select c.id, c.audience_count as audience, ${groups.map((group) => `coalesce(s.${group}, 0) as ${group}`).join(', ')}
+  from campaigns c left join campaign_sums s on s.campaign_id = c.id where c.id = any($1::bigint[])`;
 
 type CountRow = Record<'id' | keyof Omit<CampaignCounts, 'remaining'>, string | number>;
 
-/** Counts the recipients of campaigns. A campaign without recipients has zeros. */
-export async function campaignCounts(
-  db: Queryable,
-  campaignIds: readonly number[],
-): Promise<Map<number, CampaignCounts>> {
-  const { rows } = await db.query<CountRow>({ name: 'campaign_counts', text: COUNTS, values: [campaignIds] });
+function countsOf(rows: readonly CountRow[]): Map<number, CampaignCounts> {
   return new Map(
     rows.map((row) => {
       const audience = Number(row.audience);
@@ -91,6 +97,28 @@ export async function campaignCounts(
   );
 }
 
+/** Counts the recipients of campaigns as they are now. A campaign without recipients has zeros. */
+export async function campaignCounts(
+  db: Queryable,
+  campaignIds: readonly number[],
+): Promise<Map<number, CampaignCounts>> {
+  const { rows } = await db.query<CountRow>({
+    name: 'campaign_counts_now',
+    text: COUNTS,
+    values: [campaignIds],
+  });
+  return countsOf(rows);
+}
+
+/** The counts of campaigns at their last look, without reading a message: seconds old while a campaign is sent. */
+export async function countsOfLastLook(
+  db: Queryable,
+  campaignIds: readonly number[],
+): Promise<Map<number, CampaignCounts>> {
+  const { rows } = await db.query<CountRow>({ name: 'campaign_sums', text: SUMS, values: [campaignIds] });
+  return countsOf(rows);
+}
+
 /** Blocks that are counted in one transaction. Their rows are locked meanwhile. */
 const RECOUNT_PAGE = 20;
 
@@ -102,13 +130,21 @@ const LOCK = `
   select b.n from campaign_blocks b where b.campaign_id = $1 and b.closed_at is not null and b.recount
   order by b.n limit ${RECOUNT_PAGE} for no key update skip locked`;
 
+/** SQL: rates for the stop thresholds are those of blocks that were closed since the send or the last resume. */
+const IS_RATED = `b.closed_at >= coalesce(c.counted_from, '-infinity')`;
+
 const tallyNames = Object.keys(tallies);
+const newTally = (name: string) =>
+  `case when ${[IS_WHOLE, ...(name in conditions ? [] : [IS_RATED])].join(' and ')} then r.${name} else b.${name} end as ${name}`;
+
+/** The trigger of `campaign_blocks` adds the difference to the sums of the campaign. */
 const RECOUNT = `
-  update campaign_blocks b set recount = false, ${tallyNames.map((name) => `${name} = r.${name}`).join(', ')}
-  from campaign_blocks o join campaigns c on c.id = o.campaign_id cross join lateral (
-    select ${tallyNames.map((name) => `${tallies[name]} as ${name}`).join(', ')}
-    from messages m where m.campaign_id = o.campaign_id and m.id between o.first_id and o.last_id) r
-  where o.campaign_id = $1 and o.n = any($2::int[]) and b.campaign_id = o.campaign_id and b.n = o.n`;
+  update campaign_blocks o set recount = false, ${tallyNames.map((name) => `${name} = t.${name}`).join(', ')}
+  from (
+    select b.campaign_id, b.n, ${tallyNames.map(newTally).join(', ')}
+    from campaign_blocks b join campaigns c on c.id = b.campaign_id ${rowsOfBlock(tallyNames)}
+    where b.campaign_id = $1 and b.n = any($2::int[])) t
+  where o.campaign_id = t.campaign_id and o.n = t.n`;
 
 /**
  * Refreshes the tallies of closed blocks whose rows have changed, a few at a time. Blocks that another transaction is
@@ -121,4 +157,48 @@ export function recountBlocks(pool: pg.Pool, campaignId: number): Promise<number
     if (rows.length > 0) await trx.query(RECOUNT, [campaignId, rows.map(({ n }) => n)]);
     return rows.length;
   });
+}
+
+/** Message ids from `first` on and before `end`. */
+export interface IdSpan {
+  first: number;
+  end: number;
+}
+
+const EVERY: IdSpan = { first: 0, end: Number.MAX_SAFE_INTEGER };
+
+/** SQL: a closed block with messages of the span from $1 to $2, whose rows have changed. */
+const MARKED = 'closed_at is not null and recount and last_id >= $1 and first_id < $2';
+
+/** Whether tallies of closed blocks with messages of a span are older than their rows. */
+export async function isUncounted(db: Queryable, { first, end }: IdSpan): Promise<boolean> {
+  const { rowCount } = await db.query(`select from campaign_blocks where ${MARKED} limit 1`, [first, end]);
+  return rowCount !== 0;
+}
+
+/**
+ * Refreshes the tallies of all closed blocks with messages of a span whose rows have changed, be their campaigns finished or
+ * not.
+ * @param progress called after each page
+ * @returns how many were refreshed
+ */
+export async function recountSpan(
+  pool: pg.Pool,
+  progress: () => void,
+  { first, end }: IdSpan = EVERY,
+): Promise<number> {
+  const { rows } = await pool.query<{ id: number }>(
+    `select distinct campaign_id as id from campaign_blocks where ${MARKED}`,
+    [first, end],
+  );
+  let total = 0;
+  for (const { id } of rows) {
+    for (;;) {
+      const count = await recountBlocks(pool, id);
+      progress();
+      if (count === 0) break;
+      total += count;
+    }
+  }
+  return total;
 }

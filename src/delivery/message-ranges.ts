@@ -4,12 +4,12 @@ import {
   makeRangesAhead,
   RANGE_IDS,
   type RangedTable,
-  type RangeSpan,
   rangedPartitions,
 } from '../platform/db/id-ranges.ts';
 import { dropPartition, inMakerTransaction } from '../platform/db/partition-changes.ts';
 import { onClient, type Queryable } from '../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
+import { type IdSpan, isUncounted, recountSpan } from './campaign-counts.ts';
 import { MESSAGE_ID_SEQUENCE } from './write-messages.ts';
 
 /** Days for which a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
@@ -100,19 +100,33 @@ async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean
 }
 
 /** Whether messages of the ranges are queued, lie in an open block of a campaign, or are covered by an open intent. */
-async function isQueued(client: Queryable, { first, end }: RangeSpan): Promise<boolean> {
+async function isQueued(client: Queryable, { first, end }: IdSpan): Promise<boolean> {
   const { rows } = await client.query<{ queued: boolean }>(
     `select exists (select 1 from send_queue where message_id >= $1 and message_id < $2)
        or exists (select 1 from handovers h cross join unnest(h.message_ids) as i (id)
                   where i.id >= $1 and i.id < $2)
        or exists (select 1 from campaign_blocks where closed_at is null and last_id >= $1 and first_id < $2) as queued`,
-    [first * RANGE_IDS, end * RANGE_IDS],
+    [first, end],
   );
   return rows[0]?.queued ?? true;
 }
 
-/** Drops the partitions all of whose ranges were closed before `before`, unless one of their messages is queued. */
-async function dropClosed(client: pg.PoolClient, table: RangedTable, before: Date): Promise<number> {
+/** What a task does before it drops partitions, and while it drops several. */
+interface Dropping {
+  pool: pg.Pool;
+  progress: () => void;
+}
+
+/**
+ * Drops the partitions all of whose ranges were closed before `before`, unless one of their messages is queued. What is
+ * known of campaigns' messages is counted before.
+ */
+async function dropClosed(
+  client: pg.PoolClient,
+  table: RangedTable,
+  before: Date,
+  { pool, progress }: Dropping,
+): Promise<number> {
   const { rows } = await client.query<{ kept: number }>(
     `select min(n) as kept from message_ranges where closed_at is null or closed_at > $1`,
     [new Date(before.getTime() - LATE_MS)],
@@ -121,7 +135,10 @@ async function dropClosed(client: pg.PoolClient, table: RangedTable, before: Dat
   let dropped = 0;
   for (const [name, span] of await rangedPartitions(client, table)) {
     if (span.end > firstKept) continue;
-    const queued = () => isQueued(client, span);
+    const ids = { first: span.first * RANGE_IDS, end: span.end * RANGE_IDS };
+    if (table === messages) await recountSpan(pool, progress, ids);
+    const queued = async () =>
+      (await isQueued(client, ids)) || (table === messages && (await isUncounted(client, ids)));
     // Checked before anything is locked, so that no query waits for a partition that stays.
     if (await queued()) continue;
     if (await dropPartition(client, table.name, name, queued)) dropped += 1;
@@ -135,10 +152,10 @@ async function dropClosed(client: pg.PoolClient, table: RangedTable, before: Dat
  */
 export const messageRanges: HousekeepingTask = {
   name: 'message_ranges',
-  async run({ database, config }, asOf, progress) {
+  async run({ database: { pool }, config }, asOf, progress) {
     const messageDays = config.MESSAGE_RETENTION_DAYS;
     const contentDays = Math.min(messageDays, config.MESSAGE_CONTENT_RETENTION_DAYS);
-    return onClient(database.pool, async (client) => {
+    return onClient(pool, async (client) => {
       let changes = 0;
       // Once before the range is opened, so that its partitions exist, and once after, for those of the next range.
       for (const table of messageTables) changes += (await makeRangesAhead(client, table)).length;
@@ -146,7 +163,7 @@ export const messageRanges: HousekeepingTask = {
       for (const table of messageTables) {
         changes += (await makeRangesAhead(client, table)).length;
         const keptDays = table === messageContents ? contentDays : messageDays;
-        changes += await dropClosed(client, table, daysBefore(asOf, keptDays));
+        changes += await dropClosed(client, table, daysBefore(asOf, keptDays), { pool, progress });
         progress();
       }
       return changes;

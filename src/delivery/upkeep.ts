@@ -1,5 +1,6 @@
-import { batchTask, daysBefore } from '../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
 import type { Upkeep } from '../platform/housekeeping/upkeep.ts';
+import { recountSpan } from './campaign-counts.ts';
 import { messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 
@@ -38,9 +39,15 @@ const operatorMails = batchTask(
   (_deps, asOf) => daysBefore(asOf, OPERATOR_MAIL_DAYS),
 );
 
+/** Opens, bounces and other late facts change messages of campaigns that have ended. */
+const campaignCounts: HousekeepingTask = {
+  name: 'campaign_counts',
+  run: ({ database: { pool } }, _asOf, progress) => recountSpan(pool, progress),
+};
+
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [operatorMails, messageRanges, allowanceBuckets, unknownCharges],
+  tasks: [operatorMails, campaignCounts, messageRanges, allowanceBuckets, unknownCharges],
   processWork: [
     {
       ownedSql: (id) =>

@@ -116,8 +116,8 @@ export async function blocksOf({ pool }: Database, campaignId: number) {
 }
 
 /**
- * Closed blocks whose tallies count as true but differ from their rows, and messages that lie in no block. There must
- * never be any.
+ * Closed blocks whose tallies count as true but differ from their rows, messages that lie in no block, and sums that differ
+ * from the tallies. There must never be any.
  */
 export async function wrongTallies({ pool }: Database, campaignId: number): Promise<unknown[]> {
   const { rows } = await pool.query<Record<string, unknown>>(
@@ -133,6 +133,13 @@ export async function wrongTallies({ pool }: Database, campaignId: number): Prom
      select null, m.id, m.id, null, to_jsonb(m.status) from messages m
      where m.campaign_id = $1 and not exists (
        select 1 from campaign_blocks b where b.campaign_id = $1 and m.id between b.first_id and b.last_id)
+     union all
+     select null, null, null, t.sums, to_jsonb(s) from (
+       select jsonb_build_array(sum(sent), sum(failed), sum(skipped), sum(unknown), sum(canceled), sum(counted),
+         sum(bounced), sum(complained)) as sums
+       from campaign_blocks where campaign_id = $1) t
+     join campaign_sums s on s.campaign_id = $1
+     where t.sums <> jsonb_build_array(s.sent, s.failed, s.skipped, s.unknown, s.canceled, s.counted, s.bounced, s.complained)
      limit 20`,
     [campaignId],
   );

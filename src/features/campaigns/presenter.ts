@@ -1,4 +1,4 @@
-import { campaignCounts, type CampaignCounts } from '../../delivery/campaign-counts.ts';
+import { campaignCounts, type CampaignCounts, countsOfLastLook } from '../../delivery/campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';
@@ -64,14 +64,18 @@ function presentFacts(
   };
 }
 
-/** Presents campaigns without their content. */
+/**
+ * Presents campaigns without their content.
+ * @param count reads the counts of those that have recipients; by default those of their last looks
+ */
 export async function presentCampaigns(
   db: Queryable,
   rows: readonly CampaignRow[],
   settings: LimitSettings,
+  count: typeof campaignCounts = countsOfLastLook,
 ): Promise<CampaignFacts[]> {
   const begun = rows.filter(({ phase }) => phase !== 'draft' && phase !== 'waiting').map(({ id }) => id);
-  const counted = begun.length > 0 ? await campaignCounts(db, begun) : new Map<number, CampaignCounts>();
+  const counted = begun.length > 0 ? await count(db, begun) : new Map<number, CampaignCounts>();
   const countsOf = ({ id }: CampaignRow) => counted.get(id) ?? NOTHING;
   const unfinished = rows.filter((row) => row.phase !== 'sending' || countsOf(row).remaining > 0);
   const waiting = await waitingOf(db, unfinished, { settings, asOf: new Date() });
@@ -81,7 +85,10 @@ export async function presentCampaigns(
   });
 }
 
-/** Presents campaigns of one brand in a list, in their order. @param summary whether bodies are left out */
+/**
+ * Presents campaigns of one brand in a list, in their order, with the counts of their last looks.
+ * @param summary whether bodies are left out
+ */
 export async function presentListed(
   db: Queryable,
   rows: readonly CampaignRow[],
@@ -99,6 +106,6 @@ export async function presentCampaign(
   row: CampaignRow,
   settings: LimitSettings,
 ): Promise<Campaign> {
-  const [facts] = await presentCampaigns(db, [row], settings);
+  const [facts] = await presentCampaigns(db, [row], settings, campaignCounts);
   return { ...(facts as CampaignFacts), ...(await presentContent(db, row)) };
 }

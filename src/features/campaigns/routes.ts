@@ -104,7 +104,12 @@ function listRoute({ pool, deps }: Shared, largeLists: LargeLists): RouteDefinit
     testKeys: { only: 'drafts' },
     query: listCampaignsQuery,
     paginated: true,
-    responses: { 200: { description: 'A page of campaigns.', schema: z.array(campaignSummary) } },
+    responses: {
+      200: {
+        description: 'A page of campaigns, with the counts of the last look at each.',
+        schema: z.array(campaignSummary),
+      },
+    },
     async handler(input) {
       const page = pageOf(input.query);
       const { tenant, query } = input;

@@ -43,6 +43,27 @@ const stopping: readonly WaitingReason[] = ['wallet', 'spend_cap', 'sandbox'];
 /** Holds that senders look at again and again. Of the last, a few messages at a time may be let go. */
 const rechecked: readonly WaitingReason[] = ['account_paused', 'domain_unverified', 'provider', 'allowance'];
 
+/** An activity that stays looks at a campaign once for so many messages. */
+const MESSAGES_OF_LOOK = 20;
+/** The shortest and the longest pause between two of its looks. */
+const MIN_LOOK_MS = 1_000;
+export const MAX_LOOK_MS = 10_000;
+
+/** How long an activity that stays waits before it looks again, in milliseconds. */
+export function lookMs(
+  { options }: Pick<CampaignRow, 'options'>,
+  { taken, dueSince }: Pick<WorkAhead, 'taken' | 'dueSince'>,
+  waiting: Waiting | null,
+  asOf: Date,
+): number {
+  if (waiting && stopping.includes(waiting.reason)) return MIN_LOOK_MS;
+  const perMinute = options.throttle_per_minute;
+  const paceMs = perMinute ? (MESSAGES_OF_LOOK * 60_000) / perMinute : MIN_LOOK_MS;
+  const until = taken || dueSince !== null ? null : waiting?.until;
+  const pauseMs = until ? Math.max(paceMs, until.getTime() - asOf.getTime()) : paceMs;
+  return Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, pauseMs));
+}
+
 /**
  * Whether the workflow may sleep: nothing is sent to anyone for minutes, unless a release signals it. A block that is due, or
  * will be soon, and is not held may be sent without a signal, also while a limit holds others.

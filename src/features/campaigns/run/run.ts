@@ -16,13 +16,13 @@ import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
 import type { CampaignRow } from '../model.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
-import { beginSnapshot, expectEngine, nextOf } from './course.ts';
+import { beginSnapshot, expectEngine, lookMs, MAX_LOOK_MS, nextOf } from './course.ts';
 import { NO_RECIPIENTS } from './counted.ts';
 import { evaluateInTurn, type Evaluations } from './evaluations.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, wantsPage, writePage } from './page.ts';
 import { expandFormerPin, isFormerPin, pauseWithoutAudience } from './pin.ts';
-import { stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
+import { startRates, stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
 import { giveWinnerIfDue } from './variants.ts';
 import { readOpenWork, type Waiting, waitingOf } from './waiting.ts';
 
@@ -42,16 +42,15 @@ export interface CampaignRunDependencies {
 
 /** How long an activity stays, and what it reports. */
 export interface Stay {
-  /** Called at least once a second while the campaign is watched. */
+  /** Called after each look, every 1 to 10 s while the campaign is watched. */
   progress(state: CampaignState): void;
   signal: AbortSignal;
   /** Milliseconds. */
   forMs: number;
 }
 
+/** Between two looks while recipients are written. */
 const LOOK_MS = 1_000;
-/** The longest pause between two looks of an activity that stays. */
-const MAX_LOOK_MS = 10_000;
 /** Closed blocks that are counted again between two looks, in pages. */
 const MAX_RECOUNT_PAGES = 25;
 
@@ -94,6 +93,7 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
     if ((await recountBlocks(pool, row.id)) === 0) break;
   }
+  await startRates(pool, row.id);
   const stopped =
     (await stopIfHarmful(pool, events, row, thresholds, asOf)) ?? (await stopIfUnsendable(pool, row, asOf));
   if (stopped) {
@@ -128,8 +128,14 @@ async function readExpanded(
   return readCampaign(deps.pool, campaignId);
 }
 
+/** What a look has found. */
+interface Look extends CampaignStep {
+  /** An activity that stays looks again after this. */
+  againMs: number;
+}
+
 /** Reads the row, begins the snapshot if it is time, tends the campaign if it is sent, and says what follows. */
-async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<CampaignStep> {
+async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<Look> {
   const { pool, limits: settings } = deps;
   let row = await readExpanded(deps, campaignId, asOf);
   if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
@@ -138,7 +144,7 @@ async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Dat
     await tend(deps, row, asOf);
     row = await readCampaign(pool, campaignId);
   }
-  if (!row) return { next: 'done', state: goneState(campaignId) };
+  if (!row) return { next: 'done', state: goneState(campaignId), againMs: MAX_LOOK_MS };
   const work = await readOpenWork(pool, campaignId, asOf);
   const known = { settings, asOf, work: new Map([[campaignId, work]]) };
   const waiting = (await waitingOf(pool, [row], known)).get(campaignId) ?? null;
@@ -146,8 +152,10 @@ async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Dat
   const next = nextOf(row, work, waiting, asOf);
   const wakeMs = next === 'wait' ? campaignWaitMs(state, asOf.getTime()) : MAX_LOOK_MS;
   if (next !== 'done') await expectEngine(pool, campaignId, wakeMs);
-  return { next, state };
+  return { next, state, againMs: lookMs(row, work, waiting, asOf) };
 }
+
+const stepOf = ({ next, state }: Look): CampaignStep => ({ next, state });
 
 /** What an activity repeats. */
 interface Repeated {
@@ -156,7 +164,7 @@ interface Repeated {
   begun: Date;
   kind: 'snapshot' | 'watch';
   /** @returns null if the step need not be looked at */
-  each: (asOf: Date) => Promise<CampaignStep | null>;
+  each: (asOf: Date) => Promise<Look | null>;
 }
 
 /** Repeats a step until one of another kind follows, the time is over, or the process stops. */
@@ -171,9 +179,12 @@ async function repeat(
     const asOf = new Date(begun.getTime() + elapsed);
     const step = await each(asOf);
     if (step) progress(step.state);
-    if (step && step.next !== kind) return step;
-    if (signal.aborted || elapsed >= forMs) return step ?? look(deps, campaignId, asOf);
-    if (kind === 'watch') await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    if (step && step.next !== kind) return stepOf(step);
+    if (signal.aborted || elapsed >= forMs) return stepOf(step ?? (await look(deps, campaignId, asOf)));
+    if (kind === 'watch') {
+      const pauseMs = Math.min(step?.againMs ?? LOOK_MS, forMs - elapsed);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 }
 
@@ -184,11 +195,11 @@ async function snapshot(
   stay: Stay,
 ): Promise<CampaignStep> {
   const row = await readCampaign(deps.pool, campaignId);
-  if (!wantsPage(row)) return look(deps, campaignId, begun);
+  if (!wantsPage(row)) return stepOf(await look(deps, campaignId, begun));
   const startedAt = Date.now();
   const isEvaluated = await evaluateInTurn(deps, row, stay);
   const evaluatedAt = new Date(begun.getTime() + Date.now() - startedAt);
-  if (!isEvaluated) return look(deps, campaignId, evaluatedAt);
+  if (!isEvaluated) return stepOf(await look(deps, campaignId, evaluatedAt));
   const plan: SnapshotPlan = await planSnapshot(deps.pool, row);
   let lookedAt = Date.now();
   const each = async (asOf: Date) => {
@@ -212,7 +223,7 @@ async function finish(
   const row = await readCampaign(pool, campaignId);
   if (row?.outcome === 'canceled' && row.phase !== 'done') await cancelRest(pool, campaignId, signal);
   wakeFor(deps, await completeCampaign(pool, events, campaignId, asOf));
-  return look(deps, campaignId, asOf);
+  return stepOf(await look(deps, campaignId, asOf));
 }
 
 const transitions = { pause: pauseCampaign, resume: resumeCampaign, cancel: cancelCampaign };
@@ -236,7 +247,7 @@ async function change(
 /** What the workflow `campaign/<id>` does, a step at a time. Every step reads the row, so that repeating one does no harm. */
 export function createCampaignRun(deps: CampaignRunDependencies) {
   return {
-    look: (campaignId: number, asOf: Date) => look(deps, campaignId, asOf),
+    look: async (campaignId: number, asOf: Date) => stepOf(await look(deps, campaignId, asOf)),
     snapshot: (campaignId: number, begun: Date, stay: Stay) => snapshot(deps, campaignId, begun, stay),
     watch: (campaignId: number, begun: Date, stay: Stay) => {
       const each = (asOf: Date) => look(deps, campaignId, asOf);

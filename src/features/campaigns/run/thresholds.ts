@@ -11,20 +11,52 @@ import type { CampaignRow, CampaignStop } from '../model.ts';
 import { pauseCampaign } from '../transitions.ts';
 import { eventCounts } from './counted.ts';
 
+/** SQL: what the blocks of the campaign `c` have that were closed before its rates began to count. */
+const BEFORE = `
+  select coalesce(sum(counted), 0) as counted, coalesce(sum(bounced), 0) as bounced,
+    coalesce(sum(complained), 0) as complained
+  from campaign_blocks where campaign_id = c.id and closed_at < c.counted_from`;
+
+/** SQL: the sums `s` know what was before the send or the last resume of the campaign `c`. */
+const KNOWN = 's.counted_from is not distinct from c.counted_from';
+
 /**
- * Adds up the closed blocks since the send or the last resume, and counts the rows of blocks that senders have now. Call
- * it after `recountBlocks`.
+ * Remembers what the blocks have that were closed before the send or the last resume: it does not count in the rates, and
+ * does not change any more. Does nothing if it is known.
+ */
+export async function startRates(db: Queryable, campaignId: number): Promise<void> {
+  await db.query(
+    `update campaign_sums o set counted_from = b.counted_from, counted_before = b.counted, bounced_before = b.bounced,
+       complained_before = b.complained
+     from (
+       select c.id, c.counted_from, f.* from campaigns c join campaign_sums s on s.campaign_id = c.id and not (${KNOWN})
+       cross join lateral (${BEFORE}) f where c.id = $1) b
+     where o.campaign_id = b.id`,
+    [campaignId],
+  );
+}
+
+/**
+ * Reads the sums of the closed blocks since the send or the last resume, and counts the rows of blocks that senders have
+ * now. Call it after `recountBlocks` and {@link startRates}.
  */
 export async function readHarm(db: Queryable, campaignId: number): Promise<Harm> {
   const { rows } = await db.query<Harm>(
-    `select coalesce(sum(h.counted), 0) as counted, coalesce(sum(h.bounced), 0) as bounced,
-       coalesce(sum(h.complained), 0) as complained
-     from campaigns c cross join lateral (
-       select b.counted, b.bounced, b.complained from campaign_blocks b
-       where b.campaign_id = c.id and b.closed_at >= coalesce(c.counted_from, '-infinity')
+    `select coalesce(s.counted, 0) - f.counted + h.counted as counted,
+       coalesce(s.bounced, 0) - f.bounced + h.bounced as bounced,
+       coalesce(s.complained, 0) - f.complained + h.complained as complained
+     from campaigns c left join campaign_sums s on s.campaign_id = c.id
+     cross join lateral (
+       select s.counted_before as counted, s.bounced_before as bounced, s.complained_before as complained
+       where s.campaign_id is not null and ${KNOWN}
        union all
-       select count(*), count(*) filter (where m.bounce->>'type' = 'hard'),
-         count(*) filter (where m.status = 'complained')
+       select 0, 0, 0 where s.campaign_id is null
+       union all
+       -- It was resumed since.
+       ${BEFORE} and not (${KNOWN}) having s.campaign_id is not null and not (${KNOWN})) f
+     cross join lateral (
+       select count(*) as counted, count(*) filter (where m.bounce->>'type' = 'hard') as bounced,
+         count(*) filter (where m.status = 'complained') as complained
        from campaign_blocks b join messages m on m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id
        where b.campaign_id = c.id and b.closed_at is null and b.claim_epoch > 0 and m.channel = 'email'
          and (m.sent_at is not null or m.status = 'bounced')

@@ -32,7 +32,7 @@ export function variantSql(number: string, ends: string): string {
 }
 
 /** SQL: a block that waits for the winner. */
-const WAITING = `due_at = 'infinity' and closed_at is null`;
+const WAITING = `due_at = 'infinity' and owner is null and closed_at is null`;
 
 type Tested = Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>;
 
@@ -44,24 +44,32 @@ type Tested = Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>;
 export async function decisionTimes(db: Queryable, campaigns: readonly Tested[]): Promise<Map<number, Date>> {
   const tested = campaigns.filter(({ options, phase }) => options.ab && phase === 'sending');
   if (tested.length === 0) return new Map();
-  const { rows } = await db.query<{ id: number; waiting: boolean; at: Date | null }>(
-    `select c.id, b.waiting, b.at
+  const { rows } = await db.query<{ id: number; at: Date | null }>(
+    // Each subquery reads the first row of an index, and the last ones are read only if the test is over.
+    `select c.id, case when open.due is null and taken.n is null then coalesce((
+         select closed_at from campaign_blocks
+         where campaign_id = c.id and closed_at is not null and skipped < size order by closed_at desc limit 1
+       ) + make_interval(secs => c.after_seconds),
+       (select closed_at from campaign_blocks
+        where campaign_id = c.id and closed_at is not null order by closed_at desc limit 1),
+       c.sending_at, now()) end as at
      from unnest($1::bigint[], $2::float8[], $3::timestamptz[]) as c (id, after_seconds, sending_at)
      cross join lateral (
-       select bool_or(${WAITING}) as waiting,
-         case when bool_and(closed_at is not null or due_at = 'infinity') then
-           coalesce(max(closed_at) filter (where skipped < size) + make_interval(secs => c.after_seconds),
-             max(closed_at), c.sending_at, now())
-         end as at
-       from campaign_blocks where campaign_id = c.id
-     ) b`,
+       select n from campaign_blocks where campaign_id = c.id and ${WAITING} order by due_at, n limit 1) waiting
+     left join lateral (
+       select due_at as due from campaign_blocks
+       where campaign_id = c.id and owner is null and closed_at is null and due_at < 'infinity'
+       order by due_at, n limit 1) open on true
+     left join lateral (
+       select n from campaign_blocks
+       where campaign_id = c.id and closed_at is null and claim_epoch > 0 and owner is not null limit 1) taken on true`,
     [
       tested.map(({ id }) => id),
       tested.map(({ options }) => options.ab?.after_seconds),
       tested.map(({ sending_at: sendingAt }) => sendingAt),
     ],
   );
-  return new Map(rows.flatMap(({ id, waiting, at }) => (waiting && at ? [[id, at] as const] : [])));
+  return new Map(rows.flatMap(({ id, at }) => (at ? [[id, at] as const] : [])));
 }
 
 /**
@@ -142,13 +150,21 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
   });
 }
 
+async function isWaiting(db: Queryable, campaignId: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from campaign_blocks where campaign_id = $1 and ${WAITING} order by due_at, n limit 1`,
+    [campaignId],
+  );
+  return rowCount !== 0;
+}
+
 /** Decides an A/B test whose time has come. @returns whether blocks have become due */
 export async function giveWinnerIfDue(pool: pg.Pool, row: CampaignRow, asOf: Date): Promise<boolean> {
   if (!divisionOf(row)?.hasRest || row.phase !== 'sending') return false;
   if (row.winner === null) {
     const at = (await decisionTimes(pool, [row])).get(row.id);
     if (at === undefined || at > asOf) return false;
-  }
+  } else if (!(await isWaiting(pool, row.id))) return false;
   let given = false;
   while (await decidePage(pool, row.id, asOf)) given = true;
   return given;

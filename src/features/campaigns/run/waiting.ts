@@ -34,6 +34,16 @@ export interface OpenWork {
 /** SQL: a block of the campaign `c` that no sender has. */
 const FREE = 'campaign_id = c.id and owner is null and closed_at is null';
 
+/** SQL: a block of the campaign `c` that a sender has. */
+const TAKEN = 'campaign_id = c.id and closed_at is null and claim_epoch > 0 and owner is not null';
+
+/**
+ * SQL: whether there is a row. A subquery with `limit` stays a look-up by index, where `exists` may read a whole table.
+ * @param index the columns of the index that finds the row
+ */
+const anySql = (table: string, condition: string, index: string) =>
+  `(select true from ${table} where ${condition} order by ${index} limit 1) is true`;
+
 /**
  * SQL: each value is the first row of an index, so that it costs the same for any number of blocks. `$2` is the time, `$3`
  * the names of the limits that hold blocks. What is due of a throttled campaign goes when its last recipients leave it free
@@ -41,13 +51,12 @@ const FREE = 'campaign_id = c.id and owner is null and closed_at is null';
  */
 const OPEN_WORK = `
   select c.id,
-    exists (select from campaign_blocks
-      where campaign_id = c.id and closed_at is null and claim_epoch > 0 and owner is not null) as taken,
+    ${anySql('campaign_blocks', TAKEN, 'n')} as taken,
     (select greatest(due_at, t.next_free_at) from campaign_blocks
       where ${FREE} and due_at <= $2 and t.next_free_at > $2 is not true order by due_at, n limit 1) as "dueSince",
     next.due as "nextDue", next.due = next.not_before is true as "nextIsLocal", held.reason as "heldBy",
-    exists (select from campaign_blocks where ${FREE} and due_at = 'infinity') as undecided,
-    exists (select from send_queue where campaign_id = c.id) as retries,
+    ${anySql('campaign_blocks', `${FREE} and due_at = 'infinity'`, 'due_at, n')} as undecided,
+    ${anySql('send_queue', 'campaign_id = c.id', 'due_at')} as retries,
     (select due_at from send_queue where campaign_id = c.id and due_at < 'infinity' order by due_at limit 1) as "nextRetry"
   from unnest($1::bigint[]) as c (id) left join campaign_turns t on t.campaign_id = c.id
   left join lateral (

@@ -115,6 +115,48 @@ describe('the stop thresholds', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'active', stop: null });
   });
 
+  it('do not count late reports about messages sent before the resume', async () => {
+    const id = await written(2_000);
+    const blocks = await blocksOf(db.database.pool, id);
+    await query(`update campaign_blocks set due_at = 'infinity' where campaign_id = $1 and n = $2`, [
+      id,
+      blocks.at(-1)?.n,
+    ]);
+    await sendDueBlocks(db.database.pool, id, after(1));
+    const run = courseOf();
+    await run.look(id, after(2));
+    await query(`update campaigns set status = 'paused' where id = $1`, [id]);
+    await inTransaction(db.database.pool, (trx) => resumeCampaign(trx, { id }, { asOf: after(300) }));
+    await run.look(id, after(301));
+    await query(
+      `update messages set status = 'complained' where id = any(array(
+         select id from messages where campaign_id = $1 and sent_at is not null limit 50))`,
+      [id],
+    );
+    await query(
+      'update campaign_blocks set recount = true where campaign_id = $1 and closed_at is not null',
+      [id],
+    );
+    await query(`update campaign_blocks set due_at = $2 where campaign_id = $1 and due_at = 'infinity'`, [
+      id,
+      after(302),
+    ]);
+    await sendDueBlocks(db.database.pool, id, after(303));
+    await run.look(id, after(304));
+    expect(await rowOf(id)).toMatchObject({ status: 'active', stop: null });
+    await query(
+      `update messages set status = 'complained' where id = any(array(
+         select id from messages where campaign_id = $1 and sent_at = $2 limit 5))`,
+      [id, after(303)],
+    );
+    await query(
+      'update campaign_blocks set recount = true where campaign_id = $1 and closed_at is not null',
+      [id],
+    );
+    await run.look(id, after(305));
+    expect(await rowOf(id)).toMatchObject({ status: 'paused', stop: { reason: 'complaint_rate' } });
+  });
+
   it('count late reports about messages sent since then', async () => {
     const id = await written(1_000);
     const blocks = await blocksOf(db.database.pool, id);
