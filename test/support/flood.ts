@@ -1,6 +1,7 @@
 /**
- * A program that attacks the API at a port from several addresses of this machine, until it is ended: with requests that
- * stop in the middle, and with bodies of one-byte chunks. When the API closes a connection, it opens another.
+ * A program that attacks the API at a port, with the key of a customer, from several addresses of this machine, until it
+ * is ended: with requests that stop in the middle, and with bodies of one-byte chunks. When the API closes a connection,
+ * it opens another. It is ready when all connections are open, and prints each second how many wait without an answer.
  */
 import net from 'node:net';
 
@@ -9,18 +10,17 @@ const TINY = 50;
 const ADDRESSES = 5;
 const RECONNECT_MS = 250;
 
-const port = Number(process.argv[2]);
+const [, , port, apiKey] = process.argv;
 
 const headOf = (method: string, path: string, ...headers: string[]) =>
   [`${method} ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');
 const JSON_TYPE = 'Content-Type: application/json';
+const WITH_KEY = `Authorization: Bearer ${apiKey}`;
 
-/** Beginnings of requests. */
+/** Beginnings of requests. The API waits for the rest, since it needs these bodies. */
 const STALLS = [
   `${headOf('POST', '/v1/login', JSON_TYPE, 'Content-Length: 16000')}${'x'.repeat(2_000)}`,
-  `${headOf('GET', '/c/unknown', 'Content-Length: 5000000')}${'x'.repeat(60_000)}`,
-  `${headOf('POST', '/callbacks/sendgrid/unknown', 'Content-Length: 1000000')}${'x'.repeat(60_000)}`,
-  `${headOf('POST', '/v1/my/messages', JSON_TYPE, 'Content-Length: 5000000')}${'x'.repeat(60_000)}`,
+  `${headOf('POST', '/v1/my/messages', WITH_KEY, JSON_TYPE, 'Content-Length: 5000000')}${'x'.repeat(20_000)}`,
   'GET /v1/my/account HTTP/1.1\r\nHost: x\r\nX-Half: ',
 ];
 const TINY_HEADS = [
@@ -32,10 +32,24 @@ const TINY_HEADS = [
 ];
 const TINY_CHUNKS = Buffer.from('1\r\nx\r\n'.repeat(10_000));
 
+/** Connections that were neither answered nor closed. */
+const waiting = new Set<net.Socket>();
+let opened = 0;
+
 function attack(n: number, begin: string, goOn: (socket: net.Socket) => void): void {
-  const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (n % ADDRESSES)}` });
+  const socket = net.connect({
+    port: Number(port),
+    host: '127.0.0.1',
+    localAddress: `127.0.0.${2 + (n % ADDRESSES)}`,
+  });
   socket.on('error', () => undefined);
-  socket.on('data', () => undefined);
+  socket.once('connect', () => {
+    waiting.add(socket);
+    opened += 1;
+    if (opened === STALLED + TINY) process.send?.('ready');
+  });
+  socket.on('data', () => waiting.delete(socket));
+  socket.once('close', () => waiting.delete(socket));
   socket.once('close', () => setTimeout(() => attack(n, begin, goOn), RECONNECT_MS));
   socket.write(begin);
   goOn(socket);
@@ -51,4 +65,4 @@ function sendTiny(socket: net.Socket): void {
 
 for (let n = 0; n < STALLED; n += 1) attack(n, STALLS[n % STALLS.length] ?? '', () => undefined);
 for (let n = 0; n < TINY; n += 1) attack(n, TINY_HEADS[n % TINY_HEADS.length] ?? '', sendTiny);
-process.send?.('ready');
+setInterval(() => process.stdout.write(`waiting ${waiting.size}\n`), 1_000);
