@@ -1,4 +1,4 @@
-/** So many chunks of a body may be of any size; a body of more must have chunks of this size on average. */
+/** The first 1,000 chunks of a body may have any size. A body of more must have chunks of this size on average. */
 const FREE_CHUNKS = 1_000;
 export const MIN_AVERAGE_BYTES = 128;
 

@@ -42,7 +42,7 @@ export function addUserCommands(program: CarillonCommand): void {
     .option('--mobile <number>', MOBILE_HELP, phoneText)
     .option('--country-code <code>', 'country, such as DE', countryCode)
     .option('--admin', ADMIN_HELP)
-    .option('--no-admin', 'show the user as no operator')
+    .option('--no-admin', 'no longer show the user as an operator')
     .addHelpText('after', '\nExample:\n  $ carillon user set ben@acme.com --mobile +4930123456')
     .action(set);
 }

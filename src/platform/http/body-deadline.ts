@@ -2,7 +2,7 @@ import type { CountedRequest } from './counted-request.ts';
 
 /** Within this time, counted from the headers, the whole body must arrive. */
 const BODY_SECONDS = 120;
-/** A body that is being read must bring so many bytes in each of these intervals. */
+/** A body that is being read must bring at least this many bytes in each of these intervals. */
 const PACE_SECONDS = 10;
 const PACE_BYTES = 1_024 * PACE_SECONDS;
 const TICK_MS = 1_000;
@@ -16,7 +16,7 @@ interface Deadline {
   expire: () => void;
   /** Counted by ticks: time in which the process was too busy to read does not count. */
   seconds: number;
-  /** Of the current interval. Null until somebody reads the body. */
+  /** Of the current interval. Null until a handler reads it. */
   pace: { seconds: number; bytesBefore: number } | null;
 }
 
