@@ -8,7 +8,7 @@ import net from 'node:net';
 const STALLED = 1_000;
 const TINY = 50;
 const ADDRESSES = 5;
-const RECONNECT_MS = 250;
+const RECONNECT_MS = 2_000;
 
 const [, , port, apiKey] = process.argv;
 
