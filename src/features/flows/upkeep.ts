@@ -138,8 +138,37 @@ const idleCandidates = batchTask(
      limit $2 for update skip locked))`,
 );
 
+/** How long after a change of a flow its messages are looked at. */
+const CHANGED_DAYS = 2;
+
+/**
+ * Asks for what becomes of messages that still wait for the resume of a flow which is not paused any more. During an upgrade, a
+ * process of an earlier version may have resumed or archived it, and asks for nothing.
+ */
+const waitingMessages = batchTask(
+  'waiting_flow_messages',
+  `insert into flow_message_changes (flow_id, change, up_to)
+   select f.id, case f.status when 'archived' then 'cancel' else 'release' end,
+     (select max(q.message_id) from send_queue q where q.flow_id = f.id)
+   from flows f
+   where f.updated_at > $1 and f.status in ('active', 'archived')
+     and not exists (select 1 from flow_message_changes c where c.flow_id = f.id and c.change <> 'hold')
+     and exists (select 1 from send_queue q where q.flow_id = f.id and q.due_at = 'infinity')
+   limit $2`,
+  (_deps, asOf) => daysBefore(asOf, CHANGED_DAYS),
+);
+
 /** Workflows of runs and of audiences, and hourly tasks, are added here, one line each. */
 export const flowsUpkeep: Upkeep = {
-  tasks: [endedRuns, lastRuns, flowOutcomes, lateArrivals, removedContents, oldVersions, idleCandidates],
+  tasks: [
+    endedRuns,
+    lastRuns,
+    flowOutcomes,
+    lateArrivals,
+    removedContents,
+    oldVersions,
+    idleCandidates,
+    waitingMessages,
+  ],
   expectedWorkflows: [flowAudienceSource, flowRunSource],
 };

@@ -9,10 +9,12 @@ import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
 import { changeMessagesPage } from '../../../src/features/flows/run/waiting-messages.ts';
 import { archiveFlow, pauseFlow, resumeFlow } from '../../../src/features/flows/transitions.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { send, testFlowSender, writeContact, writeFlow, writeRun } from '../../support/flow-sends.ts';
+import { runTask } from '../../support/housekeeping.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
 import { insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
@@ -87,6 +89,13 @@ async function makeChanges(): Promise<void> {
     waker: { wake: (_channel: string, names: readonly string[] = []) => void wakes.push(...names) },
   };
   while (await changeMessagesPage(deps, new Date(Date.now() + 1_000)));
+}
+
+/** Runs the housekeeping task that finds messages which wait in vain. @returns how many flows have some */
+function noticeWaiting(): Promise<number> {
+  const task = upkeep.tasks.find(({ name }) => name === 'waiting_flow_messages');
+  if (!task) throw new Error('no such task');
+  return runTask(test.database, task, new Date());
 }
 
 const statusesOf = async (ids: readonly number[]) => {
@@ -268,6 +277,26 @@ describe('the resume of a flow', () => {
     await resume('run');
     await makeChanges();
     expect(await claim()).toEqual([]);
+  });
+
+  it.each([
+    ['active', ['send'], 'sent'],
+    ['archived', [], 'canceled'],
+  ])('by a process of an earlier version, or its end, is noticed: %s', async (status, verdicts, next) => {
+    const id = await write();
+    await change(pauseFlow);
+    await makeChanges();
+    expect(await noticeWaiting()).toBe(0);
+    await query(
+      'update flows set status = $2, paused_at = null, updated_at = now() where id = $1',
+      flowId,
+      status,
+    );
+    expect(await noticeWaiting()).toBe(1);
+    await makeChanges();
+    expect(await sendDue()).toEqual(verdicts);
+    expect(await statusesOf([id])).toEqual([next]);
+    expect(await noticeWaiting()).toBe(0);
   });
 
   it('waits for intents that have seen the pause', async () => {
