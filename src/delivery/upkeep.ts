@@ -1,7 +1,8 @@
-import { batchTask, daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
+import { onClient } from '../platform/db/queryable.ts';
+import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../platform/housekeeping/task.ts';
 import type { Upkeep } from '../platform/housekeeping/upkeep.ts';
 import { recountSpan } from './campaign-counts.ts';
-import { messageRanges, messageTables } from './message-ranges.ts';
+import { firstMessageId, messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 
 /** The allowance counts the last 24 hours. */
@@ -31,6 +32,22 @@ const unknownCharges = batchTask(
   (_deps, asOf) => daysBefore(asOf, UNKNOWN_CHARGE_DAYS),
 );
 
+/** Deletes blocks whose messages retention has dropped. What became of them stays in the sums of their campaign. */
+const oldBlocks: HousekeepingTask = {
+  name: 'campaign_blocks',
+  async run(deps, _asOf, progress) {
+    const first = await onClient(deps.database.pool, firstMessageId);
+    return inBatches(
+      deps,
+      `delete from campaign_blocks where (campaign_id, n) in (
+         select b.campaign_id, b.n from campaigns c join campaign_blocks b on b.campaign_id = c.id
+         where c.status = 'completed' and b.closed_at is not null and b.last_id < $1 limit $2)`,
+      [first],
+      progress,
+    );
+  },
+};
+
 const OPERATOR_MAIL_DAYS = 30;
 
 const operatorMails = batchTask(
@@ -47,7 +64,7 @@ const campaignCounts: HousekeepingTask = {
 
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [operatorMails, campaignCounts, messageRanges, allowanceBuckets, unknownCharges],
+  tasks: [operatorMails, campaignCounts, messageRanges, oldBlocks, allowanceBuckets, unknownCharges],
   processWork: [
     {
       ownedSql: (id) =>

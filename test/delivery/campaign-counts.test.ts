@@ -107,6 +107,16 @@ describe('late facts about a finished campaign', () => {
     expect(await counts()).toMatchObject({ audience: 40, sent: 37, unknown: 3, remaining: 0 });
   });
 
+  it('are not needed any more when the messages were dropped: its blocks go, and its counts stay', async () => {
+    expect(await housekeep('campaign_blocks')).toBe(0);
+    await closeRanges();
+    await dropOld();
+    const before = [await counts(), await listed()];
+    expect(await housekeep('campaign_blocks')).toBe(2);
+    expect([await counts(), await listed()]).toEqual(before);
+    expect(before[0]).toMatchObject({ audience: 40, sent: 40, remaining: 0 });
+  });
+
   it('keep the messages while they cannot be counted', async () => {
     await changeLate(3, 'unknown');
     await closeRanges();
