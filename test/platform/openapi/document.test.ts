@@ -5,6 +5,8 @@ import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
 import { stepTypes } from '../../../src/features/flows/step-shapes.ts';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
+import type { RouteInput } from '../../../src/platform/http/input.ts';
+import type { RawResult, RouteResult } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { createAnswerCheck, createCompiler, resolved, type OpenApi } from '../../support/openapi.ts';
@@ -32,6 +34,16 @@ describe('the OpenAPI document', () => {
     const yaml = await api.request('GET', '/openapi.yaml', { token: null });
     expect(yaml.headers.get('content-type')).toBe('application/yaml');
     expect(parse(yaml.text)).toEqual(document);
+  });
+
+  it.each(['json', 'yaml'])('is sent as %s from bytes that all responses share', async (notation) => {
+    const route = api.routes.find(({ path }) => path === `/openapi.${notation}`);
+    const handler = route?.handler as (input: RouteInput) => Promise<RouteResult>;
+    const bodies = [await handler({} as RouteInput), await handler({} as RouteInput)].map(
+      (result) => (result as RawResult).raw.body,
+    );
+    expect(bodies[0]).toBeInstanceOf(Buffer);
+    expect(bodies[1]).toBe(bodies[0]);
   });
 
   it('contains every route that is served, except opaque ones, and no other', () => {
