@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { nodeFlagsOf } from '../../src/local/supervisor/role-process.ts';
+import { memoryEnvironmentOf, nodeFlagsOf } from '../../src/local/supervisor/role-process.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 
 /** A child process whose usage can be measured. */
@@ -50,6 +50,7 @@ function nextLine(lines: Interface): Promise<Record<string, number>> {
 export async function startInteractive(file: string, args: string[] = [], role = ''): Promise<Interactive> {
   const child = spawn(process.execPath, ['--no-warnings', ...nodeFlagsOf(role), pathOf(file), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...memoryEnvironmentOf(role), ...process.env },
   });
   const lines = createInterface({ input: child.stdout });
   const first = await nextLine(lines);
@@ -77,7 +78,7 @@ export function startRole(
   const flags = ['--no-warnings', ...nodeFlagsOf(role)];
   const child = spawn(process.execPath, [...flags, pathOf('src/main.ts'), 'start', role], {
     stdio: ['ignore', onLog ? 'pipe' : 'ignore', 'inherit'],
-    env: { PATH, HOME, LOG_LEVEL: 'error', ...settings },
+    env: { PATH, HOME, LOG_LEVEL: 'error', ...memoryEnvironmentOf(role), ...settings },
   });
   if (onLog && child.stdout) createInterface({ input: child.stdout }).on('line', onLog);
   return measured(child);

@@ -1,7 +1,7 @@
 /**
  * A program that replaces a role in tests: it is ready at once, and ends on SIGTERM. The role named by FAKE_ROLE_FAILS
  * does not start, the one named by FAKE_ROLE_STUBBORN ignores SIGTERM, and the one named by FAKE_ROLE_SILENT ignores
- * SIGTERM and never becomes ready. The API listens on PORT, and with FAKE_API_STAYS it stops only once that file exists.
+ * SIGTERM and never becomes ready. The API listens on PORT, if any, and with FAKE_API_STAYS it stops only once that file exists.
  */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -18,6 +18,6 @@ function end(): void {
 }
 process.on('SIGTERM', end);
 process.on('disconnect', end);
-if (role === 'api') createServer().listen(Number(PORT), '127.0.0.1');
+if (role === 'api') createServer().listen(Number(PORT ?? 0), '127.0.0.1');
 setInterval(() => undefined, 60_000);
 if (role !== FAKE_ROLE_SILENT) process.send?.('ready');

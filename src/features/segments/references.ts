@@ -54,7 +54,7 @@ function walk(filters: readonly Filter[], at: Path, depth: number, found: Walk):
   for (const [index, filter] of filters.entries()) {
     const path = [...at, index];
     const isGroup = filter.name === 'any' || filter.name === 'all';
-    if (isGroup) walk(filter.value as unknown as Filter[], [...path, 'value'], depth + 1, found);
+    if (isGroup) walk(filter.value as Filter[], [...path, 'value'], depth + 1, found);
     else found.references.push(...referencesOf(filter, path, depth));
   }
   return found;

@@ -17,10 +17,11 @@ const SENDER_FLAGS = [
 ];
 /**
  * A worker has several heaps, one of them for workflows. By default the young generation of each grows to 48 MB or more, and
- * the old one to twice and a half of what is in use. These flags let it grow to 1.6 times that: half a gigabyte less where
- * thousands of runs of flows are under way, for the same processor time.
+ * the old one to twice and a half of what is in use. With these flags it grows to 1.3 times that: half a gigabyte less where
+ * thousands of runs of flows are under way, and 341 instead of 418 MB at most in an import and campaigns of 100,000, which
+ * take as long.
  */
-const WORKER_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=60'];
+const WORKER_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=30'];
 
 /**
  * Returns the Node flags for a role's process, which keep its garbage small. They set no limit: what is large still gets the
@@ -29,6 +30,12 @@ const WORKER_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=60'];
 export function nodeFlagsOf(role: string): string[] {
   if (role === 'sender') return SENDER_FLAGS;
   return role === 'worker' ? WORKER_FLAGS : [];
+}
+
+/** Returns environment variables that keep a role's memory small, where it has not set them. */
+export function memoryEnvironmentOf(role: string): Record<string, string> {
+  // The engine's library has many threads. By default each keeps freed memory in an arena of its own.
+  return role === 'worker' ? { MALLOC_ARENA_MAX: '2' } : {};
 }
 
 interface RoleProcessOptions {
@@ -65,7 +72,7 @@ export async function startRoleProcess(options: RoleProcessOptions): Promise<Run
   // In its own process group: only the supervisor may react to Ctrl-C in the terminal.
   const child = spawn(program, [...nodeFlagsOf(role), ...args], {
     detached: true,
-    env: options.environment,
+    env: { ...memoryEnvironmentOf(role), ...options.environment },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const pid = child.pid;

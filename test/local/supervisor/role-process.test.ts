@@ -7,7 +7,11 @@ import { parse } from 'yaml';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
 import { LocalError } from '../../../src/local/machine/local-error.ts';
 import { isAlive } from '../../../src/local/machine/os-process.ts';
-import { nodeFlagsOf, startRoleProcess } from '../../../src/local/supervisor/role-process.ts';
+import {
+  memoryEnvironmentOf,
+  nodeFlagsOf,
+  startRoleProcess,
+} from '../../../src/local/supervisor/role-process.ts';
 
 const fakeRole = fileURLToPath(new URL('../../support/fake-role.ts', import.meta.url));
 const guard = createGuard();
@@ -71,8 +75,12 @@ describe.each(['sender', 'worker'])('the Node flags of a %s', (role) => {
   it('are the same in docker-compose.yml', () => {
     const file = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
     const { services } = parse(file, { merge: true }) as {
-      services: Record<string, { entrypoint: string[] }>;
+      services: Record<string, { entrypoint: string[]; environment: Record<string, string> }>;
     };
     expect(services[role]?.entrypoint).toEqual(['node', ...nodeFlagsOf(role), '/app/src/main.ts']);
+    expect(services[role]?.environment).toMatchObject({
+      ...memoryEnvironmentOf(role),
+      TEMPORAL_ADDRESS: 'temporal:7233',
+    });
   });
 });
