@@ -1,11 +1,11 @@
 import type { Queryable } from '../platform/db/queryable.ts';
-import { isUncertainSql, markForRecountSql } from './campaign-blocks.ts';
+import { isUncertainSql, markForRecountSql } from './blocks/campaign-blocks.ts';
 import { leaveQueueSql } from './effects.ts';
 import { countFlowMessagesSql } from './flow-counts.ts';
 import { isIntendedSql } from './intents.ts';
 import { limits } from './limits/authority.ts';
 import { messageClasses, openStatuses, type SkipCode, statusList } from './message.ts';
-import { countUsageSql } from './usage.ts';
+import { countUsageSql } from './money/usage.ts';
 
 const free = 'array(select message_id from free)';
 const canceledUnsent = 'array(select message_id from free where not uncertain)';

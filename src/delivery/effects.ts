@@ -5,7 +5,7 @@ import {
   type Limits,
   reservationColumns,
 } from './limits/authority.ts';
-import { countUsageSql } from './usage.ts';
+import { countUsageSql } from './money/usage.ts';
 
 /** What the messages that leave the queue are charged, in a statement for accounts that pay. */
 export interface Charges {

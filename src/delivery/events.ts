@@ -9,7 +9,7 @@ import {
   type PublishedEvent,
 } from '../platform/events/define.ts';
 import { type Bounce, type Channel, messageClasses } from './message.ts';
-import type { MessageEventType } from './send/outcomes.ts';
+import type { MessageEventType } from './send/record/outcomes.ts';
 
 /** In the data of every event about an email that was sent. */
 export const emailFields = {

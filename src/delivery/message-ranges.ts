@@ -9,8 +9,8 @@ import {
 import { dropPartition, inMakerTransaction } from '../platform/db/partition-changes.ts';
 import { onClient, type Queryable } from '../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
-import { type IdSpan, isUncounted, recountSpan } from './campaign-counts.ts';
-import { MESSAGE_ID_SEQUENCE } from './write-messages.ts';
+import { type IdSpan, isUncounted, recountSpan } from './blocks/campaign-counts.ts';
+import { MESSAGE_ID_SEQUENCE } from './accept/write-messages.ts';
 
 /** Days for which a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
 const RANGE_DAYS = 7;

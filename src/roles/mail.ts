@@ -4,7 +4,7 @@ import { type MailListenerOptions, startMailListener } from '../delivery/inbound
 import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
-import { createRecipientFence } from '../delivery/recipient-fence.ts';
+import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
 import { eventConsumers } from '../features/events.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';

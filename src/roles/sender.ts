@@ -3,13 +3,13 @@ import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
-import { createSharedValues } from '../delivery/contents/shared-values.ts';
+import { createSharedValues } from '../delivery/rendering/shared-values.ts';
 import { createVersionReader } from '../delivery/contents/versions.ts';
 import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
-import { createOptOutRecording, type OptOutRecording } from '../delivery/refused-opt-outs.ts';
+import { createOptOutRecording, type OptOutRecording } from '../delivery/consent/refused-opt-outs.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import {
   createEmailChannel,
@@ -18,9 +18,9 @@ import {
   type EmailChannelSettings,
   type ProviderChannel,
 } from '../delivery/send/hand-over.ts';
-import { createFailOver } from '../delivery/send/fail-over.ts';
+import { createFailOver } from '../delivery/send/failover/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
-import type { ContentSources } from '../delivery/send/rendering.ts';
+import type { ContentSources } from '../delivery/rendering/rendering.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
 import { recordRefusedInLedger, recordRefusedOptOut } from '../features/contacts/service.ts';

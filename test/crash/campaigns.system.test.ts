@@ -1,9 +1,13 @@
 // Despite random kills, a campaign reaches no recipient twice, loses none, and its counts always add up.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { holdRetries, releaseRetries } from '../../src/delivery/campaign-blocks.ts';
-import { type CampaignCounts, campaignCounts, recountBlocks } from '../../src/delivery/campaign-counts.ts';
-import { lockCampaignForChange } from '../../src/delivery/campaign-lock.ts';
+import { holdRetries, releaseRetries } from '../../src/delivery/blocks/campaign-blocks.ts';
+import {
+  type CampaignCounts,
+  campaignCounts,
+  recountBlocks,
+} from '../../src/delivery/blocks/campaign-counts.ts';
+import { lockCampaignForChange } from '../../src/delivery/blocks/campaign-lock.ts';
 import { inTransaction, isConnectionError } from '../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign, wrongTallies } from '../support/campaigns.ts';
 import { scale } from '../support/crash/scale.ts';

@@ -1,13 +1,13 @@
 // Queries about the intents of a message cost no more if other senders have many.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { cancelCampaignMessages } from '../../src/delivery/campaign-blocks.ts';
+import { cancelCampaignMessages } from '../../src/delivery/blocks/campaign-blocks.ts';
 import { skipRecipients } from '../../src/delivery/cancel.ts';
-import { type DeliveryFact, recordFacts } from '../../src/delivery/facts.ts';
+import { type DeliveryFact, recordFacts } from '../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../src/delivery/message.ts';
-import { intendBatch } from '../../src/delivery/send/batch.ts';
-import { intendBlock } from '../../src/delivery/send/block-batch.ts';
-import { claimBlock } from '../../src/delivery/send/claim-blocks.ts';
-import { claimBacklog } from '../../src/delivery/send/claim.ts';
+import { intendBatch } from '../../src/delivery/send/intend/batch.ts';
+import { intendBlock } from '../../src/delivery/send/intend/block-batch.ts';
+import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
+import { claimBacklog } from '../../src/delivery/send/claim/claim.ts';
 import { listMessages } from '../../src/features/messages/list.ts';
 import { findMessage } from '../../src/features/messages/model.ts';
 import type { Tenant } from '../../src/platform/auth/tenant.ts';

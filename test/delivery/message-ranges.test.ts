@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { messageRanges } from '../../src/delivery/message-ranges.ts';
-import { allocateMessageIds } from '../../src/delivery/write-messages.ts';
+import { allocateMessageIds } from '../../src/delivery/accept/write-messages.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { RANGE_IDS } from '../../src/platform/db/id-ranges.ts';
 import { keepPartitionsOf } from '../../src/platform/db/partitions.ts';

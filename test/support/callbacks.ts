@@ -10,7 +10,7 @@ import type {
   ProviderKind,
 } from '../../src/delivery/providers/kind.ts';
 import type { NamedProvider } from '../../src/delivery/providers/named.ts';
-import { createRecipientFence } from '../../src/delivery/recipient-fence.ts';
+import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
 import { createCallbackRecording } from '../../src/features/callbacks/recording.ts';
 import { type CallbackDeps, type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
 import type { Database } from '../../src/platform/db/database.ts';

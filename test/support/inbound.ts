@@ -7,7 +7,7 @@ import {
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import type { MailKeys } from '../../src/delivery/inbound/recipients.ts';
 import { createReportRecording } from '../../src/delivery/inbound/record-reports.ts';
-import { createRecipientFence } from '../../src/delivery/recipient-fence.ts';
+import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
 import { connectSmtp } from '../../src/delivery/smtp/client.ts';
 import type { SmtpTarget } from '../../src/delivery/smtp/contract.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';

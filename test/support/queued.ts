@@ -1,6 +1,6 @@
 import { messageClasses } from '../../src/delivery/message.ts';
-import type { MessageSource } from '../../src/delivery/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../src/delivery/write-messages.ts';
+import type { MessageSource } from '../../src/delivery/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 

@@ -12,7 +12,7 @@ import {
   type EmailChannelSettings,
   type ProviderChannel,
 } from '../../src/delivery/send/hand-over.ts';
-import type { LinkTracker } from '../../src/delivery/send/tracked-links.ts';
+import type { LinkTracker } from '../../src/delivery/send/compose/tracked-links.ts';
 import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';

@@ -1,5 +1,5 @@
 /** How long an SMS may become. */
-import { countSegments } from '../sms-segments.ts';
+import { countSegments } from '../money/sms-segments.ts';
 import { Placeholders } from './placeholders.ts';
 
 /** The most segments of an SMS. */

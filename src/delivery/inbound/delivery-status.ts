@@ -1,4 +1,4 @@
-import type { Refusal } from '../bounces.ts';
+import type { Refusal } from '../facts/bounces.ts';
 import { type Fields, readFieldBlocks } from './fields.ts';
 
 /** What a delivery status notification says of a message. */

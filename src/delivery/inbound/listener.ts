@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import { areTiny, GrowingBuffer } from '../../growing-buffer.ts';
+import { areTiny, GrowingBuffer } from '../../platform/input/growing-buffer.ts';
 import { createConnectionLimits, networkOf } from './connections.ts';
 import type { NewOperatorMail } from './operator-mails.ts';
 import { type InboundRecipient, findRecipient, type MailKeys } from './recipients.ts';

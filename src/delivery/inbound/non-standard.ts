@@ -1,4 +1,4 @@
-import type { Refusal } from '../bounces.ts';
+import type { Refusal } from '../facts/bounces.ts';
 import { refusalIn } from './delivery-status.ts';
 import type { Fields } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { clipText } from '../bounces.ts';
+import { clipText } from '../facts/bounces.ts';
 import { readFieldBlocks } from './fields.ts';
 import type { OperatorMailbox } from './recipients.ts';
 

@@ -1,5 +1,5 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime';
-import type { Refusal } from '../bounces.ts';
+import type { Refusal } from '../facts/bounces.ts';
 import { readDeliveryStatus } from './delivery-status.ts';
 import { type Fields, readFieldBlocks } from './fields.ts';
 import { readNonStandardBounce } from './non-standard.ts';

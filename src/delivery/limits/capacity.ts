@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { balanceSql } from '../wallet.ts';
+import { balanceSql } from '../money/wallet.ts';
 import {
   type FiguresName,
   type LimitName,

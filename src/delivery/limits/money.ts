@@ -2,8 +2,8 @@
  * What an account may still spend, as SQL over the account `a`. Amounts are millicents. `spend-cap.ts` and `wallet.ts`
  * decide by it in claims, and POST /messages by `reserve.ts`.
  */
-import { emailPriceSql, monthlyEmailsSql, paysSql } from '../prices.ts';
-import { MILLICENTS_PER_CENT } from '../wallet.ts';
+import { emailPriceSql, monthlyEmailsSql, paysSql } from '../money/prices.ts';
+import { MILLICENTS_PER_CENT } from '../money/wallet.ts';
 import type { Quota, Setting } from './limit.ts';
 
 /** No bound on a number of messages. */

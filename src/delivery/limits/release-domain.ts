@@ -1,5 +1,5 @@
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
-import { wakeCampaignsCte } from '../wake-campaigns.ts';
+import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import { type MessageClass, messageClasses } from '../message.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

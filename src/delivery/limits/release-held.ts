@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
-import { wakeCampaignsCte } from '../wake-campaigns.ts';
+import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
 import { furtherCtes, limitsOf, type LimitSettings, settingIn } from './authority.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 

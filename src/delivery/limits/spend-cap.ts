@@ -1,7 +1,7 @@
 import { MESSAGE_LIFETIME, MESSAGE_LIFETIME_HOURS } from '../message.ts';
 import type { Limit } from './limit.ts';
 import { capSql, moneyColumns, moneyFigures, moneyQuota, NEXT_MONTH, reachedSql, spentSql } from './money.ts';
-import { monthlyEmailSettings } from '../prices.ts';
+import { monthlyEmailSettings } from '../money/prices.ts';
 
 /**
  * What an account may spend in a month: messages with their prices, and validations. Emails within the monthly allowance

@@ -1,6 +1,6 @@
 import { MESSAGE_LIFETIME, MESSAGE_LIFETIME_HOURS } from '../message.ts';
-import { monthlyEmailSettings } from '../prices.ts';
-import { balanceSql } from '../wallet.ts';
+import { monthlyEmailSettings } from '../money/prices.ts';
+import { balanceSql } from '../money/wallet.ts';
 import type { Limit } from './limit.ts';
 import { moneyColumns, moneyFigures, moneyQuota, raiseMonthsSql, reachedSql, textPriceSql } from './money.ts';
 

@@ -1,6 +1,6 @@
 /** What the signed callbacks of several services have in common. Nothing here throws, whatever a stranger sends. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { clipText } from '../bounces.ts';
+import { clipText } from '../facts/bounces.ts';
 import { plainFact } from './callback-body.ts';
 import type { CallbackRequest, CallbackResult, ProviderFact } from './kind.ts';
 

@@ -1,6 +1,6 @@
 /** The parts of an email for services that do not take a complete message. */
 import { LRUCache } from 'lru-cache';
-import { isHeavy } from '../content-weight.ts';
+import { isHeavy } from '../contents/content-weight.ts';
 import { systemTags } from '../message.ts';
 import { formatTextField } from '../mime/header-fields.ts';
 import type { EmailContent } from '../mime/message.ts';

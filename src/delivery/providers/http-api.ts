@@ -1,7 +1,7 @@
 /** What all providers with an HTTP API share: requests through egress, and what their results mean for a message. */
 import type { Config } from '../../config.ts';
 import type { Egress } from '../../platform/egress/client.ts';
-import { clipText } from '../bounces.ts';
+import { clipText } from '../facts/bounces.ts';
 import type { HandOverOutcome } from './port.ts';
 
 const TIMEOUT_MS = 30_000;

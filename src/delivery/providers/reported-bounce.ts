@@ -1,4 +1,4 @@
-import { classifyBounce, clipText, type Refusal, reportedBounce } from '../bounces.ts';
+import { classifyBounce, clipText, type Refusal, reportedBounce } from '../facts/bounces.ts';
 import type { Bounce, BounceSubtype } from '../message.ts';
 
 /** What a service reports about a bounce. */

@@ -1,4 +1,4 @@
-import { clipText } from '../bounces.ts';
+import { clipText } from '../facts/bounces.ts';
 import type { BounceSubtype, FailureCode } from '../message.ts';
 import type { HandOverOutcome } from './port.ts';
 import type { ProviderFact } from './kind.ts';

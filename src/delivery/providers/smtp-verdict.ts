@@ -1,4 +1,4 @@
-import { classifyBounce, diagnosticOf } from '../bounces.ts';
+import { classifyBounce, diagnosticOf } from '../facts/bounces.ts';
 import { SmtpInputError } from '../smtp/connection-error.ts';
 import { replyCodes } from '../smtp/dialogue.ts';
 import type { SmtpOutcome } from '../smtp/contract.ts';

@@ -1,11 +1,11 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { blocksOfSql, changedBlocksSql, unknownOfBlocksSql } from '../campaign-blocks.ts';
+import { blocksOfSql, changedBlocksSql, unknownOfBlocksSql } from '../blocks/campaign-blocks.ts';
 import { unknownChargesSql } from '../effects.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
-import { segmentsNowSql } from '../rendered-segments.ts';
-import { countUsageSql } from '../usage.ts';
+import { segmentsNowSql } from '../money/rendered-segments.ts';
+import { countUsageSql } from '../money/usage.ts';
 
 const { transactional } = messageClasses;
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
-import { isHeavy } from '../content-weight.ts';
+import { isHeavy } from '../contents/content-weight.ts';
 import type { Channel } from '../message.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
 import { ThreadUnavailableError } from '../../platform/processes/thread-pool.ts';
@@ -13,12 +13,12 @@ import type {
   HandOverOutcome,
   SmsProvider,
 } from '../providers/port.ts';
-import type { BatchMessage } from './batch.ts';
-import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
+import type { BatchMessage } from './intend/batch.ts';
+import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose/compose.ts';
 import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
-import { createRenderedComposer, renderSms } from './compose-rendered.ts';
+import { createRenderedComposer, renderSms } from '../rendering/compose-rendered.ts';
 import { handOverOnce } from './look-up.ts';
-import { type ContentSources, ContentUnavailableError, isRendered } from './rendering.ts';
+import { type ContentSources, ContentUnavailableError, isRendered } from '../rendering/rendering.ts';
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {

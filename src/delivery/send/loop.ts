@@ -16,17 +16,17 @@ import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts'
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { shareName } from '../backlog.ts';
-import { dropUnknownIntents } from './batch.ts';
-import { type Backlogs, countWaiting, createBacklogs } from './backlogs.ts';
-import { ClaimedBlocks } from './blocks.ts';
-import { createBlockRound, createClaimRound } from './claim-round.ts';
-import { type Claim, releaseClaims } from './claim.ts';
+import { dropUnknownIntents } from './intend/batch.ts';
+import { type Backlogs, countWaiting, createBacklogs } from './claim/backlogs.ts';
+import { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
+import { createBlockRound, createClaimRound } from './claim/claim-round.ts';
+import { type Claim, releaseClaims } from './claim/claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { type FollowProviders, noNamedProviders } from './named-shares.ts';
 import { createIntents, type ProviderShare } from './provider-share.ts';
-import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
-import { startReleasing } from './releasing.ts';
-import { createServiceOrder } from './service-order.ts';
+import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
+import { startReleasing } from './claim/releasing.ts';
+import { createServiceOrder } from './claim/service-order.ts';
 import { Shares } from './shares.ts';
 
 export interface SenderDeps {

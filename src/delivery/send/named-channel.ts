@@ -3,7 +3,7 @@ import { createPreparePool } from '../mime/prepare-pool.ts';
 import type { ProviderDeps } from '../providers/kind.ts';
 import { callbackUrlOf, type NamedProvider, openProvider, type ProviderRow } from '../providers/named.ts';
 import type { EmailProvider, SmsProvider } from '../providers/port.ts';
-import type { BatchMessage } from './batch.ts';
+import type { BatchMessage } from './intend/batch.ts';
 import {
   createEmailChannel,
   createSmsChannel,

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { shareName } from '../backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
-import type { Backlogs } from './backlogs.ts';
-import type { FailOver, UnusableShare } from './fail-over.ts';
+import type { Backlogs } from './claim/backlogs.ts';
+import type { FailOver, UnusableShare } from './failover/fail-over.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import type { Shares } from './shares.ts';
 

@@ -8,20 +8,25 @@ import { backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import { type BatchMessage, intendBatch } from './batch.ts';
-import { createBlockIntents } from './block-intents.ts';
-import type { ClaimedBlocks } from './blocks.ts';
-import { type CampaignBatchRequest, intendRetries } from './campaign-batch.ts';
-import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
-import { intendFlows } from './flow-batch.ts';
-import { type ByteBudget, campaignWorkers, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
-import type { Claim } from './claim.ts';
+import { type BatchMessage, intendBatch } from './intend/batch.ts';
+import { createBlockIntents } from './intend/block-intents.ts';
+import type { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
+import { type CampaignBatchRequest, intendRetries } from './intend/campaign-batch.ts';
+import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './failover/breaker.ts';
+import { intendFlows } from './intend/flow-batch.ts';
+import {
+  type ByteBudget,
+  campaignWorkers,
+  type ClaimBuffer,
+  createClaimBuffer,
+} from './claim/claim-buffer.ts';
+import type { Claim } from './claim/claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
-import { chargeLosses, countLosses, endedConnection, isSuspect } from './losses.ts';
-import { outcomeRecords, recordsOfBlock } from './outcomes.ts';
-import { MAX_BATCH } from './pace.ts';
-import type { BatchRecord } from './record.ts';
-import type { ServiceOrder } from './service-order.ts';
+import { chargeLosses, countLosses, endedConnection, isSuspect } from './record/losses.ts';
+import { outcomeRecords, recordsOfBlock } from './record/outcomes.ts';
+import { MAX_BATCH } from './intend/pace.ts';
+import type { BatchRecord } from './record/record.ts';
+import type { ServiceOrder } from './claim/service-order.ts';
 
 /** Pause after an error before the intent. */
 const RETRY_MS = 250;

@@ -1,5 +1,5 @@
 import type { QueueState } from '../../platform/queue/loop.ts';
-import { type ByteBudget, createByteBudget, partOf } from './claim-buffer.ts';
+import { type ByteBudget, createByteBudget, partOf } from './claim/claim-buffer.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { ProviderShare, type ShareDeps } from './provider-share.ts';
 

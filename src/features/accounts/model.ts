@@ -1,8 +1,8 @@
 import { type LimitSettings, settingIn } from '../../delivery/limits/authority.ts';
 import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import { type Projections, projectNext } from '../../delivery/limits/projection.ts';
-import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/prices.ts';
-import { usageSql } from '../../delivery/usage.ts';
+import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/money/prices.ts';
+import { usageSql } from '../../delivery/money/usage.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 

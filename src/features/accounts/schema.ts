@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { accountTiers } from '../../delivery/limits/tiers.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { brandSchema } from '../brands/schema.ts';
 

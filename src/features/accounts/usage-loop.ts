@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { foldUsage } from '../../delivery/usage.ts';
+import { foldUsage } from '../../delivery/money/usage.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 
 const PAUSE_MS = 1_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
 

@@ -1,8 +1,13 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import { accountsToFence, type DeliveryFact, type RecordedFacts, recordFacts } from '../../delivery/facts.ts';
-import { type RecipientFence, waitForEach } from '../../delivery/recipient-fence.ts';
+import {
+  accountsToFence,
+  type DeliveryFact,
+  type RecordedFacts,
+  recordFacts,
+} from '../../delivery/facts/facts.ts';
+import { type RecipientFence, waitForEach } from '../../delivery/consent/recipient-fence.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData } from '../../platform/db/refused-data.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { NamedProvider } from '../../delivery/providers/named.ts';
-import { createRecipientFence } from '../../delivery/recipient-fence.ts';
+import { createRecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import { notFound } from '../../errors.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
 
 const MAX_PER_MINUTE = 1_000_000;

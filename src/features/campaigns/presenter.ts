@@ -1,4 +1,8 @@
-import { campaignCounts, type CampaignCounts, countsOfLastLook } from '../../delivery/campaign-counts.ts';
+import {
+  campaignCounts,
+  type CampaignCounts,
+  countsOfLastLook,
+} from '../../delivery/blocks/campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { issueMessage } from '../../errors.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';

@@ -1,9 +1,9 @@
 import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { pinRoute } from '../../delivery/pinned-route.ts';
+import { pinRoute } from './pinned-route.ts';
 import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
 import { findSmsSender } from '../../delivery/sms-senders.ts';
-import type { TrackingDefaults } from '../../delivery/write-statement.ts';
+import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

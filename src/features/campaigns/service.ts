@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { requeueUnknown } from '../../delivery/campaign-blocks.ts';
+import { requeueUnknown } from '../../delivery/blocks/campaign-blocks.ts';
 import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';

@@ -1,6 +1,6 @@
-import { holdRetries, releaseRetries } from '../../delivery/campaign-blocks.ts';
-import { releaseUnsendable } from '../../delivery/unsendable-blocks.ts';
-import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
+import { holdRetries, releaseRetries } from '../../delivery/blocks/campaign-blocks.ts';
+import { releaseUnsendable } from './run/unsendable-blocks.ts';
+import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import {

@@ -6,8 +6,8 @@ import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { mapInTurns } from '../../in-turns.ts';
-import { parseWith, withoutReadOnly } from '../../validation.ts';
+import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
+import { parseWith, withoutReadOnly } from '../../platform/input/validation.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ensureContacts } from '../contacts/service.ts';
 import {

@@ -1,6 +1,6 @@
-import type { OptOutSource } from '../../delivery/opt-outs.ts';
-import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
-import { endUnapplied, keepUnapplied } from '../../delivery/unapplied-opt-outs.ts';
+import type { OptOutSource } from '../../delivery/consent/opt-outs.ts';
+import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/consent/opt-outs.ts';
+import { endUnapplied, keepUnapplied } from '../../delivery/consent/unapplied-opt-outs.ts';
 import { withoutTag } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';

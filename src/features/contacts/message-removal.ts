@@ -1,5 +1,5 @@
 /** Clears what messages say about a deleted contact. The messages themselves stay, for counts and reports. */
-import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
+import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
 import { cancelMessages, skipRecipients } from '../../delivery/cancel.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 

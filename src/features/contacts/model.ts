@@ -1,6 +1,6 @@
 import type { Channel } from '../../delivery/message.ts';
-import { optedOutAtSql } from '../../delivery/opt-outs.ts';
-import { endedSql } from '../../delivery/suppressions.ts';
+import { optedOutAtSql } from '../../delivery/consent/opt-outs.ts';
+import { endedSql } from '../../delivery/consent/suppressions.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 

@@ -1,4 +1,4 @@
-import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/opt-outs.ts';
+import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/consent/opt-outs.ts';
 import type { Channel } from '../../delivery/message.ts';
 import type { BulkContact, Pending, Work } from './bulk-work.ts';
 

@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Channel } from '../../delivery/message.ts';
-import { acceptedHashes, type OptOutSource } from '../../delivery/opt-outs.ts';
+import { acceptedHashes, type OptOutSource } from '../../delivery/consent/opt-outs.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { changeSubscription, columnPrefix, type ConsentDeps, keyColumn, lockConsent } from './consent.ts';

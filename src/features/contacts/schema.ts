@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 

@@ -1,5 +1,5 @@
 import type { Channel } from '../../delivery/message.ts';
-import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/opt-outs.ts';
+import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/consent/opt-outs.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

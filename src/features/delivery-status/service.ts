@@ -7,7 +7,7 @@ import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { type Projection, type Projections, projectNext } from '../../delivery/limits/projection.ts';
 import { channels, messageClasses } from '../../delivery/message.ts';
 import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
-import { MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 

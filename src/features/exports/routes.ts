@@ -7,7 +7,7 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { parseWith } from '../../validation.ts';
+import { parseWith } from '../../platform/input/validation.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import {

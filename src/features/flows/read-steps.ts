@@ -1,8 +1,8 @@
 /** Reads steps as clients write them. It checks everything that needs no look into the database. */
 import type { z } from 'zod';
 import { isFull, type ValidationErrors } from '../../errors.ts';
-import { nearestName } from '../../nearest-name.ts';
-import { parseWith } from '../../validation.ts';
+import { nearestName } from '../../platform/input/nearest-name.ts';
+import { parseWith } from '../../platform/input/validation.ts';
 import { flowFilterProblems } from './filters.ts';
 import { branchPath, fieldPath, stepPath } from './paths.ts';
 import { fieldTimeShape, localTimeShape, stepShapes, type StepType, stepTypes } from './step-shapes.ts';

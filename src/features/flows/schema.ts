@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, summaryQuery, wholeListQuery } from '../../platform/db/paging.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';

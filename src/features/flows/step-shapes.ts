@@ -1,7 +1,7 @@
 /** What clients write into a step, by its type. Branches are read apart, see `read-steps.ts`. */
 import { z } from 'zod';
 import { readTarget } from '../../platform/egress/target.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { isTimeZone } from '../brands/schema.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../delivery/write-messages.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { lockBrands } from '../contact-events/service.ts';
 import { rememberMembers } from './entry/members.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/suppressions.ts';
+import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type BulkProblem, bulkUpsertContacts, type ConsentDeps } from '../contacts/service.ts';

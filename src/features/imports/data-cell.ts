@@ -1,5 +1,5 @@
 import { dataProblem } from '../contacts/service.ts';
-import { findUnstorable } from '../../storable.ts';
+import { findUnstorable } from '../../platform/input/storable.ts';
 import type { ValidationErrors } from '../../errors.ts';
 
 const STRUCTURED = /^[[{]/;

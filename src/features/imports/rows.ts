@@ -2,7 +2,11 @@ import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parseE164 } from '../../delivery/addresses/phone.ts';
-import { MAX_DIAGNOSTIC, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
+import {
+  MAX_DIAGNOSTIC,
+  suppressionReasons,
+  type SuppressionReason,
+} from '../../delivery/consent/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
 import { AppError } from '../../errors.ts';
-import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import { inspectCsv, type FileProblem, type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ValidationErrors } from '../../errors.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
-import { findUnstorable } from '../../storable.ts';
+import { findUnstorable } from '../../platform/input/storable.ts';
 
 export const importResources = ['contacts', 'suppressions'] as const;
 export type ImportKind = (typeof importResources)[number];

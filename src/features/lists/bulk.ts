@@ -1,7 +1,7 @@
 /** Adds many contacts to a list, and removes many. */
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { invalid, notFound } from '../../errors.ts';
-import { mapInTurns } from '../../in-turns.ts';
+import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, ensureContacts, findContactIds } from '../contacts/service.ts';

@@ -5,7 +5,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { MAX_BULK_ITEMS } from '../../bulk-body.ts';
+import { MAX_BULK_ITEMS } from '../../platform/input/bulk-body.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { changeMembers, repeatResults } from './bulk.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
-import { bulkBody } from '../../bulk-body.ts';
+import { bulkBody } from '../../platform/input/bulk-body.ts';
 
 const MAX_NAME = 255;
 const MAX_DESCRIPTION = 2_000;

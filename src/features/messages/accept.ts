@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { WrittenMessage } from '../../delivery/new-message.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../delivery/write-messages.ts';
-import type { TrackingDefaults } from '../../delivery/write-statement.ts';
+import type { WrittenMessage } from '../../delivery/accept/new-message.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
+import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { isUnreserved } from '../../delivery/reserve.ts';
+import { isUnreserved } from '../../delivery/money/reserve.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { createIdAllocator, type IdAllocator } from '../../platform/db/id-allocator.ts';

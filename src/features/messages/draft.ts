@@ -1,9 +1,9 @@
 import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
-import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
-import type { NewMessage } from '../../delivery/new-message.ts';
+import type { NewMessage } from '../../delivery/accept/new-message.ts';
 import { AppError, Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {

@@ -1,5 +1,5 @@
 import { openStatuses, statusList } from '../../delivery/message.ts';
-import { TEST_PROVIDER } from '../../delivery/test-messages.ts';
+import { TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { HoldReason } from '../../delivery/limits/authority.ts';
 import { openStatuses } from '../../delivery/message.ts';
-import type { NewMessage, WrittenMessage } from '../../delivery/new-message.ts';
+import type { NewMessage, WrittenMessage } from '../../delivery/accept/new-message.ts';
 import type { Interaction } from '../tracking/service.ts';
 import type { messageDetail, messageResource } from './schema.ts';
 

@@ -5,11 +5,11 @@ import {
   createSharedValues,
   type ReadBrand,
   SharedValuesMissingError,
-} from '../../delivery/contents/shared-values.ts';
+} from '../../delivery/rendering/shared-values.ts';
 import { headerText } from '../../delivery/contents/values.ts';
 import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
-import { runEventSql } from '../../delivery/send/flow-batch.ts';
-import type { RecipientPages } from '../../delivery/send/recipient-pages.ts';
+import { runEventSql } from '../../delivery/send/intend/flow-batch.ts';
+import type { RecipientPages } from '../../delivery/send/compose/recipient-pages.ts';
 import { findContactValues } from '../contacts/service.ts';
 import { fromEngine } from '../templates/service.ts';
 import type { MessageRow } from './presenter.ts';

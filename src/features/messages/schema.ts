@@ -6,7 +6,7 @@ import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
-import { ONE_LINE, oneLine } from '../../one-line.ts';
+import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateValues } from '../templates/schema.ts';
 import { describeMessage, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';

@@ -7,7 +7,7 @@ import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { TrackingDefaults } from '../../delivery/write-statement.ts';
+import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
@@ -30,7 +30,7 @@ import {
   presentNewMessage,
 } from './presenter.ts';
 import { findMessages } from './scan.ts';
-import { requireTestCapacity, TEST_PROVIDER } from '../../delivery/test-messages.ts';
+import { requireTestCapacity, TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
 import type { StoredMessage } from './rendered.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 

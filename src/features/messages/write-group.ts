@@ -10,11 +10,11 @@ import {
   RESERVED,
   type Reserved,
   UNPRICED,
-} from '../../delivery/reserve.ts';
-import { testEvents, testOutcome } from '../../delivery/test-messages.ts';
-import type { WrittenMessage } from '../../delivery/new-message.ts';
-import { writeMessages } from '../../delivery/write-messages.ts';
-import type { Addition, TrackingDefaults } from '../../delivery/write-statement.ts';
+} from '../../delivery/money/reserve.ts';
+import { testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
+import type { WrittenMessage } from '../../delivery/accept/new-message.ts';
+import { writeMessages } from '../../delivery/accept/write-messages.ts';
+import type { Addition, TrackingDefaults } from '../../delivery/accept/write-statement.ts';
 import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';

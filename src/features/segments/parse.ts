@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueMessage } from '../../errors.ts';
-import { nearestName } from '../../nearest-name.ts';
+import { nearestName } from '../../platform/input/nearest-name.ts';
 import {
   type ColumnName,
   columnKinds,

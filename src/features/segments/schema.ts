@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { idParam, pageQuery, wholeListQuery } from '../../platform/db/paging.ts';
 import { contactResource } from '../contacts/schema.ts';
 import { MAX_DEPTH, MAX_FILTERS, predicates } from './language.ts';

@@ -1,4 +1,4 @@
-import { endedSql } from '../../delivery/suppressions.ts';
+import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
 import {
   type Activity,

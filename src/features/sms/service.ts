@@ -1,5 +1,5 @@
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { countSegments } from '../../delivery/sms-segments.ts';
+import { countSegments } from '../../delivery/money/sms-segments.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { createRecipientFence, type RecipientFence } from '../../delivery/recipient-fence.ts';
+import { createRecipientFence, type RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { MAX_BULK_ITEMS } from '../../bulk-body.ts';
+import { MAX_BULK_ITEMS } from '../../platform/input/bulk-body.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   bulkResultsSchema,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
-import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.ts';
-import { oneLine } from '../../one-line.ts';
+import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/consent/suppressions.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
-import { bulkBody } from '../../bulk-body.ts';
+import { bulkBody } from '../../platform/input/bulk-body.ts';
 
 const MAX_ADDRESS_LENGTH = 320;
 const MAX_PROVIDER_LENGTH = 100;

@@ -2,9 +2,13 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { reportedReasons, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
+import {
+  reportedReasons,
+  suppressionReasons,
+  type SuppressionReason,
+} from '../../delivery/consent/suppressions.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
-import { mapInTurns } from '../../in-turns.ts';
+import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { AccountScope } from '../../platform/db/model.ts';

@@ -1,6 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { messageClasses } from '../../delivery/message.ts';
-import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** A mail from the service to the owners of an account, as plain text. A paragraph may have several lines. */

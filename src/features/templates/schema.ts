@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { designSchema } from '../../delivery/contents/design.ts';
 import { channels } from '../../delivery/message.ts';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 

@@ -3,13 +3,13 @@ import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { RenderError, type RenderedContent, type VersionContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../delivery/message.ts';
-import { reserveFor, RESERVED, type Reserved } from '../../delivery/reserve.ts';
+import { reserveFor, RESERVED, type Reserved } from '../../delivery/money/reserve.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import type { SmsSenders } from '../../delivery/sms-senders.ts';
-import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
-import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/test-messages.ts';
-import type { NewMessage } from '../../delivery/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
+import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
+import type { NewMessage } from '../../delivery/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {

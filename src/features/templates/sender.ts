@@ -1,6 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { BrandSenders } from '../../delivery/sender-identity.ts';
-import type { NewMessage } from '../../delivery/new-message.ts';
+import type { NewMessage } from '../../delivery/accept/new-message.ts';
 
 /** Whom a template is sent from. */
 export interface TemplateSender {

@@ -5,7 +5,7 @@ import type {
   LinkTracker,
   MessageTracking,
   TrackedMessage,
-} from '../../delivery/send/tracked-links.ts';
+} from '../../delivery/send/compose/tracked-links.ts';
 import { RECIPIENT_LENGTH, TARGET_OVERHEAD } from './shared-tokens.ts';
 import { MAX_URL_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
 

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { isOptOutHash, optOutHashes } from '../../delivery/opt-outs.ts';
+import { isOptOutHash, optOutHashes } from '../../delivery/consent/opt-outs.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import type { RecipientFence } from '../../delivery/recipient-fence.ts';
-import type { RecipientPages } from '../../delivery/send/recipient-pages.ts';
-import { recordUnappliedOptOut } from '../../delivery/unapplied-opt-outs.ts';
+import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import type { RecipientPages } from '../../delivery/send/compose/recipient-pages.ts';
+import { recordUnappliedOptOut } from '../../delivery/consent/unapplied-opt-outs.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.ts';
+import { oneLine } from '../../platform/input/one-line.ts';
 
 export const loginBody = z.strictObject({
   user: z.strictObject({

@@ -5,7 +5,7 @@ import {
   balanceSql,
   MILLICENTS_PER_CENT,
   type NewWalletEntry,
-} from '../../delivery/wallet.ts';
+} from '../../delivery/money/wallet.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';

@@ -2,7 +2,7 @@
  * What becomes of payments. The activities of a top-up and the notifications of the payment service both come here, in
  * any order and more than once: the row of the top-up is locked, and a payment is credited once.
  */
-import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
+import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';
 import { mailOwners } from '../system-mail/service.ts';

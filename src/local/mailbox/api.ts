@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { invalid, notFound } from '../../errors.ts';
 import type { JsonResult } from '../../platform/http/reply.ts';
-import { parseWith } from '../../validation.ts';
+import { parseWith } from '../../platform/input/validation.ts';
 import { clearCaptured, findCaptured, listCaptured, type CapturedSummary } from './captured.ts';
 import { readMail } from './mail-content.ts';
 

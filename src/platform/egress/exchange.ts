@@ -1,5 +1,5 @@
 import type { Client, Dispatcher, Pool } from 'undici';
-import { areTiny, GrowingBuffer } from '../../growing-buffer.ts';
+import { areTiny, GrowingBuffer } from '../input/growing-buffer.ts';
 import type { Connection, TrackedRequest } from './connections.ts';
 import { problem, problemOf, type EgressProblem } from './problem.ts';
 import type { Target } from './target.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
-import { GrowingBuffer } from '../../growing-buffer.ts';
+import { GrowingBuffer } from '../input/growing-buffer.ts';
 import type { BodyMeter } from './body-budgets.ts';
 import { expectPace } from './body-deadline.ts';
 import type { CountedRequest } from './counted-request.ts';

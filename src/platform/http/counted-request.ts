@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
-import { areTiny, MIN_AVERAGE_BYTES } from '../../growing-buffer.ts';
+import { areTiny, MIN_AVERAGE_BYTES } from '../input/growing-buffer.ts';
 
 /**
  * A request that counts what arrives of its body, read or not. Every chunk costs an event and 500 bytes of memory, so

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import multer from 'multer';
 import { AppError, invalid } from '../../errors.ts';
-import { GrowingBuffer } from '../../growing-buffer.ts';
+import { GrowingBuffer } from '../input/growing-buffer.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { BlobTooLarge, newBlobKey, type StoredStream } from '../storage/blob-store.ts';
 import { readPieces, tooLarge } from './body.ts';

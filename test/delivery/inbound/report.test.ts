@@ -1,6 +1,6 @@
 // Bounces in any form and complaints are classified, and automatic replies and unreadable mail are ignored.
 import { describe, expect, it } from '@jest/globals';
-import { reportedBounce } from '../../../src/delivery/bounces.ts';
+import { reportedBounce } from '../../../src/delivery/facts/bounces.ts';
 import { type InboundMail, readReport } from '../../../src/delivery/inbound/report.ts';
 import {
   attachedComplaint,

@@ -1,10 +1,10 @@
 // The warm-up and pace of a domain hold only campaigns and flows, and count transactional mail too.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
-import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
-import type { MessageSource } from '../../../src/delivery/new-message.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import type { MessageSource } from '../../../src/delivery/accept/new-message.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
-import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { startWarmUp } from '../../../src/features/domains/warm-up.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,7 +1,7 @@
 // What releases the held blocks of campaigns signals each campaign once, in the same transaction.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { releaseDomainPage } from '../../../src/delivery/limits/release-domain.ts';
-import { rerouteBlocks } from '../../../src/delivery/send/reroute-blocks.ts';
+import { rerouteBlocks } from '../../../src/delivery/send/failover/reroute-blocks.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
 import { book } from '../../../src/features/wallet/service.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';

@@ -1,17 +1,17 @@
 // Campaign blocks reserve funds in the claim, charge what was sent, and return the rest.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
 import { type Channel, type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
-import { endBlockClaim } from '../../../src/delivery/send/blocks.ts';
-import { intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
+import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
+import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
-import { releaseUnsendable, whyUnsendable } from '../../../src/delivery/unsendable-blocks.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
+import { releaseUnsendable, whyUnsendable } from '../../../src/features/campaigns/run/unsendable-blocks.ts';
 import { setAccount } from '../../../src/features/accounts/service.ts';
 import { book } from '../../../src/features/wallet/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

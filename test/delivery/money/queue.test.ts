@@ -1,15 +1,15 @@
 // A queued message reserves its price once in the claim, and is charged or returned by its outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
-import { recordFacts } from '../../../src/delivery/facts.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { outcomeRecords } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { outcomeRecords } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';

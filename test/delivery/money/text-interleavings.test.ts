@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import { balanceSql } from '../../../src/delivery/wallet.ts';
+import { balanceSql } from '../../../src/delivery/money/wallet.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import type { WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

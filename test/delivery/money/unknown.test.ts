@@ -1,18 +1,18 @@
 // A message of a dead sender is charged once, and the charge returns only if the message was not sent.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
-import { recordFacts } from '../../../src/delivery/facts.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
-import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
-import { intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
+import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
+import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
-import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { deliveryUpkeep } from '../../../src/delivery/upkeep.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -1,15 +1,15 @@
 // An unknown message is handed over again soon with an idempotency key, or after 120 s without a callback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';
+import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { createNamedChannels, type NamedChannels } from '../../../src/delivery/send/named-channel.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
+import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';

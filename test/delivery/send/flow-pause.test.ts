@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { claimBacklog } from '../../../src/delivery/send/claim.ts';
-import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
-import { outcomeRecords } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
+import { outcomeRecords } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
 import { changeMessagesPage } from '../../../src/features/flows/run/waiting-messages.ts';
 import { archiveFlow, pauseFlow, resumeFlow } from '../../../src/features/flows/transitions.ts';

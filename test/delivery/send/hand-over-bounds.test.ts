@@ -1,8 +1,8 @@
 // A slow relay delays no account behind another's backlog, and large messages never exceed 64 MiB at once.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
-import { MAX_BYTES_IN_HAND } from '../../../src/delivery/send/claim-buffer.ts';
+import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
+import { MAX_BYTES_IN_HAND } from '../../../src/delivery/send/claim/claim-buffer.ts';
 import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,11 +1,11 @@
 // Senders lock rows in one fixed order, so that recording, recovery and release cannot deadlock.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
-import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { refusalRecord } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { refusalRecord } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { type BatchMessage, intendBatch } from '../../../src/delivery/send/batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { type BatchMessage, intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { pauseSending } from '../../../src/features/accounts/service.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

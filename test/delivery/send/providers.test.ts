@@ -6,7 +6,7 @@ import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import { removeProvider } from '../../../src/delivery/providers/removal.ts';
-import { createFailOver } from '../../../src/delivery/send/fail-over.ts';
+import { createFailOver } from '../../../src/delivery/send/failover/fail-over.ts';
 import { createNamedChannels, type NamedChannels } from '../../../src/delivery/send/named-channel.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

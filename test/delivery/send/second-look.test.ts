@@ -1,16 +1,16 @@
 // A suppression or opt-out stops a message even if the statement of its intent began earlier.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import type { DeliveryFact } from '../../../src/delivery/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/facts.ts';
 import { createReportRecording } from '../../../src/delivery/inbound/record-reports.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { createRecipientFence, type RecipientFence } from '../../../src/delivery/recipient-fence.ts';
-import { type BatchMessage, intendBatch } from '../../../src/delivery/send/batch.ts';
-import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
-import { intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim.ts';
-import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
+import { createRecipientFence, type RecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
+import { type BatchMessage, intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
+import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
 import { createCallbackRecording } from '../../../src/features/callbacks/recording.ts';
 import { setSubscription } from '../../../src/features/contacts/service.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';

@@ -1,11 +1,11 @@
 // The sender sends each message once, retries temporary refusals for 72 hours, and holds mail over a limit.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
-import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';

@@ -1,11 +1,11 @@
 // Queue statements use their keys even if their plans were made while the queue was empty.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { intendBatch, type BatchMessage } from '../../../src/delivery/send/batch.ts';
-import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
+import { intendBatch, type BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
+import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';

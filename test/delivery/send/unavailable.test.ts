@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
-import type { Backlogs } from '../../../src/delivery/send/backlogs.ts';
-import { createFailOver } from '../../../src/delivery/send/fail-over.ts';
+import type { Backlogs } from '../../../src/delivery/send/claim/backlogs.ts';
+import { createFailOver } from '../../../src/delivery/send/failover/fail-over.ts';
 import { createMissingChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
-import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
+import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
 import type { Shares } from '../../../src/delivery/send/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,11 +1,11 @@
 // A recipient with an unknown attempt stays unknown, even if a later attempt is held, skipped or canceled.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
-import { campaignCounts } from '../../../src/delivery/campaign-counts.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
+import { campaignCounts } from '../../../src/delivery/blocks/campaign-counts.ts';
 import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
-import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
-import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

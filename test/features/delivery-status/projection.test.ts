@@ -8,10 +8,10 @@ import {
   limitSettings,
 } from '../../../src/delivery/limits/authority.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { addWalletEntry } from '../../../src/delivery/wallet.ts';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
-import { allocateMessageIds, writeMessages } from '../../../src/delivery/write-messages.ts';
+import { addWalletEntry } from '../../../src/delivery/money/wallet.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { allocateMessageIds, writeMessages } from '../../../src/delivery/accept/write-messages.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
 import { AppError } from '../../../src/errors.ts';

@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim.ts';
-import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { findMessage, findMessageEvents } from '../../../src/features/messages/model.ts';
 import { presentMessageDetail } from '../../../src/features/messages/presenter.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

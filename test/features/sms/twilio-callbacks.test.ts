@@ -1,7 +1,7 @@
 // Signed Twilio callbacks update a message and pass on STOP, HELP and START; forged ones change nothing.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isOptedOut } from '../../../src/delivery/opt-outs.ts';
+import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
 import { addProvider, callbackUrlOf, type NamedProvider } from '../../../src/delivery/providers/named.ts';
 import { twilio } from '../../../src/delivery/providers/twilio.ts';
 import { addSmsSender } from '../../../src/features/sms/service.ts';

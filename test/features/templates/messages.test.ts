@@ -1,6 +1,6 @@
 // A message keeps the template version of its acceptance, and its request is replayed if the template is gone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
 import { findVersions } from '../../../src/features/templates/model.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';

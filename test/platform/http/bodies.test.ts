@@ -4,7 +4,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { GrowingBuffer } from '../../../src/growing-buffer.ts';
+import { GrowingBuffer } from '../../../src/platform/input/growing-buffer.ts';
 import { createFileSink } from '../../../src/platform/http/file-sink.ts';
 import { defineRoute } from '../../../src/platform/http/route.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';

@@ -3,7 +3,7 @@
  * (https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-payloads).
  */
 import { z } from 'zod';
-import { clipText } from '../../bounces.ts';
+import { clipText } from '../../facts/bounces.ts';
 import { jsonOf, timeOf } from '../callback-body.ts';
 import { factOf, genuineCallback, hmacOf, refusedCallback, sameDigest } from '../callback-request.ts';
 import type { CallbackRequest, CallbackResult, ProviderCallbacks, ProviderFact } from '../kind.ts';

@@ -3,7 +3,7 @@
  * are (https://docs.svix.com/receiving/verifying-payloads/how-manual), with headers of Svix.
  */
 import { z } from 'zod';
-import { clipText } from '../../bounces.ts';
+import { clipText } from '../../facts/bounces.ts';
 import { jsonOf, timeOf } from '../callback-body.ts';
 import {
   factOf,

@@ -1,7 +1,11 @@
 import type pg from 'pg';
-import { cancelCampaignMessages } from '../../../delivery/campaign-blocks.ts';
-import { campaignCounts, type CampaignCounts, recountBlocks } from '../../../delivery/campaign-counts.ts';
-import { lockCampaignForChange } from '../../../delivery/campaign-lock.ts';
+import { cancelCampaignMessages } from '../../../delivery/blocks/campaign-blocks.ts';
+import {
+  campaignCounts,
+  type CampaignCounts,
+  recountBlocks,
+} from '../../../delivery/blocks/campaign-counts.ts';
+import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { createEvent, type PublishedEvent } from '../../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
-import { countryZones } from '../../../delivery/country-zones.ts';
+import { countryZones } from '../../../delivery/addresses/country-zones.ts';
 
 /** When the clock shows the time of a campaign, by the zones and the countries that contacts may have. */
 export interface LocalTimes {

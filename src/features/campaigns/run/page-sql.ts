@@ -1,7 +1,7 @@
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-cap.ts';
 import { messageClasses } from '../../../delivery/message.ts';
-import { endedSql } from '../../../delivery/suppressions.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../../delivery/write-messages.ts';
+import { endedSql } from '../../../delivery/consent/suppressions.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../../delivery/accept/write-messages.ts';
 import { MAX_BLOCK } from './throttle.ts';
 import { variantSql } from './variants.ts';
 

@@ -7,9 +7,9 @@ import {
   campaignWaitMs,
   type OperatorSignal,
 } from '../../../../workflows/campaigns/contract.ts';
-import { wakeCampaign } from '../../../delivery/campaign-blocks.ts';
+import { wakeCampaign } from '../../../delivery/blocks/campaign-blocks.ts';
 import type { StopThresholds } from '../../../delivery/stop-thresholds.ts';
-import { campaignCounts, recountBlocks } from '../../../delivery/campaign-counts.ts';
+import { campaignCounts, recountBlocks } from '../../../delivery/blocks/campaign-counts.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';

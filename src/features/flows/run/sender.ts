@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Channel } from '../../../delivery/message.ts';
 import { type BrandSenders, readSenders } from '../../../delivery/sender-identity.ts';
 import { findSmsSender, type SmsSender } from '../../../delivery/sms-senders.ts';
-import type { NewMessage } from '../../../delivery/new-message.ts';
+import type { NewMessage } from '../../../delivery/accept/new-message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { senderOfTemplate } from '../../templates/service.ts';
 

@@ -1,6 +1,6 @@
 /** Local times of waits and quiet hours. Zones are IANA names; everything is computed from Intl's data of them. */
 import { LRUCache } from 'lru-cache';
-import { countryZones } from '../../../delivery/country-zones.ts';
+import { countryZones } from '../../../delivery/addresses/country-zones.ts';
 import type { FieldTime, LocalTime } from '../steps.ts';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
-import { hasNoPriceSql } from '../../../delivery/prices.ts';
-import { endedSql } from '../../../delivery/suppressions.ts';
+import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
+import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { createContactFacts, percentileOf } from '../run/contact-facts.ts';
 import { quietUntil, type QuietHours } from '../run/send.ts';

@@ -1,4 +1,4 @@
-import { isBlock, refusedMailbox } from '../../../delivery/bounces.ts';
+import { isBlock, refusedMailbox } from '../../../delivery/facts/bounces.ts';
 import { SmtpConnectionError } from '../../../delivery/smtp/connection-error.ts';
 import type { SmtpCapabilities, SmtpTarget } from '../../../delivery/smtp/contract.ts';
 import { Dialogue } from '../../../delivery/smtp/dialogue.ts';

@@ -9,8 +9,8 @@ import type { HttpContext, Middleware } from '../context.ts';
 import { RequestInput, type RouteInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
-import { findUnstorable } from '../../../storable.ts';
-import { parseWith, withoutReadOnly, type Parsed } from '../../../validation.ts';
+import { findUnstorable } from '../../input/storable.ts';
+import { parseWith, withoutReadOnly, type Parsed } from '../../input/validation.ts';
 
 const noQuery = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;

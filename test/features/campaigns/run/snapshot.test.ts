@@ -1,10 +1,10 @@
 // A snapshot writes each eligible contact exactly once, and records why it skips the others.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
+import { campaignCounts } from '../../../../src/delivery/blocks/campaign-counts.ts';
 import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../../src/features/contacts/remove.ts';
-import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
+import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
 import { evaluateInTurn } from '../../../../src/features/campaigns/run/evaluations.ts';
 import {
   planSnapshot,

@@ -1,12 +1,12 @@
 // A campaign that cannot be sent any further pauses with the reason: an empty sandbox, or a domain that is gone or long lost.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { intendBlock } from '../../../../src/delivery/send/block-batch.ts';
-import { endBlockClaim } from '../../../../src/delivery/send/blocks.ts';
-import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
-import type { Claim } from '../../../../src/delivery/send/claim.ts';
-import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/outcomes.ts';
-import { createBatchRecording } from '../../../../src/delivery/send/record.ts';
+import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
+import { endBlockClaim } from '../../../../src/delivery/blocks/claimed-blocks.ts';
+import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
+import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
+import { createBatchRecording } from '../../../../src/delivery/send/record/record.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';

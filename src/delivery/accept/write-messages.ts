@@ -1,0 +1,69 @@
+import { AppError } from '../../errors.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { acceptRules, type LimitSettings } from '../limits/authority.ts';
+import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
+import { type Addition, statementOf, type TrackingDefaults } from './write-statement.ts';
+
+export interface WriteOptions {
+  source: MessageSource;
+  /** Settings of the limits, which count the messages and may refuse them. Left out: no limit counts them. */
+  limits?: LimitSettings;
+  /** Left out: no message is tracked. */
+  tracking?: TrackingDefaults;
+  additions?: readonly Addition[];
+  /** The messages are {@link NewRenderedMessage}s: no content is stored, and emails have HTML. */
+  rendered?: boolean;
+}
+
+/** The error of the limit or the addition that refused the messages; any other error is returned unchanged. */
+function errorOf(error: unknown, additions: readonly Addition[]): unknown {
+  const { code } = error as { code?: string };
+  const rule = acceptRules.find(({ sqlstate }) => sqlstate === code);
+  if (rule) return new AppError(rule.code, rule.message);
+  const known = additions.flatMap(({ refuse }) => refuse?.error ?? []);
+  return known.find(({ sqlstate }) => sqlstate === code)?.make() ?? error;
+}
+
+/**
+ * Writes messages with their contents, a queue row for each message whose status is `queued`, and what the limits
+ * reserve, in one statement. This is the only path by which messages come into being: POST /messages, flows, the
+ * service's own mail and tests use it.
+ *
+ * POST /messages keeps its idempotency keys and the outcomes of test keys in `features/messages` and passes them as
+ * additions: SQL that becomes part of the statement only if one of the messages needs it.
+ * @param client a pool, or a client inside the caller's transaction. Wake the senders after the commit.
+ * @param messages at least one, each with the fields of the additions
+ * @returns the written messages by id; those that an addition did not admit are absent
+ * @throws AppError with the code of the limit or the addition that refused the messages: none of them is written
+ */
+export async function writeMessages(
+  client: Queryable,
+  messages: readonly (NewMessage | NewRenderedMessage)[],
+  { source, limits, tracking, additions = [], rendered = false }: WriteOptions,
+): Promise<Map<number, WrittenMessage>> {
+  const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
+  try {
+    const { rows } = await client.query<WrittenMessage>({
+      ...statementOf(limits ? acceptRules : [], additions, tracking !== undefined, rendered),
+      values: [
+        input,
+        ...[limits, tracking].flatMap((settings) => (settings ? [JSON.stringify(settings)] : [])),
+      ],
+    });
+    return new Map(rows.map((row) => [row.id, row]));
+  } catch (error) {
+    throw errorOf(error, additions);
+  }
+}
+
+/** The sequence of message ids, for an id allocator. */
+export const MESSAGE_ID_SEQUENCE = 'messages_id_seq';
+
+/** Takes ids for messages that are about to be written. */
+export async function allocateMessageIds(client: Queryable, count: number): Promise<number[]> {
+  const { rows } = await client.query<{ id: number }>(
+    `select nextval('${MESSAGE_ID_SEQUENCE}') as id from generate_series(1, $1)`,
+    [count],
+  );
+  return rows.map((row) => row.id);
+}

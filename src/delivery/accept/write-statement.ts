@@ -1,0 +1,232 @@
+/** The statement that writes messages: see `write-messages.ts`. */
+import type { AppError } from '../../errors.ts';
+import { DEFAULT_PROVIDER } from '../backlog.ts';
+import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
+import { settingIn } from '../limits/authority.ts';
+import type { AcceptRule, Setting } from '../limits/limit.ts';
+import {
+  contentColumns,
+  inputColumns,
+  messageColumns,
+  renderedColumns,
+  renderedQueueColumns,
+} from './new-message.ts';
+
+/** What the tracking of new messages is pinned to. */
+export interface TrackingDefaults {
+  /** PUBLIC_URL without a trailing slash; null: only mail of domains with a tracking host of their own is tracked. */
+  publicUrl: string | null;
+  /** The id of the key that signs links. */
+  keyId: string;
+}
+
+/** SQL that a caller adds to the statement, and the fields of each message that only this SQL reads. */
+export interface Addition {
+  /** Part of the prepared statement's name: the same name means the same SQL. */
+  name: string;
+  /** Types in SQL, by name of the field. */
+  fields: Record<string, string>;
+  /** What is locked and read before everything else: a select with a row for each account. Needs the settings of the limits. */
+  first?: { name: string; sql: (accountIds: string, setting: Setting) => string };
+  /** CTE over `input`, and the condition over `i` under which a message is written at all. */
+  admit?: { cte: string; condition: string };
+  /** A select over `admitted`, the messages with the columns of their accounts, which adds columns to them. */
+  extend?: string;
+  /** CTE over `accepted`: the messages that are written. */
+  follow?: string;
+  /** Columns of `send_queue` that take the fields of these names. */
+  queue?: readonly string[];
+  /**
+   * SQL over `accepted`, with these columns of the account: raises an error, and nothing is written. Its column is
+   * `refused`. Callers get `error` if it is given and PostgreSQL reports that SQL state.
+   */
+  refuse?: {
+    accountColumns: readonly string[];
+    name: string;
+    sql: string;
+    error?: { sqlstate: string; make: () => AppError };
+  };
+}
+
+const messageNames = Object.keys(messageColumns);
+const contentNames = Object.keys(contentColumns);
+const renderedNames = Object.keys(renderedColumns);
+
+/** The account's sender name before the default address, as a quoted string of RFC 5322. */
+const senderSql = `coalesce(i.from_address,
+      case when coalesce(a.email_from_name, '') = '' then i.default_from
+        else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.default_from || '>' end)`;
+
+/** Where replies go: the address in the message, else the account's. */
+const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
+
+/** SQL over `i` and its account `a`: the provider that sends the message: another one of the account if the first one fails. */
+export const routeSql = `case
+      when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
+        then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
+      else choose_provider(i.channel, i.provider_id,
+        case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end) end`;
+
+/** Columns of `messages` that take the value of another column of `accepted`. */
+const acceptedNames: Readonly<Record<string, string>> = {
+  from_address: 'sender',
+  reply_to: 'reply_address',
+  tracking: 'tracked',
+};
+
+/**
+ * SQL: how an email is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
+ * Mail from an address of the service has no click links: anyone could make redirects under its name.
+ * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
+ * @param hasHtml SQL over `i`
+ */
+export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, '') <> ''`): string {
+  const off = `case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end`;
+  if (defaults === null) return off;
+  return `case when i.channel = 'email' and ${hasHtml} then (
+      select case when w.opens or w.clicks
+        then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
+          'own', nullif(${defaults}->>'publicUrl', w.host), 'key', ${defaults}->>'keyId'))
+        else jsonb_build_object('opens', false, 'clicks', false) end
+      from (
+        select h.host,
+          h.host is not null and b.track_opens and coalesce((i.tracking->>'opens')::boolean, true) as opens,
+          h.host is not null and b.track_clicks and coalesce((i.tracking->>'clicks')::boolean, true)
+            and i.domain_id is not null as clicks
+        from brands b, (select coalesce(
+          (select 'https://' || d.tracking_host from domains d
+           where d.id = i.domain_id and d.tracking_ok_at is not null),
+          ${defaults}->>'publicUrl') as host) h
+        where b.id = i.brand_id
+      ) w
+    ) else ${off} end`;
+}
+
+/** SQL: what a text reserves when it is claimed: the most segments that its version may take, to its country. */
+const RENDERED_PRICE = {
+  columns: 'price_units, price_country',
+  values: `case when channel = 'sms' then (
+          select v.segments from template_versions v where v.id = content_version_id) end,
+        case when channel = 'sms' then phone_country(to_key) end`,
+};
+
+function inputShape(additions: readonly Addition[], rendered: boolean): string {
+  const columns = rendered ? { ...inputColumns, ...renderedColumns, ...renderedQueueColumns } : inputColumns;
+  const declared = Object.entries(columns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
+  const added = additions.flatMap(({ fields }) =>
+    Object.entries(fields).map(([name, sqlType]) => `"${name}" ${sqlType}`),
+  );
+  return [...declared, ...added].join(', ');
+}
+
+/** SQL: stores the contents of messages. */
+const CONTENTS = `contents as (
+      insert into message_contents (message_id, ${contentNames.join(', ')})
+      select id, ${contentNames.join(', ')} from accepted
+      returning 1
+    )`;
+
+/** SQL: the messages, which are read only once the first CTEs have locked what they lock. */
+function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']>[]): string[] {
+  const given = `select * from json_to_recordset($1) as i (${shape})`;
+  if (firsts.length === 0) return [`input as (${given})`];
+  const ids = '(select array_agg(distinct account_id) from given)';
+  const locked = firsts.map(({ name }) => `(select count(*) from ${name}) > 0`);
+  return [
+    `given as materialized (${given})`,
+    ...firsts.map(({ name, sql }) => `${name} as materialized (${sql(ids, settingIn('$2::jsonb'))})`),
+    `input as materialized (select * from given where ${locked.join(' and ')})`,
+  ];
+}
+
+/**
+ * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
+ * same account in another process waits for them until this transaction ends.
+ */
+function statementText(
+  rules: readonly AcceptRule[],
+  additions: readonly Addition[],
+  defaults: string | null,
+  rendered: boolean,
+): string {
+  const names = rendered ? [...messageNames, ...renderedNames] : messageNames;
+  const admits = additions.flatMap(({ admit }) => admit ?? []);
+  const follows = additions.flatMap(({ follow }) => follow ?? []);
+  const firsts = additions.flatMap(({ first }) => first ?? []);
+  const extensions = additions.flatMap(({ extend }) => extend ?? []);
+  const conditions = admits.map(({ condition }) => `(${condition})`);
+  const refuses = additions.flatMap(({ refuse }) => refuse ?? []);
+  const queueNames = additions.flatMap(({ queue }) => queue ?? []).map((name) => `, ${name}`);
+  const accountColumns = new Set([...rules, ...refuses].flatMap((each) => each.accountColumns));
+  const reservations = rules.flatMap((rule) =>
+    rule.reserve({
+      messages: 'accepted',
+      written: `(select count(*) from written)${
+        rendered ? '' : ' + (select count(*) from contents)'
+      } + (select count(*) from queued) > 0`,
+      setting: settingIn('$2::jsonb'),
+    }),
+  );
+  const ctes = [
+    ...inputCtes(inputShape(additions, rendered), firsts),
+    ...admits.map(({ cte }) => cte),
+    `${extensions.length > 0 ? 'admitted' : 'accepted'} as (
+      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
+        ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
+      from input i join accounts a on a.id = i.account_id
+      ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
+    )`,
+    ...extensions.map((sql) => `accepted as (${sql})`),
+    `written as (
+      insert into messages (${names.join(', ')})
+      select ${names.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
+      returning id, from_address, reply_to, tracking, created_at
+    )`,
+    ...(rendered ? [] : [CONTENTS]),
+    `queued as (
+      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
+        content_weight, domain_id, provider_id${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.columns}` : ''})
+      select id, account_id, channel, class, now(), now(), ${rendered ? 'coalesce(version_bytes, 0)' : contentBytesSql},
+        ${rendered ? '0' : contentWeightSql}, domain_id, route${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.values}` : ''}
+      from accepted where status = 'queued'
+      returning message_id, provider_id
+    )`,
+    ...follows,
+    ...[...reservations, ...refuses].map(({ name, sql }) => `${name} as (${sql})`),
+  ];
+  // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
+  const refusals = [...rules.map(({ refusals: name }) => name), ...refuses.map(({ name }) => name)].map(
+    (name) => `, (select count(refused) from ${name})`,
+  );
+  // A join of the two would compare each message with each queue row. Few messages have a named provider.
+  return `with ${ctes.join(', ')}
+    select id, from_address, reply_to, tracking, created_at,
+      ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> ${DEFAULT_PROVIDER}) from queued)
+        ->> id::text)::bigint as provider_id${refusals.join('')}
+    from written`;
+}
+
+const statements = new Map<string, { name: string; text: string }>();
+
+/** The statement without the parts that no message needs: an empty part costs as much as a message does. */
+export function statementOf(
+  rules: readonly AcceptRule[],
+  additions: readonly Addition[],
+  tracked: boolean,
+  rendered: boolean,
+) {
+  const limited = rules.length > 0;
+  const parts = [
+    ...additions.map((addition) => addition.name),
+    ...(limited ? ['all_limits'] : []),
+    ...(tracked ? ['tracking'] : []),
+    ...(rendered ? ['rendered'] : []),
+  ];
+  const name = ['write_messages', ...parts].join('+');
+  const known = statements.get(name);
+  if (known) return known;
+  const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
+  const statement = { name, text: statementText(rules, additions, defaults, rendered) };
+  statements.set(name, statement);
+  return statement;
+}

@@ -1,0 +1,342 @@
+/** What happens to the recipients of a campaign other than by sending. Intents of the campaign must be stopped first. */
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
+import { leaveQueueSql } from '../effects.ts';
+import { isIntendedSql } from '../intents.ts';
+import { furtherCtes, giveBackCtes, limits } from '../limits/authority.ts';
+import { returnSandboxCtes } from '../limits/block-limits.ts';
+import { type Channel, messageClasses } from '../message.ts';
+
+/** The most retries that a pause moves. The others wait when they are due: a sender does not send them. */
+const MAX_HELD = 20_000;
+
+/**
+ * Holds the retries of a campaign that is being paused, soonest first.
+ * @param trx holds the campaign's lock, see `lockCampaignForChange`
+ * @returns how many
+ */
+export async function holdRetries(trx: Queryable, campaignId: number): Promise<number> {
+  const { rowCount } = await trx.query({
+    name: 'hold_retries',
+    text: `
+    with held as materialized (
+      select message_id from send_queue q where campaign_id = $1 and due_at < 'infinity'
+      order by message_id limit ${MAX_HELD} for update skip locked
+    )
+    update send_queue set due_at = 'infinity' where message_id = any(array(select message_id from held))`,
+    values: [campaignId],
+  });
+  return rowCount ?? 0;
+}
+
+/**
+ * Makes the retries of a campaign due that a pause held.
+ * @param trx holds the campaign's lock, see `lockCampaignForChange`
+ * @returns how many
+ */
+export async function releaseRetries(trx: Queryable, campaignId: number): Promise<number> {
+  const { rowCount } = await trx.query({
+    name: 'release_retries',
+    text: `
+    with held as materialized (
+      select message_id from send_queue q where campaign_id = $1 and due_at = 'infinity' order by message_id for update
+    )
+    update send_queue set due_at = now() where message_id = any(array(select message_id from held))`,
+    values: [campaignId],
+  });
+  return rowCount ?? 0;
+}
+
+/**
+ * SQL: marks the blocks of messages whose outcome has changed, so that their tallies are counted again. A block is
+ * locked even if it is marked already: its tallies may be being counted, and would miss the change. Blocks are locked
+ * after messages, in the order of their keys.
+ * @param changed SQL: a table with `campaign_id` and `id` of messages that the statement has changed
+ */
+export const markForRecountSql = (changed: string): string => changedBlocksSql(blocksOfSql(changed));
+
+/** SQL: the blocks of messages. @param messages SQL: a table with `campaign_id` and `id` */
+export const blocksOfSql = (messages: string): string => `
+      select o.campaign_id, o.n from (${messages}) u cross join lateral (
+        select campaign_id, n, first_id from campaign_blocks
+        where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
+      where o.first_id <= u.id`;
+
+/** SQL over the block `b`: what messages of it have used up. */
+interface UsedOfBlock {
+  /** How many places. */
+  places: string;
+  /** How many messages were attempted, whatever became of them; left out: none. */
+  attempted?: string;
+  /** How many emails are charged: those that were sent, and those that may have been. */
+  emails: string;
+  /** The texts that are charged, with their segments (null: as many as are reserved): `{message id: segments}`. */
+  texts: string;
+}
+
+/** SQL: few blocks are of the sandbox, so the messages of the others are not counted for it. */
+const attemptedSql = (attempted: string): string => `
+      sandbox_reserved = case when b.sandbox_reserved > 0 then greatest(0, b.sandbox_reserved - (${attempted})) else 0 end,`;
+
+const NOTHING_USED: UsedOfBlock = { places: '0', emails: '0', texts: 'null::jsonb' };
+
+/**
+ * SQL: marks blocks as {@link markForRecountSql} does, and takes the places and the prices that their messages have used.
+ * Emails that cost nothing are used first. `block_charges` has what was taken: `emails`, `free` of these, `texts` and
+ * `millicents`, with `unit_millicents` and `price_list` of the block.
+ *
+ * Each block is locked in a subquery of its own, whose only table is that of the blocks. In one join with `blocks`,
+ * PostgreSQL joins again for each block that it had to wait for, and if `blocks` is a `union all`, it finds one of them
+ * and leaves out the others.
+ * @param blocks SQL: a select of `campaign_id` and `n`
+ */
+export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}): string => {
+  const { places, attempted, emails, texts } = { ...NOTHING_USED, ...used };
+  return `, changed_blocks as materialized (
+    select locked.* from (select distinct campaign_id, n from (${blocks}) as changed (campaign_id, n)
+      order by campaign_id, n) k
+    cross join lateral (
+      select campaign_id, n, account_id, channel, price_month, price_units, free_units, unit_millicents, price_list
+      from campaign_blocks b where b.campaign_id = k.campaign_id and b.n = k.n for no key update) locked
+  ), block_charges as materialized (
+    select b.*, p.emails, p.free, p.texts, p.charged_units, p.millicents
+    from changed_blocks b cross join lateral (
+      select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
+        (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
+      from (select least(b.price_units, ${emails}) as emails) u where b.channel = 'email'
+      union all
+      select 0, 0, u.texts, c.units, c.millicents
+      from (select ${texts} as texts) u cross join lateral (
+        select coalesce(sum(l.units), 0)::int as units,
+          coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
+        from (
+          select b.price_list -> t.key as price,
+            least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
+          from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
+      where b.channel = 'sms') p
+    where b.price_month is not null
+  ), marked_blocks as (
+    update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
+      reserved = greatest(0, b.reserved - (${places})),${attempted === undefined ? '' : attemptedSql(attempted)}
+      price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
+      price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
+    from changed_blocks c left join block_charges p using (campaign_id, n)
+    where b.campaign_id = c.campaign_id and b.n = c.n
+  )`;
+};
+
+/**
+ * SQL: remembers what messages of blocks without a known outcome are charged. Needs {@link changedBlocksSql}. Those that
+ * cost something come first.
+ * @param unknown SQL: a table with `campaign_id`, `n` and `id`
+ */
+export const unknownOfBlocksSql = (unknown: string): string => `, unknown_of_blocks as (
+    insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
+    select u.id, b.account_id, b.channel, b.price_month,
+      case b.channel when 'email' then case when u.place <= b.emails - b.free then b.unit_millicents else 0 end
+        else coalesce((b.price_list -> u.id::text ->> 0)::bigint, 0) end,
+      case b.channel when 'email' then 1 else coalesce((b.price_list -> u.id::text ->> 1)::int, 0) end
+    from (select campaign_id, n, id, row_number() over (partition by campaign_id, n order by id) as place
+      from (${unknown}) o) u join block_charges b using (campaign_id, n)
+    on conflict do nothing
+  )`;
+
+/**
+ * SQL: whether a block in `batches` no longer has all messages of its batch. The block of a sender that was taken for
+ * dead may be divided before the sender's outcomes arrive.
+ */
+export const isDividedSql = `exists (
+      select 1 from batches t where not exists (
+        select 1 from campaign_blocks b
+        where b.campaign_id = t.campaign_id and b.n = t.n and b.first_id <= t.first_id and b.last_id >= t.last_id))`;
+
+/** What one page of a cancellation did. */
+export interface CanceledPage {
+  canceled: number;
+  /** Nothing is open any more. False: call again; intents may be under way, which takes minutes at most. */
+  done: boolean;
+}
+
+const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled')`;
+
+/** SQL: an attempt at the message `m` has no outcome that is known: it may have been sent, whatever waits for another. */
+export const isUncertainSql = `exists (
+      select 1 from message_events e where e.message_id = m.id and e.type = 'unknown')`;
+
+const cancelRetriesSql = `
+  with page as materialized (
+    select q.message_id from send_queue q where q.campaign_id = $1 order by q.message_id limit $2
+  ), locked as materialized (
+    select m.id, m.status, m.status = 'unknown' or ${isUncertainSql} as uncertain
+    from messages m where m.id = any(array(select message_id from page)) and not ${isIntendedSql}
+    order by m.id for no key update
+  ), updated as (
+    update messages m set status = case when l.uncertain then 'unknown' else 'canceled' end, hold = null,
+      updated_at = now(), failure = case when l.uncertain then null else ${CANCELED} end
+    from locked l where m.id = l.id and l.status in ('queued', 'held')
+    returning m.id, m.campaign_id
+  )${leaveQueueSql(
+    'array(select id from locked)',
+    `array(select id from locked where status in ('queued', 'held') and not uncertain)`,
+    limits,
+    { unknown: 'array(select id from locked where uncertain)' },
+  )}${markForRecountSql('select campaign_id, id from updated')}
+  select count(*)::int as count from updated`;
+
+/** Blocks that a page of a cancellation takes, at most. Those of a throttled campaign are small. */
+const MAX_PAGE_BLOCKS = 1_000;
+
+const cancelBlocksSql = `
+  with first as materialized (
+    select n, first_id, last_id, size from campaign_blocks b
+    where campaign_id = $1 and closed_at is null and exists (
+      select 1 from messages m
+      where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
+        and not ${isIntendedSql})
+    order by n limit ${MAX_PAGE_BLOCKS}
+  ), blocks as materialized (
+    select n, first_id, last_id from (
+      select n, first_id, last_id, sum(size) over (order by n) - size as before from first) f
+    where before < $2
+  ), locked as materialized (
+    select m.id from messages m join blocks b on m.id between b.first_id and b.last_id
+    where m.campaign_id = $1 and m.status in ('queued', 'held') and not ${isIntendedSql}
+    order by m.id for no key update of m
+  ), updated as (
+    update messages m set status = 'canceled', hold = null, updated_at = now(), failure = ${CANCELED}
+    from locked l where m.id = l.id returning m.id
+  )
+  select (select count(*)::int from updated) as count, array(select n from blocks) as blocks`;
+
+/** SQL: whether recipients of the block `b` wait: for a first attempt, or under an intent. */
+export const hasOpenSql = `exists (
+      select 1 from messages m
+      where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
+        and not exists (select 1 from send_queue q where q.message_id = m.id))`;
+
+/** SQL: returns the places and the prices of the rows `closed`: blocks as they were before. */
+export const returnPlacesSql = (): string =>
+  furtherCtes([
+    ...giveBackCtes(`(
+      select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
+        0 as price_units
+      from closed cross join lateral generate_series(1, reserved)
+      union all
+      select account_id, channel, null, price_month, 0, free_units from closed where price_month is not null
+      union all
+      select account_id, channel, null, price_month, price_millicents, price_units - free_units
+      from closed where price_month is not null) places`),
+    ...returnSandboxCtes(
+      '(select count(*) from months_locked) + (select count(*) from allowance_locked) >= 0',
+    ),
+  ]);
+
+/** SQL: assignments to a block `b` that has returned its reservation. @param closed SQL: whether it has */
+export const returnedPricesSql = (closed: string): string =>
+  ['price_month', 'unit_millicents', 'price_list']
+    .map((name) => `${name} = case when ${closed} then null else b.${name} end`)
+    .concat(
+      ['price_millicents', 'price_units', 'free_units'].map(
+        (name) => `${name} = case when ${closed} then 0 else b.${name} end`,
+      ),
+    )
+    .join(', ');
+
+/** SQL: closes those of the chosen blocks of which no recipient waits. @param chosen SQL over the block `b` */
+const closeBlocksSql = (chosen: string) => `
+  with shut as materialized (
+    select b.n from campaign_blocks b
+    where b.campaign_id = $1 and b.closed_at is null and ${chosen} and not ${hasOpenSql}
+    order by b.n limit ${MAX_PAGE_BLOCKS}
+  ), closed as materialized (
+    select b.* from campaign_blocks b
+    where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
+    order by b.campaign_id, b.n for update
+  )${returnPlacesSql()}
+  update campaign_blocks b
+  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, sandbox_reserved = 0,
+    hold_reason = null, recount = true, ${returnedPricesSql('true')}
+  from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
+
+const closePageSql = closeBlocksSql('b.n = any($2::int[])');
+const closeRestSql = closeBlocksSql('true');
+
+/**
+ * Cancels a page of the recipients of a campaign who still wait. The campaign must no longer be active, and the
+ * transaction that changed it must have held its lock. Recipients of batches that were intended before are left to their
+ * outcomes; those of whom an attempt is `unknown` stay so.
+ * @param limit about so many at once
+ */
+export async function cancelCampaignMessages(
+  trx: Queryable,
+  campaignId: number,
+  limit: number,
+): Promise<CanceledPage> {
+  const cancel = async (name: string, text: string) =>
+    (await trx.query<{ count: number; blocks?: number[] }>({ name, text, values: [campaignId, limit] }))
+      .rows[0];
+  const retries = (await cancel('cancel_retries', cancelRetriesSql))?.count ?? 0;
+  // It has locked blocks. Messages are locked before blocks, so those of others wait for the next transaction.
+  if (retries > 0) return { canceled: retries, done: false };
+  const page = await cancel('cancel_blocks', cancelBlocksSql);
+  // A statement of its own, which sees what the other has changed.
+  await trx.query({
+    name: 'shut_canceled_blocks',
+    text: closePageSql,
+    values: [campaignId, page?.blocks ?? []],
+  });
+  const canceled = page?.count ?? 0;
+  if (canceled > 0) return { canceled, done: false };
+  // What is left lies under intents, or none of its recipients waits.
+  await trx.query({ name: 'shut_other_blocks', text: closeRestSql, values: [campaignId] });
+  const { rows } = await trx.query<{ open: boolean }>(
+    `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
+       or exists (select 1 from send_queue where campaign_id = $1) as open`,
+    [campaignId],
+  );
+  return { canceled: 0, done: rows[0]?.open !== true };
+}
+
+/**
+ * Queues a page of the recipients whose attempt is `unknown` once more. They stay `unknown` until they have an outcome.
+ * @param limit how many at once
+ * @returns how many; fewer than the limit: no other is unknown
+ */
+export async function requeueUnknown(trx: Queryable, campaignId: number, limit: number): Promise<number> {
+  const { rowCount } = await trx.query({
+    name: 'requeue_unknown',
+    text: `
+    insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, domain_id,
+      provider_id, campaign_id, price_month, price_millicents, price_units)
+    -- They are charged already.
+    select m.id, m.account_id, m.channel, m.class, now(), now(), m.attempt_count, b.domain_id, b.provider_id, b.campaign_id,
+      current_month(), 0, 0
+    from campaign_blocks b cross join lateral (
+      select * from messages m
+      where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status = 'unknown'
+        and m.sent_at is null) m
+    where b.campaign_id = $1 and (b.unknown > 0 or b.recount or b.closed_at is null)
+      and not exists (select 1 from send_queue q where q.message_id = m.id)
+    order by m.id limit $2
+    on conflict do nothing`,
+    values: [campaignId, limit],
+  });
+  return rowCount ?? 0;
+}
+
+/** The blocks of a campaign that wait for one provider. */
+export interface CampaignShare {
+  accountId: number;
+  channel: Channel;
+  providerId: number;
+}
+
+/** Wakes senders after the commit of new or released blocks of a campaign, and of retries of it. */
+export function wakeCampaign(waker: Pick<Waker, 'wake'>, share: CampaignShare): void {
+  const { accountId, channel, providerId } = share;
+  const backlogs = [BLOCKS_CLASS, messageClasses.campaign].map((priority) =>
+    backlogName({ accountId, channel, providerId, class: priority }),
+  );
+  waker.wake('send', backlogs);
+}

@@ -1,0 +1,136 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { hasOpenSql, returnedPricesSql, returnPlacesSql } from './campaign-blocks.ts';
+import type { Claim } from '../send/claim/claim.ts';
+
+/** Identifies the claim of a block of a campaign: the same block claimed again has a higher epoch. */
+export interface BlockClaim {
+  campaignId: number;
+  n: number;
+  epoch: number;
+}
+
+/**
+ * SQL: ends the claim of a block. It closes if none of its recipients waits, and the places that they did not use return
+ * to the allowance. Otherwise senders may claim the rest of it. Does nothing for a former owner, nor while an intent of
+ * the claim is open: its outcomes are not recorded, or the reply to its commit was lost.
+ */
+const END = `
+  with intended as materialized (
+    select exists (
+      select 1 from handovers where owner = $1 and campaign_id = $2 and block_n = $3 and block_epoch = $4) as open
+  ), mine as materialized (
+    select b.*, ${hasOpenSql} as open from campaign_blocks b
+    where campaign_id = $2 and n = $3 and claim_epoch = $4 and owner is not distinct from $1 and closed_at is null
+      and not (select open from intended)
+    for update
+  ), closed as (
+    select * from mine where not open
+  )${returnPlacesSql()}, ended as (
+    update campaign_blocks b set owner = null, recount = true, hold_reason = null,
+      closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end,
+      sandbox_reserved = case when m.open then b.sandbox_reserved else 0 end,
+      ${returnedPricesSql('not m.open')}
+    from mine m where b.campaign_id = m.campaign_id and b.n = m.n
+  )
+  select open from intended`;
+
+/**
+ * Ends the claim of a block, see {@link END}.
+ * @param owner null: the block has none, and no recipient of it waits
+ * @returns whether the claim is over; false: an intent of it is open
+ */
+export async function endBlockClaim(
+  db: Queryable,
+  owner: number | null,
+  { campaignId, n, epoch }: BlockClaim,
+): Promise<boolean> {
+  const { rows } = await db.query<{ open: boolean }>({
+    name: 'end_claim_of_block',
+    text: END,
+    values: [owner, campaignId, n, epoch],
+  });
+  return rows[0]?.open !== true;
+}
+
+interface OpenBlock {
+  block: BlockClaim;
+  owner: number;
+  /** The messages whose batches are not over. */
+  left: Set<number>;
+}
+
+const keyOf = ({ campaignId, n, epoch }: BlockClaim) => `${campaignId}/${n}/${epoch}`;
+
+/**
+ * The blocks that a process has claimed. When the batches of all messages of a block are over, its claim ends. Messages
+ * that were given back wait for that: an intent of another process must not cover a message of a batch under way.
+ */
+export class ClaimedBlocks {
+  readonly #pool: pg.Pool;
+  readonly #log: Logger;
+  readonly #open = new Map<string, OpenBlock>();
+  readonly #over = new Map<string, OpenBlock>();
+  /** Blocks that the last sweep did not know. */
+  #strays = new Set<string>();
+  #ending: Promise<void> | null = null;
+
+  constructor(pool: pg.Pool, log: Logger) {
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  add(owner: number, claims: readonly Claim[]): void {
+    for (const { block, messageId } of claims) {
+      if (!block) continue;
+      const key = keyOf(block);
+      const open = this.#open.get(key) ?? { block, owner, left: new Set<number>() };
+      this.#open.set(key, open);
+      open.left.add(messageId);
+    }
+  }
+
+  /** Notes that the batches of claims are over, or that they were given back. Claims without a block are ignored. */
+  settle(claims: readonly Claim[]): void {
+    for (const { block, messageId } of claims) {
+      if (!block) continue;
+      const key = keyOf(block);
+      const open = this.#open.get(key);
+      if (!open?.left.delete(messageId) || open.left.size > 0) continue;
+      this.#open.delete(key);
+      this.#over.set(key, open);
+    }
+    if (this.#over.size > 0) {
+      this.finish().catch((error: unknown) => this.#log.warn({ err: error }, 'block not given back yet'));
+    }
+  }
+
+  /** Ends the claims of all blocks that are over. @throws Error of the database; the next call tries again */
+  async finish(): Promise<void> {
+    while (this.#ending) await this.#ending;
+    if (this.#over.size === 0) return;
+    this.#ending = this.#endAll().finally(() => (this.#ending = null));
+    await this.#ending;
+  }
+
+  /** Ends the claims of blocks that the process does not know, because the reply to their claim was lost. */
+  async sweep(owner: number): Promise<void> {
+    await this.finish();
+    const { rows } = await this.#pool.query<BlockClaim>({
+      name: 'list_owned_blocks',
+      text: 'select campaign_id as "campaignId", n, claim_epoch as epoch from campaign_blocks where owner = $1',
+      values: [owner],
+    });
+    const unknown = rows.filter((block) => !this.#open.has(keyOf(block)) && !this.#over.has(keyOf(block)));
+    const strays = unknown.filter((block) => this.#strays.has(keyOf(block)));
+    this.#strays = new Set(unknown.map(keyOf));
+    for (const block of strays) await endBlockClaim(this.#pool, owner, block);
+  }
+
+  async #endAll(): Promise<void> {
+    for (const [key, { owner, block }] of this.#over) {
+      if (await endBlockClaim(this.#pool, owner, block)) this.#over.delete(key);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { mac } from '../../platform/secrets/mac.ts';
+import { recipientKey, withoutTag } from '../addresses/recipient.ts';
+import type { Channel } from '../message.ts';
+
+/** How a recipient unsubscribed. */
+export type OptOutSource = 'one_click' | 'sms_stop' | 'provider' | 'manual';
+
+/** A recipient of a brand. */
+export interface OptOutAddress {
+  brandId: number;
+  channel: Channel;
+  /** An email address, or a phone number in E.164 form. */
+  address: string;
+  /** Whether `ada+news@example.com` and `ada@example.com` are one recipient: the setting SUPPRESS_PLUS_ADDRESSES. */
+  plusAddresses?: boolean;
+}
+
+export interface OptOut {
+  accountId: number;
+  source: OptOutSource;
+  /** The message that was answered, if it is known. */
+  messageId: number | null;
+}
+
+/** Of a whole HMAC-SHA-256. */
+const HASH_BYTES = 32;
+
+type OptOutKeys = Pick<Keyring, 'subkey' | 'accepted'>;
+
+/** The forms of the address under which it may be stored, that of the address itself first. */
+function keysOf({ channel, address, plusAddresses = false }: OptOutAddress): string[] {
+  const key = recipientKey(channel, address);
+  if (key === null) return [];
+  return plusAddresses ? [...new Set([key, withoutTag(key)])] : [key];
+}
+
+function hashWith(secret: Buffer, key: string, { brandId, channel }: OptOutAddress): Buffer {
+  return mac(secret, `opt-out:${brandId}:${channel}:${key}`, HASH_BYTES);
+}
+
+/**
+ * Returns the HMACs to store an opt-out under, that of the address itself first. It is stored under each of them, so that
+ * it stays in force if the setting changes.
+ */
+export function optOutHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
+  const { key: secret } = keyring.subkey('opt-out');
+  return keysOf(address).map((key) => hashWith(secret, key, address));
+}
+
+/** The HMACs under every accepted secret: an opt-out may have been stored under any of them. */
+export function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
+  const keys = keysOf(address);
+  return keyring.accepted('opt-out').flatMap(({ key }) => keys.map((each) => hashWith(key, each, address)));
+}
+
+/** Whether the HMAC is one under which an opt-out of the address may be stored. */
+export function isOptOutHash(keyring: OptOutKeys, address: OptOutAddress, hash: Buffer): boolean {
+  return acceptedHashes(keyring, address).some((each) => each.equals(hash));
+}
+
+/**
+ * Records that a recipient unsubscribed from a brand. An opt-out that is in force keeps its time and source.
+ * @param hashes from {@link optOutHashes}, perhaps by way of a signed token
+ * @returns whether the recipient was subscribed before
+ */
+export async function recordHashedOptOut(
+  db: Queryable,
+  hashes: readonly Buffer[],
+  optOut: OptOut & Pick<OptOutAddress, 'brandId' | 'channel'>,
+): Promise<boolean> {
+  const { accountId, brandId, channel, source, messageId } = optOut;
+  const { rowCount } = await db.query(
+    `insert into opt_outs as o (brand_id, channel, address_hash, account_id, source, message_id)
+     select $1, $2, h.hash, $4, $5, $6 from unnest($3::bytea[]) as h (hash) order by h.hash
+     on conflict (brand_id, channel, address_hash) do update set
+       source = excluded.source, message_id = excluded.message_id, opted_out_at = now(), ended_at = null
+     where o.ended_at is not null`,
+    [brandId, channel, hashes, accountId, source, messageId],
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+/**
+ * Records that a recipient unsubscribed from a brand. Opt-outs outlive contacts and messages, so that only an HMAC of
+ * the address is stored.
+ * @returns whether the recipient was subscribed before; false also if the text is no address of the channel
+ */
+export async function recordOptOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  optOut: OptOut & OptOutAddress,
+): Promise<boolean> {
+  const hashes = optOutHashes(keyring, optOut);
+  // The insert finds an opt-out under the same HMAC by itself. Only other forms and former secrets need a look-up.
+  const mayDiffer = hashes.length > 1 || keyring.accepted('opt-out').length > 1;
+  const before = mayDiffer && (await isOptedOut(db, keyring, optOut));
+  // That of the address without the tag may end by itself, so each address has its own.
+  const own = { ...optOut, plusAddresses: false };
+  if (before && (hashes.length === 1 || (await isOptedOut(db, keyring, own)))) return false;
+  return (await recordHashedOptOut(db, hashes, optOut)) && !before;
+}
+
+/**
+ * Ends the opt-out of a recipient who subscribed again. The address without the tag has unsubscribed by itself unless
+ * its opt-out was stored together with that of the tagged address: then both end.
+ * @returns whether there was one
+ */
+export async function endOptOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  address: OptOutAddress,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update opt_outs o set ended_at = now()
+     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null
+       and (address_hash = any($4) or exists (
+         select 1 from opt_outs own where own.brand_id = $1 and own.channel = $2 and own.address_hash = any($4)
+           and own.ended_at is null and own.opted_out_at = o.opted_out_at
+           and own.message_id is not distinct from o.message_id))`,
+    [
+      address.brandId,
+      address.channel,
+      acceptedHashes(keyring, address),
+      acceptedHashes(keyring, { ...address, plusAddresses: false }),
+    ],
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+/** Whether the recipient unsubscribed from the brand and has not subscribed again. */
+export async function isOptedOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  address: OptOutAddress,
+): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    `select exists (
+       select 1 from opt_outs
+       where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null) as found`,
+    [address.brandId, address.channel, acceptedHashes(keyring, address)],
+  );
+  return rows[0]?.found ?? false;
+}
+
+/**
+ * SQL: when a recipient of the brand unsubscribed; null if it has not, or has subscribed again.
+ * @param brandId SQL
+ * @param hashes SQL: {@link acceptedHashes} of the recipient
+ */
+export const optedOutAtSql = (brandId: string, channel: Channel, hashes: string): string => `(
+  select max(opted_out_at) from opt_outs
+  where brand_id = ${brandId} and channel = '${channel}' and address_hash = any(${hashes}) and ended_at is null)`;
+
+/** Recipients of one brand and channel. */
+export type OptOutAddresses = Omit<OptOutAddress, 'address'> & { addresses: readonly string[] };
+
+/**
+ * Finds which of many recipients unsubscribed from the brand and have not subscribed again, in one statement.
+ * @returns when, by the address as given
+ */
+export async function findOptOuts(
+  db: Queryable,
+  keyring: OptOutKeys,
+  { addresses, ...of }: OptOutAddresses,
+): Promise<Map<string, Date>> {
+  const byHash = new Map<string, string[]>();
+  await mapInTurns(addresses, (address) => {
+    for (const hash of acceptedHashes(keyring, { ...of, address })) {
+      const key = hash.toString('base64');
+      byHash.set(key, [...(byHash.get(key) ?? []), address]);
+    }
+  });
+  if (byHash.size === 0) return new Map();
+  const hashes = [...byHash.keys()].map((key) => Buffer.from(key, 'base64'));
+  const { rows } = await db.query<{ address_hash: Buffer; opted_out_at: Date }>(
+    `select address_hash, opted_out_at from opt_outs
+     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null`,
+    [of.brandId, of.channel, hashes],
+  );
+  return new Map(
+    rows.flatMap((row) =>
+      (byHash.get(row.address_hash.toString('base64')) ?? []).map((address): [string, Date] => [
+        address,
+        row.opted_out_at,
+      ]),
+    ),
+  );
+}

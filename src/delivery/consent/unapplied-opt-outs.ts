@@ -1,0 +1,77 @@
+/**
+ * Opt-outs that contacts may not have yet. A link in an old mail has only the HMAC of the address: the opt-out is in the
+ * ledger at once, and the worker looks for the contact, see `features/contacts/opt-out-walk.ts`. Until then the contact
+ * is still subscribed, so whoever writes to subscribed contacts compares them with these HMACs.
+ */
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { acceptedHashes, type OptOut, type OptOutAddress, recordHashedOptOut } from './opt-outs.ts';
+
+/** Recipients of one brand and channel. */
+type Recipients = Omit<OptOutAddress, 'address'>;
+
+/**
+ * SQL: the HMACs of opt-outs that contacts of the brand may not have yet, as bytea[]; null: there are none, which is
+ * nearly always so. Call it once for a brand, in the statement that writes an intent: it sees what is committed when it
+ * is called. An opt-out stays for a minute after the contact has it, for statements that have read the contact before. One
+ * that ended is left out.
+ * @param brandId SQL
+ * @param channel SQL
+ */
+export const unappliedOptOutsSql = (brandId: string, channel: string): string =>
+  `find_unapplied_opt_outs(${brandId}, ${channel})`;
+
+/** Whether the recipient has one of these opt-outs. It computes HMACs, so call it only if there are opt-outs. */
+export function hasUnapplied(
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>,
+  recipient: OptOutAddress,
+  hashes: readonly Buffer[],
+): boolean {
+  const own = acceptedHashes(keyring, recipient);
+  return hashes.some((hash) => own.some((each) => each.equals(hash)));
+}
+
+/**
+ * Records an opt-out of an address that is known by its HMAC alone. Contacts have it soon after the commit. A second one
+ * changes nothing, unless plus addresses are one recipient: others of these may have subscribed since.
+ * @param trx the caller's transaction. After its commit, wait for the recipient fence before you respond
+ */
+export async function recordUnappliedOptOut(
+  trx: Queryable,
+  hash: Buffer,
+  optOut: OptOut & Recipients,
+): Promise<void> {
+  const isNew = await recordHashedOptOut(trx, [hash], optOut);
+  if (isNew || optOut.plusAddresses) await keepUnapplied(trx, optOut, hash);
+}
+
+/**
+ * Has an opt-out compared with the contacts.
+ * @param afterSeconds when to begin; until then the caller may change the contact and end it with {@link endUnapplied}
+ */
+export async function keepUnapplied(
+  trx: Queryable,
+  { brandId, channel }: Recipients,
+  hash: Buffer,
+  afterSeconds = 0,
+): Promise<void> {
+  await trx.query(
+    `insert into unapplied_opt_outs (brand_id, channel, address_hash, begins_at)
+     values ($1, $2, $3, now() + make_interval(secs => $4))
+     on conflict (brand_id, channel, address_hash) do update
+       set begins_at = excluded.begins_at, lap = null, start_id = null, applied_at = null`,
+    [brandId, channel, hash, afterSeconds],
+  );
+}
+
+/** Ends it for recipients whose contacts were changed in this transaction. @param hashes all that the address may have */
+export async function endUnapplied(
+  trx: Queryable,
+  { brandId, channel }: Recipients,
+  hashes: readonly Buffer[],
+): Promise<void> {
+  await trx.query(
+    'delete from unapplied_opt_outs where brand_id = $1 and channel = $2 and address_hash = any($3) and lap is null',
+    [brandId, channel, hashes],
+  );
+}

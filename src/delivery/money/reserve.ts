@@ -1,0 +1,239 @@
+/**
+ * What messages reserve before they are written: each that costs something takes its price from the month and the wallet
+ * of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts can pay for all
+ * messages of a group. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths},
+ * the idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
+ * tests of templates come one at a time, with {@link reserveFor}.
+ */
+import { AppError, invalid } from '../../errors.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type LimitSettings, settingIn } from '../limits/authority.ts';
+import { capSql, freeEmailsSql, raiseMonthsSql, spentSql } from '../limits/money.ts';
+import { spendCap } from '../limits/spend-cap.ts';
+import { wallet } from '../limits/wallet.ts';
+import type { Channel } from '../message.ts';
+import { emailPriceSql, monthlyEmailsSql, paysSql, smsPriceSql } from './prices.ts';
+import { balanceSql } from './wallet.ts';
+import type { Addition } from '../accept/write-statement.ts';
+
+/** The SQL state of messages that cost something and were written without a reservation. */
+const UNRESERVED = 'CL002';
+
+/** Refuses messages that cost something: they need a reservation, which the statement without {@link RESERVED} does not make. */
+export const UNPRICED: Addition = {
+  name: 'unpriced',
+  fields: {},
+  refuse: {
+    accountColumns: ['kind', 'tier', 'comped'],
+    name: 'unreserved',
+    sql: `
+      select refuse_unreserved(w.account_id) as refused
+      from prices p join accepted w on w.tier = p.tier and w.channel = p.kind
+      where (p.kind = 'sms' or p.millicents > 0) and w.kind = 'customer' and not w.comped and not w.test`,
+  },
+};
+
+/** Whether an error is the refusal of {@link UNPRICED}. */
+export const isUnreserved = (error: unknown): boolean => (error as { code?: string }).code === UNRESERVED;
+
+/** What a message reserves, as columns of its queue row. */
+export interface Reserved {
+  /** The first day of the month, `YYYY-MM-DD`. */
+  price_month: string;
+  price_millicents: number;
+  /** Emails, or segments. */
+  price_units: number;
+}
+
+/** Reserves in the months of the accounts. The messages have the fields of {@link Reserved}, if they cost something. */
+export const RESERVED: Addition = {
+  name: 'reserved',
+  fields: { price_month: 'date', price_millicents: 'bigint', price_units: 'smallint' },
+  queue: ['price_month', 'price_millicents', 'price_units'],
+  follow: `reserved as (${raiseMonthsSql(`
+        select account_id, price_month, coalesce(sum(price_units) filter (where channel = 'email'), 0),
+          count(*) filter (where channel = 'email' and price_millicents = 0),
+          coalesce(sum(price_units) filter (where channel = 'sms'), 0), sum(price_millicents)
+        from accepted where price_month is not null group by 1, 2 order by 1, 2`)})`,
+};
+
+/** The SQL state of a group that its accounts cannot pay as a whole. */
+const BEYOND_PURSE = 'CL003';
+
+/**
+ * SQL: messages of `admitted` with their units, the price of one, and which one of its channel each message is in its
+ * account, whose figures are those of the CTE `purses`.
+ */
+const unitsSql = `
+        select w.*, u.month, u.free, case when w.channel = 'email' then 1 else coalesce(w.segments, 1) end as units,
+          case when u.exempt then 0 when w.channel = 'sms' then ${smsPriceSql('w', 'w.to_key')} else u.email_price end as price,
+          row_number() over (partition by w.account_id, w.channel order by w.id) as nth
+        from admitted w join purses u on u.account_id = w.account_id`;
+
+/**
+ * Reserves in the months of the accounts, at the prices of the moment, if these can pay for all messages. If not, if an
+ * account has no month yet, or if an email turns out to cost nothing, it refuses them: see {@link accountBeyondPurse}.
+ */
+export const PRICED: Addition = {
+  ...RESERVED,
+  name: 'priced',
+  fields: {},
+  first: {
+    name: 'purses',
+    sql: (accountIds, setting) => `
+      select l.account_id, l.month, a.comped or a.kind <> 'customer' as exempt, ${emailPriceSql('a')} as email_price,
+        greatest(0, ${monthlyEmailsSql('a', setting)} - l.free_units) as free,
+        least(${capSql} - l.spent_millicents, l.balance_millicents) as left_over
+      from lock_purses(${accountIds}) l join accounts a on a.id = l.account_id`,
+  },
+  extend: `
+      select p.*, case when price > 0 then month end as price_month, case when price > 0 then units end as price_units,
+        case when price > 0 then case when channel = 'email' and nth <= free then 0 else price * units end end
+          as price_millicents
+      from (${unitsSql}) p`,
+  refuse: {
+    accountColumns: ['tier'],
+    name: 'beyond_purse',
+    sql: `
+      select refuse_beyond_purse(u.account_id) as refused
+      from purses u join (
+        select account_id, sum(price_millicents) as cost, bool_or(price is null or price = 0 and channel = 'email') as unsure
+        from accepted group by 1) w on w.account_id = u.account_id
+      where w.unsure or w.cost > 0 and w.cost > u.left_over`,
+  },
+};
+
+/** The account that could not pay, if an error is the refusal of {@link PRICED}. */
+export function accountBeyondPurse(error: unknown): number | null {
+  const { code, detail } = error as { code?: string; detail?: string };
+  return code === BEYOND_PURSE ? Number(detail) : null;
+}
+
+/** Locks the month and the wallet of each account that pays, in the order that all statements keep. */
+export async function lockMonths(trx: Queryable, accountIds: readonly number[]): Promise<void> {
+  await trx.query({
+    name: 'lock_months',
+    text: 'select lock_months($1)',
+    values: [[...new Set(accountIds)]],
+  });
+}
+
+/** A message that wants to be accepted. */
+interface Asking {
+  id: number;
+  account_id: number;
+  channel: Channel;
+  to_key: string;
+  segments?: number | null | undefined;
+}
+
+/** What an account may spend, in millicents, and what a message of it costs. */
+interface Purse {
+  /** Of the message. */
+  id: number;
+  accountId: number;
+  month: string;
+  /** For an email or a segment. 0: it costs nothing; null: texts to its country are not sent. */
+  price: number | null;
+  /** Emails that cost nothing. */
+  free: number;
+  /** Null: no cap. */
+  cap: number | null;
+  funds: number;
+}
+
+const pursesSql = `
+  with asking as (
+    select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) as i (id, account_id, channel, to_key)
+  ), purse as materialized (
+    select a.id, a.tier, pays, current_month() as month, case when pays then ${freeEmailsSql(settingIn('$5::jsonb'))} else 0 end as free,
+      case when pays then ${capSql} - ${spentSql} end as cap, case when pays then ${balanceSql('a')} else 0 end as funds
+    from accounts a cross join lateral (select ${paysSql('a')} as pays offset 0) p
+    where a.id = any($2)
+  )
+  select i.id, i.account_id as "accountId", u.month::text, u.free::int, u.cap, u.funds,
+    case when a.comped or a.kind <> 'customer' then 0 when i.channel = 'sms' then ${smsPriceSql('a', 'i.to_key')}
+      when u.pays then ${emailPriceSql('a')} else 0 end as price
+  from asking i join purse u on u.id = i.account_id join accounts a on a.id = u.id`;
+
+/** Reads what the messages cost and what their accounts have. The months must be locked. */
+export async function readPurses(
+  trx: Queryable,
+  messages: readonly Asking[],
+  settings: LimitSettings,
+): Promise<Map<number, Purse>> {
+  const { rows } = await trx.query<Purse>({
+    name: 'read_purses',
+    text: pursesSql,
+    values: [
+      messages.map(({ id }) => id),
+      messages.map(({ account_id }) => account_id),
+      messages.map(({ channel }) => channel),
+      messages.map(({ to_key }) => to_key),
+      JSON.stringify(settings),
+    ],
+  });
+  return new Map(rows.map((purse) => [purse.id, purse]));
+}
+
+const refusal = ({ code, message }: { code: AppError['code']; message: string }) =>
+  new AppError(code, message);
+
+/** What is left of an account while its messages are looked at one after another. */
+type Left = Pick<Purse, 'free' | 'cap' | 'funds'>;
+
+function fit({ channel, segments }: Asking, { price, month }: Purse, left: Left): Reserved | AppError | null {
+  if (price === null) {
+    return invalid({ to: ['is in a country that the account has no price for'] });
+  }
+  if (price === 0) return null;
+  const isFree = channel === 'email' && left.free > 0;
+  const units = channel === 'email' ? 1 : (segments ?? 1);
+  const cost = isFree ? 0 : price * units;
+  if (cost > 0 && left.cap !== null && cost > left.cap) return refusal(spendCap.refusal);
+  if (cost > 0 && cost > left.funds) return refusal(wallet.refusal);
+  if (isFree) left.free -= 1;
+  if (left.cap !== null) left.cap -= cost;
+  left.funds -= cost;
+  return { price_month: month, price_millicents: cost, price_units: units };
+}
+
+/**
+ * Decides which messages their accounts can pay, in the order of their ids: each that still fits is accepted.
+ * @returns what each message reserves (null: it costs nothing), or its error: validation_error, spend_cap_reached or
+ *   insufficient_funds
+ */
+export function fitInto<Message extends Asking>(
+  messages: readonly Message[],
+  purses: ReadonlyMap<number, Purse>,
+): Map<Message, Reserved | AppError | null> {
+  const left = new Map<number, Left>();
+  const ordered = messages.toSorted((one, other) => one.id - other.id);
+  return new Map(
+    ordered.map((message) => {
+      const purse = purses.get(message.id);
+      // Without its account, the statement does not write the message.
+      if (!purse) return [message, null];
+      const own = left.get(purse.accountId) ?? { ...purse };
+      left.set(purse.accountId, own);
+      return [message, fit(message, purse, own)];
+    }),
+  );
+}
+
+/**
+ * Decides what messages cost that are written in the caller's transaction, one after the other with {@link RESERVED}. The
+ * months of their accounts stay locked until it ends, so what they have left does not change.
+ * @returns as {@link fitInto}
+ */
+export async function reserveFor<Message extends Asking>(
+  trx: Queryable,
+  messages: readonly Message[],
+  settings: LimitSettings,
+): Promise<Map<Message, Reserved | AppError | null>> {
+  await lockMonths(
+    trx,
+    messages.map(({ account_id: accountId }) => accountId),
+  );
+  return fitInto(messages, await readPurses(trx, messages, settings));
+}

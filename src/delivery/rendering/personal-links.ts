@@ -1,0 +1,111 @@
+/**
+ * Links whose URL differs between recipients, such as `https://shop.example/?customer={{ contact.id }}`. Each becomes a
+ * value of its own, which is made for each recipient: with the parameters of the content, and with a token if the link is
+ * tracked. All else of the content stays constant.
+ */
+import { hasMark, markOf, type Piece, piecesOf } from './slotted.ts';
+import { LinkFinder, type LinkTracking, targetOf } from '../mime/tracked-html.ts';
+import { addToTextLinks, escapeAttribute, type LinkParameters, withParameters } from '../mime/utm.ts';
+
+/** A text with values: what stands between them is constant. */
+type Pieces = readonly Piece[];
+
+const join = (pieces: Pieces, values: readonly string[]): string => {
+  let text = '';
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : (values[piece] ?? '');
+  return text;
+};
+
+/** A link of one recipient. */
+export interface PersonalLink {
+  /** @returns what takes its place; null if the message has to be built as a whole */
+  textOf: (values: readonly string[], tokenOf: (url: string) => string) => string | null;
+  /** Whether it may get a token. */
+  mayBeTracked: boolean;
+}
+
+export interface PersonalLinks {
+  /** The text, in which each such link is one value. */
+  marked: string;
+  /** The first has the number after the last value. */
+  links: readonly PersonalLink[];
+}
+
+/** An entity that a value would complete. */
+const OPEN_ENTITY = /&[#a-z0-9]*$/i;
+
+/** The attribute's value as a browser reads it. */
+function decode(source: string, quote: string): string {
+  if (!source.includes('&')) return source;
+  return new LinkFinder(`<a href=${quote}${source}${quote}>`).links[0]?.value ?? source;
+}
+
+interface LinkSettings {
+  parameters: LinkParameters;
+  tracking: LinkTracking | null;
+}
+
+function htmlLink(pieces: Pieces, quote: string, optedOut: boolean, settings: LinkSettings): PersonalLink {
+  const { parameters, tracking } = settings;
+  const textOf: PersonalLink['textOf'] = (values, tokenOf) => {
+    const source = join(pieces, values);
+    const value = decode(source, quote);
+    const url = value.trim();
+    const changed = parameters.length > 0 ? withParameters(url, parameters) : url;
+    const target = tracking && targetOf({ value: changed === url ? value : changed, optedOut }, tracking);
+    if (target) return `${tracking.clickPrefix ?? ''}${tokenOf(target)}`;
+    return changed === url ? source : escapeAttribute(changed);
+  };
+  return { textOf, mayBeTracked: !optedOut && typeof tracking?.clickPrefix === 'string' };
+}
+
+/**
+ * Finds the links of HTML that have values and are changed for each recipient.
+ * @param marked values stand in quoted attributes only
+ * @param first the number of the first link as a value
+ * @param isOwn whether a link leads to a page of the service, and stays as it is
+ * @returns null if a link cannot be made for each recipient
+ */
+export function personalHtmlLinks(
+  marked: string,
+  first: number,
+  isOwn: (value: string) => boolean,
+  settings: LinkSettings,
+): PersonalLinks | null {
+  const found = new LinkFinder(marked).links.filter(({ value }) => hasMark(value) && !isOwn(value));
+  const links: PersonalLink[] = [];
+  let result = '';
+  let done = 0;
+  for (const { start, end, optedOut } of found) {
+    const pieces = piecesOf(marked.slice(start, end));
+    if (pieces.some((piece) => typeof piece === 'string' && OPEN_ENTITY.test(piece))) return null;
+    result += marked.slice(done, start) + markOf(first + links.length);
+    done = end;
+    links.push(htmlLink(pieces, marked.charAt(start - 1), optedOut, settings));
+  }
+  return { marked: result + marked.slice(done), links };
+}
+
+function textLink(pieces: Pieces, parameters: LinkParameters): PersonalLink {
+  const textOf: PersonalLink['textOf'] = (values) => {
+    const url = join(pieces, values);
+    let whole = false;
+    const changed = addToTextLinks(url, parameters, (found) => {
+      whole = found === url;
+      return false;
+    });
+    // A value ends the link, or has one of its own.
+    return whole ? changed : null;
+  };
+  return { textOf, mayBeTracked: false };
+}
+
+/** Finds the links of a text that have values, and adds parameters to all others. */
+export function personalTextLinks(marked: string, first: number, parameters: LinkParameters): PersonalLinks {
+  const links: PersonalLink[] = [];
+  const result = addToTextLinks(marked, parameters, hasMark, (url) => {
+    links.push(textLink(piecesOf(url), parameters));
+    return markOf(first + links.length - 1);
+  });
+  return { marked: result, links };
+}

@@ -1,0 +1,131 @@
+/** What messages are rendered from whose content is not stored, such as those of campaigns. */
+import {
+  type ContentEngine,
+  ContentEngineUnavailableError,
+  type ContentValues,
+  type VersionContent,
+} from '../contents/content.ts';
+import { nestValues, type SharedOf, type SharedValues, SharedValuesMissingError } from './shared-values.ts';
+import { VersionMissingError } from '../contents/versions.ts';
+import type { BatchMessage } from '../send/intend/batch.ts';
+import type { PageRecipient, RecipientPages } from '../send/compose/recipient-pages.ts';
+import type { TrackedMessage } from '../send/compose/tracked-links.ts';
+
+/** Where the contents of such messages come from. */
+export interface ContentSources {
+  versions: (id: number) => VersionContent | Promise<VersionContent>;
+  shared: (of: SharedOf) => SharedValues | Promise<SharedValues>;
+  engine: Pick<ContentEngine, 'divide' | 'renderBatch'>;
+  pages: RecipientPages;
+}
+
+/** What the content is made from could not be read now. This says nothing about the message. */
+export class ContentUnavailableError extends Error {}
+
+/** Whether the message is rendered when it is composed: it has a version, and no content is stored. */
+export function isRendered({ contentVersionId, html, text }: BatchMessage): boolean {
+  return contentVersionId !== null && html === null && text === null;
+}
+
+/** What the messages of one version and campaign, or one version of a flow, share. */
+export interface VersionGroup {
+  version: VersionContent;
+  shared: SharedValues;
+}
+
+/** A message with all that it is rendered from. */
+export interface Rendering {
+  message: BatchMessage & TrackedMessage;
+  values: ContentValues;
+  /** For one-click unsubscribe. */
+  headers: Record<string, string>;
+}
+
+const pageRecipient = (message: BatchMessage): PageRecipient => ({
+  accountId: message.accountId,
+  brandId: message.brandId,
+  messageId: message.messageId,
+  contactId: (message.campaign ?? message.flow)?.contactId ?? null,
+  to: message.to,
+});
+
+/** Gathers the values of a message. */
+export function renderingOf(
+  message: BatchMessage,
+  { version, shared }: VersionGroup,
+  pages: RecipientPages,
+): Rendering {
+  const isEmail = message.channel === 'email';
+  const recipient = pageRecipient(message);
+  const unsubscribe = isEmail ? pages.unsubscribe(recipient) : null;
+  let preferences: string | null | undefined;
+  return {
+    message: { ...message, set: version.id },
+    headers: unsubscribe?.headers ?? {},
+    values: {
+      contact: nestValues((message.campaign ?? message.flow)?.contact ?? {}),
+      event: message.flow?.event ?? null,
+      brand: shared.brand,
+      campaign: shared.campaign,
+      unsubscribe_url: unsubscribe?.url ?? null,
+      // Most contents do not read it, and it has to be signed.
+      get preferences_url() {
+        if (preferences === undefined) preferences = isEmail ? pages.preferences(recipient) : null;
+        return preferences;
+      },
+      variables: {},
+    },
+  };
+}
+
+async function readGroup(first: BatchMessage, contents: ContentSources): Promise<VersionGroup> {
+  const { accountId, brandId, campaign, contentVersionId } = first;
+  try {
+    const version = await contents.versions(contentVersionId ?? 0);
+    const shared = await contents.shared({ accountId, brandId, campaignId: campaign?.id ?? null });
+    return { version, shared };
+  } catch (error) {
+    if (error instanceof VersionMissingError || error instanceof SharedValuesMissingError) throw error;
+    throw new ContentUnavailableError('the content could not be read', { cause: error });
+  }
+}
+
+function groupsOf(messages: readonly BatchMessage[]): BatchMessage[][] {
+  const groups = new Map<string, BatchMessage[]>();
+  for (const message of messages) {
+    const key = `${message.contentVersionId}:${message.campaign?.id}:${message.brandId}`;
+    const group = groups.get(key);
+    if (group) group.push(message);
+    else groups.set(key, [message]);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * Composes messages by version and campaign.
+ * @param compose returns a result or an error for each message, or rejects for all of them
+ * @returns a result or an error for each message, in their order
+ */
+export async function composeByVersion<Result>(
+  messages: readonly BatchMessage[],
+  contents: ContentSources,
+  compose: (messages: readonly BatchMessage[], group: VersionGroup) => Promise<(Result | Error)[]>,
+): Promise<(Result | Error)[]> {
+  const results = new Map<BatchMessage, Result | Error>();
+  const composeOne = async (group: readonly BatchMessage[]) => {
+    const composed = await compose(group, await readGroup(group[0] as BatchMessage, contents));
+    for (const [n, message] of group.entries()) results.set(message, composed[n] as Result | Error);
+  };
+  await Promise.all(
+    groupsOf(messages).map((group) =>
+      composeOne(group).catch((error: unknown) => {
+        const reason =
+          error instanceof ContentEngineUnavailableError
+            ? new ContentUnavailableError(error.message, { cause: error })
+            : (error as Error);
+        for (const message of group) results.set(message, reason);
+      }),
+    ),
+  );
+  return messages.map((message) => results.get(message) ?? new Error('the message was not composed'));
+}

@@ -1,0 +1,238 @@
+/**
+ * Builds the messages of a content that many recipients share, and of which only some values differ: links are found and
+ * all constant parts are encoded once. A value is encoded by itself, between soft line breaks of quoted-printable.
+ * `message.ts` builds messages with the same content, but does everything again for each.
+ */
+import { hash } from 'node:crypto';
+import type { EmailAddress } from '../addresses/email.ts';
+import { squeezeSpace } from '../dkim/canonical.ts';
+import type { DkimSigner } from '../dkim/sign.ts';
+import { isShorterInBase64, normalizeText, toBase64Lines } from '../mime/body-encoding.ts';
+import { type DividedPart, dividedHtml, dividedText, type SharedTexts } from './divided-parts.ts';
+import {
+  formatAddressField,
+  formatDateField,
+  formatMessageIdField,
+  formatTextField,
+} from '../mime/header-fields.ts';
+import { type BuiltMessage, htmlType, signedHeaders, signWith, textType } from '../mime/message.ts';
+import { encodeInsertion, QuotedPrintableEncoder } from '../mime/quoted-printable.ts';
+import { isInsertable, type Piece, RECIPIENT } from './slotted.ts';
+import { isSuspect, TextMessage } from '../mime/text-message.ts';
+
+/** What all recipients share. */
+export interface SkeletonContent extends SharedTexts {
+  /** Values of `text` that are links to unsubscribe or to the preference page. */
+  ownTextLinks: ReadonlySet<number>;
+  from: EmailAddress;
+  replyTo: EmailAddress | null;
+  headers: Record<string, string>;
+  feedbackId: string;
+}
+
+/** What one recipient has for itself. */
+export interface SkeletonRecipient {
+  to: EmailAddress;
+  /** Without angle brackets. */
+  messageId: string;
+  date: Date;
+  subject: string;
+  headers: Record<string, string>;
+  /** Values of the texts, escaped where they are HTML. */
+  html: readonly string[];
+  text: readonly string[];
+  /** Of tracked links; empty without tracking. */
+  recipientToken: string;
+}
+
+/** Constant encoded texts, and what goes between them: a value by its number, or the recipient's token. */
+interface Encoded {
+  constants: readonly string[];
+  slots: readonly number[];
+}
+
+interface EncodedPart {
+  field: string;
+  pieces: readonly Piece[];
+  /** Null: in base64, which cannot be divided, so that the whole part is encoded for each recipient. */
+  encoded: Encoded | null;
+}
+
+/** The last line of a part must not end with a soft break, which follows each value (RFC 2045 §6.7). */
+const endedByConstant = (pieces: readonly Piece[]): readonly Piece[] =>
+  pieces.length > 1 && pieces.at(-1) === '' ? [...pieces.slice(0, -1), '\r\n'] : pieces;
+
+/** Encodes the constant pieces. Values stand between soft breaks; the token has a known length and needs none. */
+function encodePieces(given: readonly Piece[], tokenLength: number): Encoded | null {
+  const pieces = endedByConstant(given);
+  const bytes = Buffer.from(pieces.filter((piece) => typeof piece === 'string').join(''));
+  const encoder = new QuotedPrintableEncoder(bytes);
+  const constants: string[] = [];
+  const slots: number[] = [];
+  let done = 0;
+  let taken = 0;
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      encoder.encode(done, (done += Buffer.byteLength(piece)));
+      continue;
+    }
+    if (piece === RECIPIENT) encoder.leaveRoom(tokenLength);
+    else encoder.breakLine();
+    constants.push(encoder.toString(taken));
+    taken = encoder.length;
+    slots.push(piece);
+  }
+  constants.push(encoder.toString(taken));
+  return isShorterInBase64(encoder.length, bytes) ? null : { constants, slots };
+}
+
+function encodePart(type: string, pieces: readonly Piece[], tokenLength: number): EncodedPart {
+  const encoded = encodePieces(pieces, tokenLength);
+  const field = `${type}\r\nContent-Transfer-Encoding: ${encoded ? 'quoted-printable' : 'base64'}`;
+  return { field, pieces, encoded };
+}
+
+function fill({ constants, slots }: Encoded, values: readonly string[], token: string): string {
+  let result = constants[0] ?? '';
+  for (let n = 0; n < slots.length; n += 1) {
+    const slot = slots[n] ?? RECIPIENT;
+    result += (slot === RECIPIENT ? token : (values[slot] ?? '')) + (constants[n + 1] ?? '');
+  }
+  return result;
+}
+
+/** The text before its encoding. */
+function joinPieces(pieces: readonly Piece[], values: readonly string[], token: string): string {
+  let result = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') result += piece;
+    else result += piece === RECIPIENT ? token : (values[piece] ?? '');
+  }
+  return result;
+}
+
+/** The messages of one content. */
+export class Skeleton {
+  readonly #opening: string[];
+  readonly #further: string[];
+  readonly #smtpUtf8: boolean;
+  readonly #hasParameters: boolean;
+  readonly #ownTextLinks: ReadonlySet<number>;
+  readonly #text: EncodedPart;
+  readonly #html: EncodedPart;
+  readonly #completeText: DividedPart['complete'];
+  readonly #completeHtml: DividedPart['complete'];
+  /** Before the text, before the HTML, and at the end. */
+  readonly #frame: readonly [string, string, string];
+  /** Whether a constant part has lines that a provider has to look at. */
+  readonly #isSuspect: boolean;
+
+  constructor(content: SkeletonContent, text: DividedPart, html: DividedPart) {
+    this.#text = encodePart(textType, text.pieces, 0);
+    this.#html = encodePart(htmlType, html.pieces, content.tracking?.recipientLength ?? 0);
+    this.#completeText = text.complete;
+    this.#completeHtml = html.complete;
+    // No part has these two characters in a row: both encodings use the equals sign for something else.
+    const boundary = `=_${hash('sha256', JSON.stringify([text.pieces, html.pieces]), 'hex').slice(0, 40)}`;
+    this.#frame = [
+      `--${boundary}\r\n${this.#text.field}\r\n\r\n`,
+      `\r\n--${boundary}\r\n${this.#html.field}\r\n\r\n`,
+      `\r\n--${boundary}--\r\n`,
+    ];
+    const constants = [
+      ...this.#frame,
+      ...(this.#text.encoded?.constants ?? []),
+      ...(this.#html.encoded?.constants ?? []),
+    ];
+    this.#isSuspect = constants.some(isSuspect);
+    const { from, replyTo, parameters } = content;
+    this.#hasParameters = parameters.length > 0;
+    this.#ownTextLinks = content.ownTextLinks;
+    this.#smtpUtf8 = from.smtpUtf8 || (replyTo?.smtpUtf8 ?? false);
+    this.#opening = [
+      formatAddressField('From', from),
+      ...(replyTo ? [formatAddressField('Reply-To', replyTo)] : []),
+    ];
+    this.#further = [
+      'MIME-Version: 1.0',
+      `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`,
+      formatTextField('Feedback-ID', content.feedbackId),
+      ...Object.entries(content.headers).map(([name, value]) => formatTextField(name, value)),
+    ];
+  }
+
+  /**
+   * Builds the message to one recipient.
+   * @returns with signers, a promise; null if a value cannot be encoded by itself
+   * @throws InvalidMessageError if the subject, Message-ID, date or address are not valid in a header
+   */
+  build(
+    recipient: SkeletonRecipient,
+    signers: readonly DkimSigner[],
+  ): BuiltMessage | Promise<BuiltMessage> | null {
+    const { to, headers, date, recipientToken } = recipient;
+    // A link in a value would get the parameters, too, unless it is the service's.
+    if (
+      this.#hasParameters &&
+      recipient.text.some((value, n) => value.includes('://') && !this.#ownTextLinks.has(n))
+    ) {
+      return null;
+    }
+    const text = this.#completeText(recipient.text, '');
+    const html = this.#completeHtml(recipient.html, recipientToken);
+    if (!text?.every(isInsertable) || !html?.every(isInsertable)) return null;
+    const body = this.#body(text, html, recipientToken);
+    const own = [
+      formatAddressField('To', to),
+      formatDateField(date),
+      formatMessageIdField(recipient.messageId),
+    ];
+    const opening = [...this.#opening, formatTextField('Subject', recipient.subject)];
+    const further = Object.entries(headers).map(([name, value]) => formatTextField(name, value));
+    const head = `${[...opening, ...own, ...further, ...this.#further].join('\r\n')}\r\n\r\n`;
+    const smtpUtf8 = this.#smtpUtf8 || to.smtpUtf8;
+    const finish = (signatures: string): BuiltMessage => {
+      const all = signatures + head;
+      if (!smtpUtf8 && !this.#isSuspect && !isSuspect(all)) return new TextMessage(all + body);
+      const data = Buffer.from(all + body, smtpUtf8 ? 'utf8' : 'latin1');
+      return { data, smtpUtf8, eightBit: smtpUtf8 };
+    };
+    if (signers.length === 0) return finish('');
+    const bodyHash = hash('sha256', squeezeSpace(body), 'base64');
+    const signed = signedHeaders([...opening, ...further, ...this.#further]);
+    return signWith(signers, { ...signed, recipientFields: own, bodyHash, signedAt: date }).then(finish);
+  }
+
+  /** The HTML of a recipient. */
+  html({ html, recipientToken }: SkeletonRecipient): string {
+    return joinPieces(this.#html.pieces, this.#completeHtml(html, recipientToken) ?? html, recipientToken);
+  }
+
+  /** The text of a recipient. */
+  text({ text }: SkeletonRecipient): string {
+    return joinPieces(this.#text.pieces, this.#completeText(text, '') ?? text, '');
+  }
+
+  #body(text: readonly string[], html: readonly string[], recipientToken: string): string {
+    const [first, middle, last] = this.#frame;
+    return first + encode(this.#text, text, '') + middle + encode(this.#html, html, recipientToken) + last;
+  }
+}
+
+function encode({ encoded, pieces }: EncodedPart, values: readonly string[], token: string): string {
+  if (encoded) {
+    return fill(
+      encoded,
+      values.map((value) => encodeInsertion(normalizeText(value))),
+      token,
+    );
+  }
+  return toBase64Lines(Buffer.from(joinPieces(pieces, values.map(normalizeText), token)));
+}
+
+/** @returns null if the messages have to be built one by one, by `prepareContent` */
+export function createSkeleton(content: SkeletonContent): Skeleton | null {
+  const html = dividedHtml(content);
+  const text = dividedText(content);
+  return html && text && new Skeleton(content, text, html);
+}

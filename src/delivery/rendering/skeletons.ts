@@ -1,0 +1,90 @@
+/** Finds the skeleton of the messages of a version: everything about them that is the same for all recipients. */
+import { LRUCache } from 'lru-cache';
+import type { ContentEngine, ContentValues, DividedContent, DividedText } from '../contents/content.ts';
+import type { ReadLimit } from './outputs.ts';
+import { headerText } from '../contents/values.ts';
+import { createSkeleton, type Skeleton } from './skeleton.ts';
+import { type ComposeDeps, valid } from '../send/compose/compose.ts';
+import type { Rendering, VersionGroup } from './rendering.ts';
+
+/** A skeleton, and the texts that its values come from. */
+export interface DividedSkeleton {
+  skeleton: Skeleton;
+  html: DividedText;
+  text: DividedText;
+  subject: DividedText | null;
+}
+
+const MAX_SKELETONS = 64;
+/** Making a skeleton holds the event loop. Longer contents are composed one by one, in threads. */
+const MAX_SKELETON_CHARACTERS = 256 * 1024;
+/** Headers of all mail that goes to many recipients. */
+export const BULK_HEADERS = { Precedence: 'bulk' };
+/** Outputs that are links of the service. */
+const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
+
+/** Identifies the campaign or flow in feedback of mail services. */
+export const feedbackIdOf = ({ brandId, campaign, flow }: Rendering['message']): string =>
+  flow ? `${flow.id}:${brandId}:flow:carillon` : `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
+
+/** @returns null if the message has to be rendered as a whole */
+export function renderSubject(
+  subject: DividedText | null,
+  values: ContentValues,
+  limit: ReadLimit,
+): string | null {
+  if (!subject) return '';
+  const outputs = subject.render(values, limit);
+  if (!outputs) return null;
+  return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
+}
+
+const ownLinksOf = ({ outputs }: DividedText): ReadonlySet<number> =>
+  new Set([...outputs.keys()].filter((n) => OWN_LINKS.has(outputs[n] ?? '')));
+
+const isEmpty = ({ parts }: DividedText): boolean => parts.every((part) => part.trim() === '');
+
+interface SkeletonDeps extends Pick<ComposeDeps, 'links' | 'readSender'> {
+  engine: Pick<ContentEngine, 'divide'>;
+}
+
+/** @returns a function that returns null if the messages have to be composed one by one */
+export function createSkeletons({ engine, links, readSender }: SkeletonDeps) {
+  const cache = new LRUCache<string, { found: DividedSkeleton | null }>({ max: MAX_SKELETONS });
+
+  function make(
+    message: Rendering['message'],
+    { shared: { linkParameters } }: VersionGroup,
+    { html, text, subject }: DividedContent,
+  ): DividedSkeleton | null {
+    if (!html || !text || isEmpty(html) || isEmpty(text)) return null;
+    const skeleton = createSkeleton({
+      html: html.parts,
+      text: text.parts,
+      ownLinks: ownLinksOf(html),
+      ownTextLinks: ownLinksOf(text),
+      parameters: linkParameters,
+      tracking: links?.plan(message) ?? null,
+      targetToken: (target) => links?.targetToken(message, target) ?? '',
+      from: valid(readSender(message.from ?? ''), 'from'),
+      replyTo: message.replyTo === null ? null : valid(readSender(message.replyTo), 'reply_to'),
+      headers: BULK_HEADERS,
+      feedbackId: feedbackIdOf(message),
+    });
+    return skeleton && { skeleton, html, text, subject };
+  }
+
+  return (message: Rendering['message'], group: VersionGroup): DividedSkeleton | null => {
+    const { version, shared } = group;
+    if ((version.html?.length ?? 0) + (version.text?.length ?? 0) > MAX_SKELETON_CHARACTERS) return null;
+    const { campaign, flow, tracking, from, replyTo } = message;
+    const plan = links?.plan(message)?.id ?? '';
+    const key = `${version.id} ${campaign?.id} ${flow?.id} ${tracking?.key} ${plan} ${shared.linkParameters.join('&')} ${from} ${replyTo}`;
+    const cached = cache.get(key);
+    if (cached) return cached.found;
+    const divided = engine.divide(version);
+    const found = divided && make(message, group, divided);
+    cache.set(key, { found });
+    return found;
+  };
+}

@@ -1,0 +1,25 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { firstDueSql } from '../../backlog.ts';
+import { messageClasses } from '../../message.ts';
+
+/** The due messages of one channel and class. */
+export interface QueueAge {
+  channel: string;
+  class: string;
+  /** Accounts and providers with due messages. */
+  backlogs: number;
+  /** Since when the first of them is due, in seconds. */
+  ageSeconds: number;
+}
+
+const classNames = new Map(Object.entries(messageClasses).map(([name, value]) => [value as number, name]));
+
+/** How long due messages have waited. */
+export async function readQueueAges(db: Queryable): Promise<QueueAge[]> {
+  const { rows } = await db.query<Omit<QueueAge, 'class'> & { class: number }>(
+    `${firstDueSql}
+    select channel, class, count(*)::int as backlogs, extract(epoch from now() - min(due_at))::float8 as "ageSeconds"
+    from backlog where due_at <= now() group by 1, 2 order by 1, 2`,
+  );
+  return rows.map((row) => ({ ...row, class: classNames.get(row.class) ?? String(row.class) }));
+}

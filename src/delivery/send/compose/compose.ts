@@ -1,0 +1,256 @@
+import { LRUCache } from 'lru-cache';
+import { type EmailAddress, parseEmailAddress } from '../../addresses/email.ts';
+import { messageReference } from '../../addresses/reference.ts';
+import { returnPathAddress } from '../../addresses/return-path.ts';
+import { type SendingDomain, SendingDomainError, type SendingDomains } from '../../dkim/domain-signers.ts';
+import type { DkimSigner } from '../../dkim/sign.ts';
+import { isHeavy, lengthOf } from '../../contents/content-weight.ts';
+import {
+  buildMessage,
+  type BuiltMessage,
+  type EmailContent,
+  type PreparedContent,
+  prepareContent,
+} from '../../mime/message.ts';
+import { htmlWithTokens, type TrackedHtml } from '../../mime/tracked-html.ts';
+import type { OutgoingEmail, OutgoingSms } from '../../providers/port.ts';
+import type { BatchMessage } from '../intend/batch.ts';
+import type { LinkTracker, TrackedMessage } from './tracked-links.ts';
+
+export interface ComposeDeps {
+  /** The domain of Message-ID, and of the return path of messages from the service's own addresses. */
+  mailDomain: string;
+  returnPathKey: Buffer;
+  /** Signs the references that providers keep. */
+  referenceKey: Buffer;
+  /** Parses a sender's address, with a cache: many messages have the same sender. */
+  readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
+  /** Returns a promise for a content that a thread prepares. */
+  prepare: (content: EmailContent) => PreparedContent | Promise<PreparedContent>;
+  /**
+   * Signers for the domain of a sender. None if signing is off or the relay signs.
+   * @param sending the account's domain that the message is sent from; null: an address of the service
+   */
+  signersFor: (domain: string, sending: SendingDomain | null) => readonly DkimSigner[];
+  /** Left out: messages can only be sent from addresses of the service. */
+  domains?: SendingDomains;
+  /** Left out: no message is tracked. */
+  links?: LinkTracker;
+}
+
+export function sendingDomainOf(
+  { domainId }: BatchMessage,
+  { domains }: ComposeDeps,
+): SendingDomain | Promise<SendingDomain> | null {
+  if (domainId === null) return null;
+  if (!domains) throw new SendingDomainError('this channel has no sending domains');
+  return domains.find(domainId);
+}
+
+export function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
+  if ('error' in parsed) throw new Error(`${what} ${parsed.error}`);
+  return parsed;
+}
+
+/**
+ * Composes the email of a message. The result depends on the stored message alone: if the message is handed over again
+ * after a crash, the email is the same, byte for byte, including Message-ID and Date.
+ * @returns a promise only if the email has to be signed, or a thread prepares its content
+ * @throws Error if the stored message cannot become an email
+ */
+export function composeEmail(
+  message: BatchMessage,
+  deps: ComposeDeps,
+): OutgoingEmail | Promise<OutgoingEmail> {
+  const from = valid(deps.readSender(message.from ?? ''), 'from');
+  const to = valid(parseEmailAddress(message.to), 'to');
+  const content = {
+    subject: message.subject ?? '',
+    html: message.html,
+    text: message.text,
+    from,
+    replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
+    headers: message.headers ?? {},
+    feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
+    tracking: message.html === null ? null : (deps.links?.plan(message) ?? null),
+  };
+  const prepared = deps.prepare(content);
+  const sending = sendingDomainOf(message, deps);
+  if (prepared instanceof Promise || sending instanceof Promise) {
+    return Promise.all([prepared, sending]).then(([ready, domain]) =>
+      addressEmail(message, { content, prepared: ready, to, sending: domain }, deps),
+    );
+  }
+  return addressEmail(message, { content, prepared, to, sending }, deps);
+}
+
+interface AddressedEmail {
+  content: EmailContent;
+  prepared: PreparedContent;
+  to: EmailAddress;
+  sending: SendingDomain | null;
+}
+
+/** Adds to a prepared content what belongs to the recipient. */
+export function addressEmail(
+  message: BatchMessage & Pick<TrackedMessage, 'set'>,
+  { content, prepared, to, sending }: AddressedEmail,
+  deps: ComposeDeps,
+): OutgoingEmail | Promise<OutgoingEmail> {
+  const { from } = content;
+  // A feedback report returns the Message-ID, often without anything else that identifies the message.
+  const reference = messageReference(deps.referenceKey, message);
+  const tokens = prepared.tracked ? deps.links?.tokens(message, prepared.tracked.html) : undefined;
+  const built = buildMessage(
+    prepared,
+    {
+      to,
+      messageId: `${reference}@${deps.mailDomain}`,
+      date: message.createdAt,
+      ...(tokens ? { tokens } : {}),
+    },
+    deps.signersFor(from.domain, sending),
+  );
+  const sent =
+    tokens && prepared.tracked ? new TrackedContent(content, prepared.tracked.html, tokens) : content;
+  const outgoing = (complete: BuiltMessage): OutgoingEmail =>
+    outgoingEmail(message, { content: sent, built: complete, reference, to, sending }, deps);
+  return built instanceof Promise ? built.then(outgoing) : outgoing(built);
+}
+
+interface ComposedParts extends Pick<OutgoingEmail, 'content' | 'built' | 'reference'> {
+  to: EmailAddress;
+  sending: SendingDomain | null;
+}
+
+/** The composed email as a provider gets it. */
+export function outgoingEmail(
+  message: BatchMessage,
+  { content, built, reference, to, sending }: ComposedParts,
+  deps: Pick<ComposeDeps, 'returnPathKey' | 'mailDomain'>,
+): OutgoingEmail {
+  const { messageId, attempt, accountId, brandId, campaign } = message;
+  const { from, subject } = content;
+  return {
+    messageId,
+    attempt,
+    returnPath: returnPathAddress(deps.returnPathKey, message, sending?.returnPathHost ?? deps.mailDomain),
+    to: `${to.local}@${to.domain}`,
+    from: `${from.local}@${from.domain}`,
+    subject,
+    tags: {
+      ...message.tags,
+      account_id: String(accountId),
+      brand_id: String(brandId),
+      message_id: String(messageId),
+      ...(campaign ? { campaign_id: String(campaign.id) } : {}),
+    },
+    reference,
+    content,
+    built,
+  };
+}
+
+/** The content with its tracked HTML, which is put together only for providers that do not take a complete message. */
+class TrackedContent implements EmailContent {
+  readonly subject: string;
+  readonly text: string | null;
+  readonly from: EmailAddress;
+  readonly replyTo: EmailAddress | null;
+  readonly headers: Record<string, string>;
+  readonly feedbackId: string;
+  readonly #tracked: TrackedHtml;
+  readonly #tokens: readonly string[];
+  #html: string | undefined;
+
+  constructor(content: EmailContent, tracked: TrackedHtml, tokens: readonly string[]) {
+    this.subject = content.subject;
+    this.text = content.text;
+    this.from = content.from;
+    this.replyTo = content.replyTo;
+    this.headers = content.headers;
+    this.feedbackId = content.feedbackId ?? '';
+    this.#tracked = tracked;
+    this.#tokens = tokens;
+  }
+
+  get html(): string {
+    return (this.#html ??= htmlWithTokens(this.#tracked, this.#tokens));
+  }
+}
+
+export function composeSms(message: BatchMessage, referenceKey: Buffer): OutgoingSms {
+  return {
+    messageId: message.messageId,
+    attempt: message.attempt,
+    from: message.from,
+    reference: messageReference(referenceKey, message),
+    to: message.to,
+    text: message.text ?? '',
+    segments: message.segments ?? 1,
+  };
+}
+
+const MAX_CACHED_CONTENTS = 256;
+/**
+ * Bytes of the prepared contents, and two for each character of their keys. A content with tokens also has its HTML, and
+ * the body in canonical form: some four times as much.
+ */
+const MAX_CACHE_SIZE = 4 * 1024 * 1024;
+
+/** Puts its length before each text, so that different contents never have the same key. */
+function part(text: string | null): string {
+  return text === null ? '-' : `${text.length}:${text}`;
+}
+
+function keyOf(content: EmailContent): string {
+  const { from, replyTo, subject, html, text, headers, feedbackId, tracking } = content;
+  const addresses = `${part(from.name)}${part(from.address)}${part(replyTo?.name ?? null)}${part(replyTo?.address ?? null)}`;
+  const further = Object.entries(headers).map(([name, value]) => part(name) + part(value));
+  return `${addresses}${part(feedbackId ?? null)}${part(tracking?.id ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
+}
+
+/** Longer contents are not cached: their keys would take milliseconds, and they would evict most other contents. */
+const MAX_CACHED_LENGTH = MAX_CACHE_SIZE / 24;
+
+/**
+ * Prepares contents and caches the most recently used, because many messages differ only in their recipient.
+ * @param prepareHeavy prepares a heavy content in a thread. Equal contents that wait for a thread are prepared once.
+ */
+export function createContentCache(
+  prepareHeavy: (content: EmailContent) => Promise<PreparedContent>,
+): (content: EmailContent) => PreparedContent | Promise<PreparedContent> {
+  const cache = new LRUCache<string, PreparedContent>({
+    max: MAX_CACHED_CONTENTS,
+    maxSize: MAX_CACHE_SIZE,
+    maxEntrySize: MAX_CACHE_SIZE / 8,
+    sizeCalculation: (prepared, key) =>
+      2 * key.length + prepared.remainder.length * (prepared.tracked ? 4 : 1),
+  });
+  const inThreads = new Map<string, Promise<PreparedContent>>();
+
+  function prepareInThread(content: EmailContent, key: string): Promise<PreparedContent> {
+    const known = inThreads.get(key);
+    if (known) return known;
+    const preparing = prepareHeavy(content)
+      .then((prepared) => {
+        cache.set(key, prepared);
+        return prepared;
+      })
+      .finally(() => inThreads.delete(key));
+    inThreads.set(key, preparing);
+    return preparing;
+  }
+
+  return (content) => {
+    const heavy = isHeavy(content);
+    if (heavy && lengthOf(content) > MAX_CACHED_LENGTH) return prepareHeavy(content);
+    const key = keyOf(content);
+    const cached = cache.get(key);
+    if (cached) return cached;
+    if (heavy) return prepareInThread(content, key);
+    const prepared = prepareContent(content);
+    cache.set(key, prepared);
+    return prepared;
+  };
+}

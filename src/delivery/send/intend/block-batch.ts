@@ -1,0 +1,226 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { campaignsToSendSql } from '../../blocks/campaign-lock.ts';
+import { decidedLimitsSql, type Limits, verdictSql } from '../../limits/authority.ts';
+import { blockLimits } from '../../limits/block-limits.ts';
+import { messageClasses } from '../../message.ts';
+import { unappliedOptOutsSql } from '../../consent/unapplied-opt-outs.ts';
+import type { BatchMessage, CampaignPart } from './batch.ts';
+import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
+import {
+  campaignCases,
+  type CampaignBatchRequest,
+  contactValuesSql,
+  MAX_VALUE,
+  withoutOptedOut,
+} from './campaign-batch.ts';
+import { noPriceCase } from './checked-sql.ts';
+
+/** Texts of a contact that most contents name. They are columns of the result; JSON for each message costs more. */
+const texts = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source'] as const;
+
+const quoted = texts.map((name) => `'${name}'`).join(', ');
+
+/** SQL: columns for what a version names of a contact: whether it names each text, and all other paths. */
+const namedSql = `${texts.map((name) => `'${name}' = any(v.paths) as ${name}`).join(', ')},
+        array(select p from unnest(v.paths) as p where p not in (${quoted})) as further`;
+
+/** SQL: values of the contact `k` that the version `v` names. */
+const textsSql = texts
+  .map((name) => `case when v.${name} then left(k.${name}, ${MAX_VALUE}) end as ${name}`)
+  .join(', ');
+
+/** What a text of the block `q` has reserved. */
+const reservedInBlock = {
+  millicents: '(q.price_list -> m.id::text ->> 0)::bigint',
+  none: `q.price_list -> m.id::text -> 0 = 'null'::jsonb`,
+};
+
+/** The content of these messages is never stored. */
+const table: Limits = blockLimits.filter(({ name }) => name !== 'content_missing');
+
+/**
+ * SQL: checks batches of a block and writes an intent for each. What is the same for all messages is read and decided
+ * once, and returned with the first of them. The parameters are those of `batch.ts`, with the intent of each message, and the
+ * rest of the block's key.
+ */
+const blockSql = `
+    with alive as (
+      select id from processes where id = $1 for key share
+    ), block as materialized (
+      select b.*, now() as queued_at from campaign_blocks b
+      where b.campaign_id = $5 and b.n = $10 and b.claim_epoch = $11 and b.owner = (select id from alive)
+        and b.closed_at is null
+    ), locked as materialized (
+      select * from accounts_to_send(array(select account_id from block)) limit 1
+    ), campaign as materialized (
+      -- Accounts are locked first.
+      ${campaignsToSendSql('array(select campaign_id from block where (select count(*) from locked) > 0)')} limit 1
+    ), claimed as materialized (
+      select q.*${decidedLimitsSql(table)} from block q cross join locked a limit 1
+    ), versions as materialized (
+      -- The content of a campaign may have changed since its recipients were written.
+      select v.id, ${namedSql} from template_versions v where v.id = any(array(select unnest(version_ids) from campaign))
+    ), checked as materialized (
+      select i.seq, m.id, m.attempt_count + 1 as attempt, m.brand_id, m.created_at, m.to_address, m.from_address, m.reply_to,
+        m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.variant, m.contact_id, v.id as version_id,
+        -- A claim that the database forgot in a crash may be made again, with the same epoch, of a part of the block.
+        case when m.status <> 'queued' or m.campaign_id is distinct from q.campaign_id
+          or m.id not between q.first_id and q.last_id then 'gone'${campaignCases(
+            `p.status = 'active' and v.id is not null`,
+          )}${noPriceCase(reservedInBlock)}
+          else ${verdictSql(table, true)} end as verdict,
+        ${textsSql}, ${contactValuesSql('v.further')} as further
+      from claimed q cross join locked a left join campaign p on true
+      cross join (select $8::boolean as plus_addresses) settings
+      cross join unnest($4::bigint[], $2::bigint[]) as i (message_id, seq)
+      cross join lateral (
+        select * from messages m where m.id = i.message_id and m.id between $6 and $7 offset 0) m
+      left join lateral (select * from contacts k where k.id = m.contact_id offset 0) k on true
+      left join versions v on v.id = p.version_ids[coalesce(m.variant, 0) + 1]
+    ), intent as (
+      insert into handovers (owner, seq, provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch)
+      select $1, seq, $3, array_agg(id order by id), array_agg(attempt order by id), $9, $5, $10, $11
+      from checked where verdict = 'send' group by seq
+    ), shared as materialized (
+      select q.account_id, q.domain_id, q.channel, q.provider_id, q.queued_at, q.price_month is not null as priced,
+        a.has_contacts, p.name, (
+          -- After the locks: it sees what is committed then.
+          select ${unappliedOptOutsSql('c.brand_id', 'c.channel')} from campaigns c where c.id = p.id) as unapplied
+      from claimed q cross join locked a left join campaign p on true
+    )
+    select c.*, s.*
+    from (select *, row_number() over (order by id) as row from checked) c left join shared s on c.row = 1
+    order by c.id`;
+
+/** What the first row has for all. */
+interface SharedColumns {
+  account_id: number;
+  domain_id: number | null;
+  channel: BatchMessage['channel'];
+  provider_id: number;
+  queued_at: Date;
+  priced: boolean;
+  has_contacts: boolean;
+  name: string | null;
+  unapplied: Buffer[] | null;
+}
+
+type Texts = Record<(typeof texts)[number], string | null>;
+
+interface CheckedRow extends Texts, SharedColumns {
+  seq: number;
+  id: number;
+  attempt: number;
+  verdict: BatchMessage['verdict'];
+  brand_id: number;
+  created_at: Date;
+  to_address: string;
+  from_address: string | null;
+  reply_to: string | null;
+  subject: string | null;
+  tags: Record<string, string> | null;
+  tracking: BatchMessage['tracking'];
+  idempotency_key: string | null;
+  segments: number | null;
+  variant: number | null;
+  contact_id: number;
+  version_id: number | null;
+  further: CampaignPart['contact'] | null;
+}
+
+function contactOf(row: CheckedRow): CampaignPart['contact'] {
+  const contact: CampaignPart['contact'] = row.further ?? {};
+  for (const name of texts) {
+    const value = row[name];
+    if (value !== null) contact[name] = value;
+  }
+  return contact;
+}
+
+function messageOf(row: CheckedRow, shared: SharedColumns, { campaignId, epoch }: BlockClaim): BatchMessage {
+  return {
+    messageId: row.id,
+    attempt: row.attempt,
+    epoch,
+    uncertain: false,
+    priced: shared.priced,
+    verdict: row.verdict,
+    accountId: shared.account_id,
+    brandId: row.brand_id,
+    hasContacts: shared.has_contacts,
+    domainId: shared.domain_id,
+    channel: shared.channel,
+    class: messageClasses.campaign,
+    providerId: shared.provider_id,
+    queuedAt: shared.queued_at,
+    createdAt: row.created_at,
+    to: row.to_address,
+    from: row.from_address,
+    replyTo: row.reply_to,
+    subject: row.subject,
+    html: null,
+    text: null,
+    headers: null,
+    tags: row.tags,
+    tracking: row.tracking,
+    idempotencyKey: row.idempotency_key,
+    segments: row.segments,
+    contentVersionId: row.version_id,
+    campaign: {
+      id: campaignId,
+      name: shared.name ?? '',
+      variant: row.variant ?? 0,
+      contactId: row.contact_id,
+      contact: contactOf(row),
+    },
+  };
+}
+
+/** Batches of one owner and provider. */
+type Batches = readonly [CampaignBatchRequest, ...CampaignBatchRequest[]];
+
+function valuesOf(batches: Batches, { campaignId, n, epoch }: BlockClaim): unknown[] {
+  const [{ owner, provider, plusAddresses = false, reportSeconds = 0 }] = batches;
+  const messages = batches.flatMap(({ seq, claims }) => claims.map(({ messageId }) => ({ seq, messageId })));
+  const ids = messages.map(({ messageId }) => messageId);
+  const bounds = [Math.min(...ids, Number.MAX_SAFE_INTEGER), Math.max(...ids, 0)];
+  const seqs = messages.map(({ seq }) => seq);
+  return [owner, seqs, provider, ids, campaignId, ...bounds, plusAddresses, reportSeconds, n, epoch];
+}
+
+/**
+ * Checks first attempts at recipients of a block and writes the intents, as `intendBatch` does for queue rows. The block
+ * is the fence: its owner and epoch must be those of the claim. Campaigns are read under shared locks that a pause waits
+ * for, like accounts. Half of what a batch costs is the statement, so batches of a block share one.
+ * @param batches of one owner and provider
+ * @returns the messages of each batch with their verdicts; none if the claim is no longer valid
+ */
+export async function intendBatches(
+  client: Queryable,
+  batches: Batches,
+  block: BlockClaim,
+): Promise<BatchMessage[][]> {
+  const values = valuesOf(batches, block);
+  const { rows } = await client.query<CheckedRow>({ name: 'intend_in_block', text: blockSql, values });
+  const bySeq = new Map(batches.map(({ seq }) => [seq, [] as BatchMessage[]]));
+  const [shared] = rows;
+  for (const row of rows) bySeq.get(row.seq)?.push(messageOf(row, shared as SharedColumns, block));
+  const unapplied = shared?.unapplied ?? null;
+  return batches.map((request) => {
+    const messages = bySeq.get(request.seq) ?? [];
+    if (unapplied === null) return messages;
+    return withoutOptedOut(
+      messages.map((message) => ({ ...message, unapplied })),
+      request,
+    );
+  });
+}
+
+/** Checks one batch, see {@link intendBatches}. */
+export async function intendBlock(
+  client: Queryable,
+  request: CampaignBatchRequest,
+  block: BlockClaim,
+): Promise<BatchMessage[]> {
+  return (await intendBatches(client, [request], block))[0] ?? [];
+}

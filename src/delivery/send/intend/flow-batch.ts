@@ -1,0 +1,107 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { furtherCtes, giveBackCtes, verdictSql } from '../../limits/authority.ts';
+import type { BatchMessage } from './batch.ts';
+import {
+  type CampaignBatchRequest,
+  type CheckedRow,
+  contactSql,
+  recipientCases,
+  uncertainSql,
+  valuesOf,
+  withoutOptedOut,
+} from './campaign-batch.ts';
+import {
+  claimedSql,
+  intentSql,
+  messageColumns,
+  messagesSql,
+  noPriceCase,
+  recipientSql,
+  reservedByRow,
+  rowColumns,
+  unappliedOf,
+  unappliedSql,
+} from './checked-sql.ts';
+
+/** The most characters of an event, as JSON. Clients send at most 32 KB of data. */
+const MAX_EVENT = 65_536;
+
+/**
+ * SQL: what contents read as `event` in messages of a run: the event that started it. Null without one, or if it is too
+ * large.
+ * @param runId SQL
+ */
+export const runEventSql = (runId: string): string => `(
+      select case when length(r.event::text) <= ${MAX_EVENT}
+        then r.event - 'id' - 'name' || jsonb_build_object('event', r.event -> 'name') end
+      from flow_runs r where r.id = ${runId})`;
+
+/** SQL: the flows of the claimed rows. Rows of earlier versions do not name theirs. */
+const flowIdsSql = `array(
+        select distinct coalesce(q.flow_id, (
+          select m.flow_id from messages m where m.id = q.message_id and m.id between $6 and $7))
+        from claimed q where (select count(*) from locked) > 0)`;
+
+/**
+ * SQL: what stops a flow's message `m`, before the limits are asked. It waits while its flow is paused, and is canceled once
+ * the flow is archived, or was resumed without what had waited.
+ */
+const flowCases = `
+        when f.status = 'archived' or m.id <= f.canceled_to then 'flow_ended'
+        when f.status = 'paused' then 'flow_stopped'`;
+
+/**
+ * CTEs: the messages that the pause of their flow stops wait for the resume, which waits for this statement and so finds
+ * them. What they have reserved returns, unless an attempt may have sent them: they reserve it once more when they are
+ * claimed after the resume. Rows of earlier versions get their flow.
+ */
+const stoppedCtes = `stopped as materialized (
+      select s.*, c.flow_id, c.uncertain
+      from (select id, epoch, flow_id, uncertain from checked where verdict = 'flow_stopped' order by id) c
+      cross join lateral (
+        select message_id, account_id, channel, reserved_bucket, price_month, price_millicents, price_units
+        from send_queue q where q.message_id = c.id and q.claim_epoch = c.epoch and q.owner is not distinct from $1
+        for update) s
+    )${furtherCtes(giveBackCtes('(select * from stopped where not uncertain) stopped'))}, held as (
+      update send_queue q set due_at = 'infinity', flow_id = s.flow_id,
+        reserved_bucket = case when s.uncertain then q.reserved_bucket end,
+        price_month = case when s.uncertain then q.price_month end,
+        price_millicents = case when s.uncertain then q.price_millicents end
+      from stopped s
+      where q.message_id = any(array(select message_id from stopped)) and q.message_id = s.message_id
+    )`;
+
+/** SQL: checks a batch of messages of flows and writes the intent. See `batch.ts`, whose parameters come first. */
+const flowsSql = `
+    with ${claimedSql}, flow as materialized (
+      -- Accounts are locked first.
+      select * from flows_to_send(${flowIdsSql})
+    ), checked as materialized (
+      select m.*, ${rowColumns}, q.attempt_count + 1 as attempt,
+        case${flowCases}${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRow)} else ${verdictSql()} end as verdict,
+        ${uncertainSql} as uncertain, ${contactSql} as contact, ${runEventSql('m.flow_run_id')} as event
+      from ${messagesSql}
+      left join flow f on f.id = m.flow_id
+      ${recipientSql('m.content_version_id')}
+    ), ${unappliedSql('flow_id is not null')}, ${intentSql}, ${stoppedCtes}
+    select ${messageColumns}, content_version_id as "contentVersionId", null as campaign,
+      jsonb_build_object('id', flow_id, 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb),
+        'event', event) as flow,
+      ${unappliedOf('flow_id is not null')}
+    from checked order by id`;
+
+/**
+ * Checks messages of flows and writes the intent, as `intendBatch` does for other queue rows. Consent is read once more:
+ * the contact may have unsubscribed since the message was written. Flows are read under shared locks that a pause waits for,
+ * like accounts.
+ */
+export async function intendFlows(client: Queryable, request: CampaignBatchRequest): Promise<BatchMessage[]> {
+  const epochs = request.claims.map(({ epoch }) => epoch);
+  const values = valuesOf(request, epochs);
+  const { rows } = await client.query<CheckedRow>({
+    name: 'intend_or_hold_of_flows',
+    text: flowsSql,
+    values,
+  });
+  return withoutOptedOut(rows, request);
+}

@@ -1,0 +1,346 @@
+import { clipText } from '../../facts/bounces.ts';
+import { refusalRule } from '../../limits/authority.ts';
+import {
+  type Bounce,
+  type FailureCode,
+  MESSAGE_LIFETIME_HOURS,
+  messageClasses,
+  type MessageStatus,
+  type SkipCode,
+} from '../../message.ts';
+import type { EmailEventSource } from '../../events.ts';
+import type { HandOverOutcome } from '../../providers/port.ts';
+import type { BatchMessage, CampaignRefusal, StoppedRefusal } from '../intend/batch.ts';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const FIRST_DELAYS = [1 * MINUTE, 5 * MINUTE, 15 * MINUTE];
+
+/**
+ * Returns the seconds until the next attempt after a temporary refusal: 1, 5, 15 minutes, then 1, 2, 4, 8 … hours.
+ * @param attempt the attempt that was refused, counted from 1
+ */
+export function retryDelaySeconds(attempt: number): number {
+  const early = FIRST_DELAYS[attempt - 1];
+  if (early !== undefined) return early;
+  return Math.min(HOUR * 2 ** (attempt - 1 - FIRST_DELAYS.length), MESSAGE_LIFETIME_HOURS * HOUR);
+}
+
+export type MessageEventType =
+  'sent' | 'delivered' | 'bounced' | 'complained' | 'deferred' | 'failed' | 'unknown';
+
+/** What to record about one message of a batch. */
+export interface OutcomeRecord {
+  message: EmailEventSource;
+  messageId: number;
+  attempt: number;
+  epoch: number;
+  /** null: the message stays as it is. */
+  status: MessageStatus | null;
+  events: MessageEventType[];
+  /**
+   * `release` gives the claim back and leaves the queue row as it was. `postpone` does so for a time, and counts no
+   * attempt. `enqueue` makes a queue row for a message that lies in a block of a campaign.
+   */
+  queue: 'delete' | 'retry' | 'release' | 'postpone' | 'enqueue';
+  /** Until the next attempt, for `retry`, `postpone` and `enqueue`. */
+  delaySeconds: number;
+  provider: string | null;
+  providerMessageId: string | null;
+  response: string | null;
+  failure: { code: FailureCode; message: string } | null;
+  bounce: Bounce | null;
+  /** Suppress the recipient's address from now on. */
+  suppress: boolean;
+  /** Return what the message has reserved of its limits: it was not sent. */
+  giveBack: boolean;
+  /** The provider was not given the message. Left out: it was, unless `provider` is null. */
+  unattempted?: true;
+  /** The message may have reserved what it costs. */
+  priced: boolean;
+  /** How many emails or segments it is charged, if not all that it has reserved. Not with `giveBack`. */
+  keep: number | null;
+  /** Of an SMS that was accepted: how many segments its text took. */
+  segments?: number;
+  /** The recipient may be a contact of the brand. */
+  hasContacts: boolean;
+  /** The version that the message was rendered from; null: it has contents of its own, or is not known. */
+  versionId: number | null;
+  /** With `enqueue`: bytes of its content. */
+  bytes?: number;
+  /** With `enqueue`: how often a connection was lost with the message. Then no attempt is counted. */
+  losses?: number;
+}
+
+const HOUR_MS = HOUR * 1_000;
+
+function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRecord {
+  return {
+    message,
+    messageId: message.messageId,
+    attempt: message.attempt,
+    epoch: message.epoch,
+    status: null,
+    events: [],
+    queue: 'delete',
+    delaySeconds: 0,
+    provider,
+    providerMessageId: null,
+    response: null,
+    failure: null,
+    bounce: null,
+    suppress: false,
+    giveBack: false,
+    priced: message.priced === true,
+    keep: null,
+    hasContacts: message.hasContacts,
+    // That of a flow's message was chosen when the message was written.
+    versionId: message.class === messageClasses.campaign ? message.contentVersionId : null,
+  };
+}
+
+function failed(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+  const message = clipText(text);
+  return { ...record, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
+}
+
+/**
+ * Ends a message that may have been sent. It is not known to have failed, so no event is published (interface §6.3),
+ * and it uses up what it has reserved.
+ */
+function endedUnknown(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+  const message = clipText(`an earlier attempt may have sent it; ${text}`);
+  return { ...record, status: 'unknown', events: ['unknown'], failure: { code, message } };
+}
+
+/** The end of a message that is not handed over again. */
+function ended(message: BatchMessage, record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+  return message.uncertain ? endedUnknown(record, code, text) : failed(record, code, text);
+}
+
+function bounced(record: OutcomeRecord, bounce: Bounce, response: string): OutcomeRecord {
+  // The list of a provider's account covers all of its customers, so it shows nothing about this one's recipients.
+  const suppress = bounce.type === 'hard' && bounce.subtype !== 'provider_suppressed';
+  const clipped = { ...bounce, diagnostic: clipText(bounce.diagnostic) };
+  return { ...record, status: 'bounced', events: ['bounced'], bounce: clipped, suppress, response };
+}
+
+/** @param expiresAs how the message bounces if it cannot be tried again; null: it fails */
+function deferred(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  response: string,
+  expiresAs: Bounce | null = null,
+): OutcomeRecord {
+  const delaySeconds = retryDelaySeconds(message.attempt);
+  const expiresAt = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
+  if (Date.now() + delaySeconds * 1_000 > expiresAt) {
+    return expiresAs !== null && !message.uncertain
+      ? bounced(record, expiresAs, response)
+      : ended(message, record, 'expired', response);
+  }
+  return { ...record, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
+}
+
+function unknown(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  reason: string,
+  reportSeconds: number,
+  repeatable: boolean,
+): OutcomeRecord {
+  // A transactional message is handed over again, byte for byte, and every message if the provider recognizes it. All
+  // others wait for a late report, such as a bounce.
+  const again = repeatable || message.class === messageClasses.transactional;
+  const queue = again ? 'retry' : 'delete';
+  const retrySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
+  const delaySeconds = Math.max(retrySeconds, reportSeconds);
+  return { ...record, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
+}
+
+/**
+ * Returns what to record about a message for the outcome that its provider reported.
+ * @param reportSeconds how long a message whose outcome is unknown waits for a report before it is handed over again
+ * @param repeatable the provider recognizes a message that it has already
+ */
+export function outcomeRecord(
+  message: BatchMessage,
+  provider: string,
+  outcome: HandOverOutcome,
+  reportSeconds = 0,
+  repeatable = false,
+): OutcomeRecord {
+  const record = unclippedRecord(message, emptyRecord(message, provider), outcome, reportSeconds, repeatable);
+  return {
+    ...record,
+    response: record.response === null ? null : clipText(record.response),
+    keep: keptOf(message, record, outcome),
+    ...segmentsOf(message, outcome),
+  };
+}
+
+const segmentsOf = ({ channel }: BatchMessage, outcome: HandOverOutcome): Pick<OutcomeRecord, 'segments'> =>
+  channel === 'sms' && outcome.kind === 'accepted' && outcome.segments !== undefined
+    ? { segments: outcome.segments }
+    : {};
+
+/** A text may be shorter than its template allows. A bounce at the hand-over costs nothing. */
+function keptOf(
+  { channel }: BatchMessage,
+  { status }: OutcomeRecord,
+  outcome: HandOverOutcome,
+): number | null {
+  if (status === 'bounced') return 0;
+  return channel === 'sms' && outcome.kind === 'accepted' ? (outcome.segments ?? null) : null;
+}
+
+function unclippedRecord(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  outcome: HandOverOutcome,
+  reportSeconds: number,
+  repeatable: boolean,
+): OutcomeRecord {
+  switch (outcome.kind) {
+    case 'accepted': {
+      const { providerMessageId, response } = outcome;
+      return outcome.delivered
+        ? { ...record, status: 'delivered', events: ['sent', 'delivered'], providerMessageId, response }
+        : { ...record, status: 'sent', events: ['sent'], providerMessageId, response };
+    }
+    case 'deferred':
+      return deferred(message, record, outcome.response, outcome.expiresAs);
+    case 'bounced':
+      return bounced(record, outcome.bounce, outcome.response);
+    case 'refused':
+      return failed(record, outcome.code, outcome.response);
+    case 'fault':
+    case 'lost':
+    case 'not_tried':
+      return { ...record, queue: 'release' };
+    case 'not_composed':
+      return outcome.final
+        ? { ...ended(message, record, 'content_rejected', outcome.response), unattempted: true }
+        : deferred(message, record, outcome.response);
+    case 'unknown':
+      return unknown(message, record, outcome.reason, reportSeconds, repeatable);
+  }
+}
+
+/**
+ * Returns what to record about the messages of a batch.
+ * @param outcomes of the messages whose verdict is `send`, in their order
+ * @param reportSeconds see {@link outcomeRecord}
+ * @param repeatable see {@link outcomeRecord}
+ */
+export function outcomeRecords(
+  provider: string,
+  messages: readonly BatchMessage[],
+  outcomes: readonly HandOverOutcome[],
+  reportSeconds = 0,
+  repeatable = false,
+): OutcomeRecord[] {
+  const refused = messages.flatMap((message) =>
+    message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
+  );
+  const handedOver = messages.filter((message) => message.verdict === 'send');
+  const recorded = handedOver.map((message, index) =>
+    outcomeRecord(
+      message,
+      provider,
+      outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' },
+      reportSeconds,
+      repeatable,
+    ),
+  );
+  return [...refused, ...recorded];
+}
+
+const skipRefusals: readonly BatchMessage['verdict'][] = [
+  'unsubscribed',
+  'contact_deleted',
+  'no_address',
+  'no_price',
+] satisfies CampaignRefusal[];
+
+const isSkip = (refusal: BatchMessage['verdict']): refusal is Exclude<CampaignRefusal, StoppedRefusal> =>
+  skipRefusals.includes(refusal);
+
+const skipTexts: Record<SkipCode, string> = {
+  unsubscribed: 'the contact has unsubscribed',
+  suppressed: 'the address is suppressed',
+  contact_deleted: 'the contact was deleted',
+  no_address: 'the contact has no address',
+  duplicate_address: 'another recipient of the campaign has the address',
+  frequency_cap: 'the contact has received enough messages',
+  no_price: 'SMS to the country of the number have no price',
+};
+
+function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): OutcomeRecord {
+  if (message.uncertain) return endedUnknown(record, code, skipTexts[code]);
+  const failure = { code, message: skipTexts[code] };
+  return { ...record, status: 'skipped', failure, giveBack: true };
+}
+
+/** A message of a flow that is archived, or that was resumed without it. */
+function canceled(message: BatchMessage, record: OutcomeRecord): OutcomeRecord {
+  const text = 'the flow was archived, or resumed without what was overdue';
+  if (message.uncertain) return endedUnknown(record, 'canceled', text);
+  return { ...record, status: 'canceled', failure: { code: 'canceled', message: text }, giveBack: true };
+}
+
+/** How soon to look again at a retry of a campaign that is paused. */
+const STOPPED_SECONDS = 300;
+
+/**
+ * Changes what is recorded about first attempts at recipients of a block, who have no queue row. Those who are tried
+ * again get one. Who has lost a connection gets one, too, to be handed over alone; all others that were not tried go back
+ * to the block.
+ * @param outcomes of the messages `leaving`, in their order
+ * @param bytes of the content of each message
+ */
+export function recordsOfBlock(
+  records: readonly OutcomeRecord[],
+  leaving: readonly BatchMessage[],
+  outcomes: readonly HandOverOutcome[],
+  bytes = 0,
+): OutcomeRecord[] {
+  const lost = new Set(
+    leaving.flatMap(({ messageId }, n) => (outcomes[n]?.kind === 'lost' ? messageId : [])),
+  );
+  return records.map((record) => {
+    if (record.queue === 'retry') return { ...record, queue: 'enqueue', bytes };
+    // The rest of the block waits for the campaign.
+    if (record.queue === 'postpone') return { ...record, queue: 'release' };
+    if (lost.has(record.messageId)) return { ...record, queue: 'enqueue', delaySeconds: 0, losses: 1, bytes };
+    return record;
+  });
+}
+
+/** Returns what to record about a message that a limit refused before hand-over. */
+export function refusalRecord(
+  message: BatchMessage,
+  refusal: Exclude<BatchMessage['verdict'], 'send'>,
+): OutcomeRecord {
+  const record = emptyRecord(message, null);
+  if (refusal === 'campaign_stopped') {
+    return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
+  }
+  // The intent has made the message wait for the resume, which may have released it since.
+  if (refusal === 'flow_stopped') return { ...record, queue: 'release' };
+  if (refusal === 'flow_ended') return canceled(message, record);
+  if (isSkip(refusal)) return skipped(message, record, refusal);
+  if (refusal === 'suppressed' && message.class !== messageClasses.transactional) {
+    return skipped(message, record, refusal);
+  }
+  const rule = refusalRule(refusal);
+  switch (rule.effect) {
+    case 'drop':
+      return { ...record, giveBack: true };
+    case 'release':
+      // The message stays due. The next claim finds that the limit applies, and holds the message.
+      return { ...record, queue: 'release' };
+    case 'fail':
+      return ended(message, record, rule.code, rule.message);
+  }
+}

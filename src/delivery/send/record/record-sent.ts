@@ -1,0 +1,143 @@
+/**
+ * Records batches of blocks of which a provider has accepted every message: nearly all of a campaign. Such messages have no
+ * queue rows, no events of their own, and suppress nobody, so this takes half of what the general statement does, see
+ * `record-sql.ts`. It has the same effects, and is just as harmless when it is repeated.
+ */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campaign-blocks.ts';
+import { CONTACT_COUNTS, contactCtes } from '../../facts/contact-effects.ts';
+import { countOutcomesSql } from '../../effects.ts';
+import { messageClasses, statesBefore, statusList } from '../../message.ts';
+import type { OutcomeRecord } from './outcomes.ts';
+import type { BatchRecord } from './record.ts';
+
+/** What the messages of a statement have in common. */
+interface Shared {
+  provider: string | null;
+  versionId: number | null;
+}
+
+/** SQL over the block `b`: its messages in these batches. */
+const usedSql = `(
+      select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+      where t.campaign_id = b.campaign_id and t.n = b.n)`;
+
+const sentSql = `
+  with batches as materialized (
+    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $12::bigint[], $13::bigint[])
+      as b (owner, seq, campaign_id, n, used, first_id, last_id)
+  ), intents as (
+    delete from handovers h using batches b where h.owner = b.owner and h.seq = b.seq returning h.owner, h.seq
+  ), input as materialized (
+    select * from unnest($6::bigint[], $7::smallint[], $8::text[], $9::text[])
+      as i (id, attempt, response, provider_message_id)
+  ), updated as (
+    update messages m set
+      status = 'sent', attempt_count = greatest(m.attempt_count, i.attempt), sent_at = now(),
+      provider = coalesce($10, m.provider),
+      provider_message_id = coalesce(i.provider_message_id, m.provider_message_id),
+      sent_attempt = coalesce(m.sent_attempt, i.attempt),
+      response = case when m.sent_attempt is null then i.response else m.response end,
+      failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
+    from input i
+    where m.id = i.id and m.status in (${statusList(statesBefore('sent'))}) and m.sent_at is null
+    returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.contact_id, m.sent_at, m.sent_attempt, m.test,
+      m.updated_at, m.segments, m.unknown_at, m.unsent_at
+  ), events as (
+    -- The row of a message shows that this attempt was accepted, unless another outcome came first.
+    insert into message_events (message_id, attempt, type, data)
+    select i.id, i.attempt, 'sent', jsonb_strip_nulls(jsonb_build_object('provider', $10, 'response', i.response))
+    from input i where (i.id, i.attempt) not in (select id, sent_attempt from updated)
+      and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt)
+    on conflict do nothing
+  )${changedBlocksSql(
+    `select campaign_id, n from batches
+      union all ${blocksOfSql(`select campaign_id, id from updated where ${isDividedSql}`)}`,
+    { places: usedSql, attempted: usedSql, emails: usedSql },
+  )}${contactCtes({ sentNow: 'true', failedNow: 'false' })}${countOutcomesSql({
+    sentNow: 'true',
+    attempted: 'true',
+    after: CONTACT_COUNTS,
+    suppressions: false,
+  })}
+  select count(*) from updated`;
+
+const isPlainlySent = (outcome: OutcomeRecord) =>
+  outcome.status === 'sent' &&
+  outcome.queue === 'delete' &&
+  outcome.message.class === messageClasses.campaign &&
+  !outcome.giveBack &&
+  // Each text has segments and a price of its own.
+  outcome.message.channel === 'email' &&
+  !outcome.suppress &&
+  outcome.failure === null &&
+  outcome.bounce === null;
+
+/** @returns what the messages of the batch have in common; null: the general statement has to record it */
+function sharedOf({ block, seq, outcomes }: BatchRecord): Shared | null {
+  const [first] = outcomes;
+  if (!block || seq === null || !first) return null;
+  const { provider, versionId } = first;
+  const isPlain = outcomes.every(
+    (outcome) => isPlainlySent(outcome) && outcome.provider === provider && outcome.versionId === versionId,
+  );
+  return isPlain ? { provider, versionId } : null;
+}
+
+/** Batches that one statement records. */
+export interface SentBatches extends Shared {
+  batches: BatchRecord[];
+}
+
+/** Divides batches: those that {@link recordSent} can record, in groups, and all others. */
+export function divideSent(batches: readonly BatchRecord[]): { sent: SentBatches[]; others: BatchRecord[] } {
+  const groups = new Map<string, SentBatches>();
+  const others: BatchRecord[] = [];
+  for (const batch of batches) {
+    const shared = sharedOf(batch);
+    if (!shared) {
+      others.push(batch);
+      continue;
+    }
+    const key = `${shared.versionId} ${shared.provider}`;
+    const group = groups.get(key);
+    if (group) group.batches.push(batch);
+    else groups.set(key, { ...shared, batches: [batch] });
+  }
+  return { sent: [...groups.values()], others };
+}
+
+/** An array of numbers as PostgreSQL reads it. The driver would write each number as a text in quotes. */
+const numbers = (values: readonly number[]) => `{${values.join(',')}}`;
+
+const idsOf = ({ outcomes }: BatchRecord) => outcomes.map(({ messageId }) => messageId);
+
+export async function recordSent(
+  client: Queryable,
+  { provider, versionId, batches }: SentBatches,
+): Promise<void> {
+  // All statements lock messages in this order.
+  const outcomes = batches
+    .flatMap((batch) => batch.outcomes)
+    .sort((one, other) => one.messageId - other.messageId);
+  const hasIds = outcomes.some(({ providerMessageId }) => providerMessageId !== null);
+  await client.query({
+    name: 'record_sent_in_blocks',
+    text: sentSql,
+    values: [
+      numbers(batches.map(({ owner }) => owner)),
+      numbers(batches.map(({ seq }) => seq ?? 0)),
+      numbers(batches.map(({ block }) => block?.campaignId ?? 0)),
+      numbers(batches.map(({ block }) => block?.n ?? 0)),
+      numbers(batches.map((batch) => batch.outcomes.length)),
+      numbers(outcomes.map(({ messageId }) => messageId)),
+      numbers(outcomes.map(({ attempt }) => attempt)),
+      outcomes.map(({ response }) => response),
+      hasIds ? outcomes.map(({ providerMessageId }) => providerMessageId) : [],
+      provider,
+      versionId,
+      numbers(batches.map((batch) => Math.min(...idsOf(batch)))),
+      numbers(batches.map((batch) => Math.max(...idsOf(batch)))),
+    ],
+  });
+}

@@ -1,0 +1,42 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/accept/write-statement.ts';
+
+/** How the messages of a campaign leave, decided once for all of them. */
+export interface PinnedRoute {
+  /** Of the named provider; 0: that of the settings. */
+  providerId: number;
+  /** As in `messages.tracking`. */
+  tracking: Record<string, unknown> | null;
+}
+
+const STATEMENT = `
+  select ${routeSql} as "providerId", ${trackedSql('$6::jsonb')} as tracking
+  from (select $1::bigint as account_id, $2::bigint as brand_id, $3::text as channel, $4::bigint as domain_id,
+    $5::bigint as provider_id, '<p>' as html, null::jsonb as tracking) i
+  join accounts a on a.id = i.account_id`;
+
+/**
+ * Chooses provider and tracking for many messages of one sender, as writing one message does.
+ * @param sender.providerId of its domain or SMS sender; null: the account's first, or the default
+ */
+export async function pinRoute(
+  db: Queryable,
+  sender: {
+    accountId: number;
+    brandId: number;
+    channel: Channel;
+    domainId: number | null;
+    providerId: number | null;
+  },
+  tracking: TrackingDefaults,
+): Promise<PinnedRoute> {
+  const { accountId, brandId, channel, domainId, providerId } = sender;
+  const { rows } = await db.query<PinnedRoute>({
+    name: 'pin_route',
+    text: STATEMENT,
+    values: [accountId, brandId, channel, domainId, providerId, JSON.stringify(tracking)],
+  });
+  if (!rows[0]) throw new Error(`no account ${accountId}`);
+  return rows[0];
+}

@@ -1,0 +1,37 @@
+import { isFull, type ValidationErrors } from '../../errors.ts';
+
+/** @returns what in this string PostgreSQL cannot store as text or jsonb; null if it can store all */
+function unstorable(text: string): string | null {
+  if (text.includes('\u0000')) return 'the character NUL';
+  return text.isWellFormed() ? null : 'half a surrogate pair';
+}
+
+/** @returns what is wrong with the name of a field, in words that continue it; null if nothing is */
+function nameProblem(name: string): string | null {
+  // JavaScript treats this name specially, so the field would get lost.
+  if (name === '__proto__') return 'must not have the name __proto__';
+  const part = unstorable(name);
+  return part && `must not have ${part} in its name`;
+}
+
+/**
+ * Finds strings and object keys that no column can store, up to the number of reported problems.
+ * @param value parsed JSON, not too deep
+ * @param path of `value`, dotted
+ * @param errors receives the problems
+ */
+export function findUnstorable(value: unknown, path: string, errors: ValidationErrors): void {
+  if (typeof value === 'string') {
+    const part = unstorable(value);
+    if (part) errors[path === '' ? 'body' : path] = [`must not contain ${part}`];
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (isFull(errors)) return;
+      const problem = nameProblem(key);
+      const name = problem ? JSON.stringify(key) : key;
+      const at = path === '' ? name : `${path}.${name}`;
+      if (problem) errors[at] = [problem];
+      findUnstorable(inner, at, errors);
+    }
+  }
+}

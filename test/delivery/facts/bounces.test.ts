@@ -1,0 +1,210 @@
+// The replies of the large mailbox providers are classified as hard, soft or about the content.
+import { describe, expect, it } from '@jest/globals';
+import { classifyBounce, type Refusal, reportedBounce } from '../../../src/delivery/facts/bounces.ts';
+import { smtpVerdict } from '../../../src/delivery/providers/smtp-verdict.ts';
+
+/** Reads `code enhanced text`, as in the first line of a reply. */
+function refusal(reply: string, stage: Refusal['stage'] = 'rcpt'): Refusal {
+  const [, code = '', enhanced, text = ''] = /^(\d{3}) (?:([245]\.\d+\.\d+) )?(.*)$/s.exec(reply) ?? [];
+  return { code: Number(code), enhanced: enhanced ?? null, text, stage };
+}
+
+function verdictOf(reply: string, stage?: Refusal['stage']): string {
+  const verdict = classifyBounce(refusal(reply, stage));
+  return verdict.kind === 'bounce' ? `${verdict.bounce.type} ${verdict.bounce.subtype}` : verdict.kind;
+}
+
+describe('a refusal of a recipient', () => {
+  it.each([
+    // Gmail.
+    [
+      'hard no_such_mailbox',
+      "550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient's email address",
+    ],
+    [
+      'hard mailbox_disabled',
+      '550 5.2.1 The email account that you tried to reach is inactive. https://support.google.com/mail/?p=DisabledUser',
+    ],
+    [
+      'soft other',
+      '550 5.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.',
+    ],
+    [
+      'soft mailbox_full',
+      "552 5.2.2 The recipient's inbox is out of storage space and inactive. Please direct the recipient to https://support.google.com/mail/?p=OverQuotaPerm",
+    ],
+    [
+      'content_rejected',
+      '550 5.7.1 Our system has detected that this message is likely unsolicited mail. To reduce the amount of spam sent to Gmail, this message has been blocked.',
+    ],
+    [
+      'content_rejected',
+      '550 5.7.26 This mail has been blocked because the sender is unauthenticated. Gmail requires all senders to authenticate with either SPF or DKIM.',
+    ],
+    [
+      'content_rejected',
+      '552 5.7.0 This message was blocked because its content presents a potential security issue.',
+    ],
+    ['content_rejected', '552 5.3.4 Your message exceeded Google’s message size limits.'],
+    // Microsoft.
+    [
+      'hard no_such_mailbox',
+      '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient ann@contoso.com not found by SMTP address lookup',
+    ],
+    ['hard no_such_mailbox', '550 5.1.1 RESOLVER.ADR.ExRecipNotFound; not found'],
+    [
+      'hard no_such_mailbox',
+      '550 5.4.1 [ann@contoso.com]: Recipient address rejected: Access denied. For more information see https://aka.ms/EXOSmtpErrors [DB5EUR03FT042.eop-EUR03.prod.protection.outlook.com]',
+    ],
+    [
+      'hard no_such_mailbox',
+      '550 5.4.1 All recipient addresses rejected : Access denied [BL2NAM06.outlook.com]',
+    ],
+    ['rejected', '550 5.4.1 Relay Access Denied'],
+    ['hard no_such_mailbox', '550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).'],
+    ['rejected', '550 5.5.0 Sender domain is empty'],
+    [
+      'content_rejected',
+      '550 5.7.1 Unfortunately, messages from [192.0.2.1] weren’t sent. Please contact your Internet service provider since part of their network is on our block list (S3140).',
+    ],
+    [
+      'soft mailbox_full',
+      '554 5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException.MapiExceptionShutoffQuotaExceeded',
+    ],
+    ['soft no_such_domain', '550 5.4.310 DNS domain contoso.invalid does not exist'],
+    ['expired', '550 5.4.300 Message expired'],
+    // Yahoo and AOL.
+    [
+      'hard no_such_mailbox',
+      "554 delivery error: dd This user doesn't have a yahoo.com account (ann@yahoo.com) [0] - mta1.mail.yahoo.com",
+    ],
+    [
+      'hard mailbox_disabled',
+      '554 30 Sorry, your message to ann@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
+    ],
+    ['hard no_such_mailbox', '552 1 Requested mail action aborted, mailbox not found'],
+    ['rejected', '554 Message not allowed - [PH01] Email not accepted for policy reasons.'],
+    [
+      'content_rejected',
+      '553 5.7.1 [BL21] Connections will not be accepted from 192.0.2.1, because the ip is in Spamhaus list',
+    ],
+    ['content_rejected', '554 5.7.9 Message not accepted for policy reasons.'],
+    // Apple.
+    ['hard no_such_mailbox', '550 5.1.1 unknown or illegal alias: ann@icloud.com'],
+    ['hard moved', '550 5.1.6 recipient no longer on server: ann@mac.com'],
+    ['soft mailbox_full', '552 5.2.2 <ann@icloud.com>: user is over quota'],
+    // Postfix.
+    [
+      'hard no_such_mailbox',
+      '550 5.1.1 <ann@example.com>: Recipient address rejected: User unknown in local recipient table',
+    ],
+    ['hard bad_address', '501 5.1.3 Bad recipient address syntax'],
+    ['hard no_such_domain', '550 5.1.2 <ann@example.com>: Recipient address rejected: Domain not found'],
+    [
+      'hard no_such_domain',
+      '556 5.1.10 <ann@example.com>: Recipient address rejected: Domain example.com does not accept mail (nullMX)',
+    ],
+    ['content_rejected', '554 5.7.1 <ann@example.com>: Relay access denied'],
+    ['sender_rejected', '550 5.1.8 <b@mail.test>: Sender address rejected: Domain not found'],
+    ['sender_rejected', '553 5.1.7 <b@mail.test>: Sender address rejected: bad syntax'],
+    ['content_rejected', '552 5.2.3 message length exceeds administrative limit'],
+    // Exim.
+    ['hard no_such_mailbox', '550 Unrouteable address'],
+    ['rejected', '550 relay not permitted'],
+    ['rejected', '550 Verification failed for <b@mail.test>\nNo Such User Here\nSender verify failed'],
+    ['soft mailbox_full', '550 Mailbox is full / quota exceeded'],
+    // qmail, and servers that write the enhanced code into the text.
+    ['hard no_such_mailbox', '550 sorry, no mailbox here by that name. (#5.1.1)'],
+    ['content_rejected', "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)"],
+    ['soft mailbox_full', '550 Over quota (#5.2.2)'],
+    ['hard no_such_mailbox', '550 #5.1.0 Address rejected.'],
+    // Replies without a meaningful code.
+    ['hard no_such_mailbox', '550 Requested action not taken: mailbox unavailable'],
+    ['hard no_such_mailbox', '550 5.0.0 no'],
+    ['hard no_such_mailbox', '550 <spam@policy.example>: not here'],
+    ['hard no_such_mailbox', `550 <spam.${'a'.repeat(70)}@policy.example>: not here`],
+    ['rejected', '550 Blocked: see https://www.spamhaus.org/query/ip/192.0.2.1'],
+    ['rejected', '550 rejected because 192.0.2.1 is in a black list at zen.example'],
+    ['rejected', '550 Administrative prohibition'],
+    ['rejected', '550 Denied by policy'],
+    ['rejected', '550 High probability of spam'],
+    ['soft mailbox_full', '552 Requested mail action aborted: exceeded storage allocation'],
+    ['soft mailbox_full', '552 try less'],
+    ['content_rejected', '552 Message size exceeds fixed maximum message size'],
+    ['rejected', '554 5.5.0 no'],
+    ['rejected', '551 User not local; please try <ann@elsewhere.example>'],
+  ])('is %s: %s', (expected, reply) => {
+    expect(verdictOf(reply)).toBe(expected);
+  });
+
+  it.each([
+    ['hard no_such_mailbox', '550 5.1.1 User unknown'],
+    ['hard no_such_mailbox', '550 No such user'],
+    ['soft mailbox_full', '552 5.2.2 Mailbox full'],
+    ['rejected', '550 no'],
+    ['content_rejected', '552 no'],
+  ])('is %s in reply to the content: %s', (expected, reply) => {
+    expect(verdictOf(reply, 'body')).toBe(expected);
+  });
+
+  it.each([
+    ['rejected', '550 No such user'],
+    ['rejected', '550 5.1.1 User unknown'],
+    ['sender_rejected', '550 5.1.8 Domain not found'],
+  ])('never bounces in reply to MAIL, which names no recipient: %s: %s', (expected, reply) => {
+    expect(verdictOf(reply, 'mail')).toBe(expected);
+  });
+
+  it('keeps at most 500 storable characters', () => {
+    const verdict = classifyBounce(refusal(`550 5.1.1 \0${'x'.repeat(487)}🎉`));
+    const diagnostic = verdict.kind === 'bounce' ? verdict.bounce.diagnostic : '';
+    expect(diagnostic).toHaveLength(499);
+    expect(diagnostic).not.toContain('\0');
+    expect(diagnostic.isWellFormed()).toBe(true);
+  });
+});
+
+describe('a temporary refusal at the expiry of the message', () => {
+  it.each([
+    [
+      'soft mailbox_full',
+      "452 4.2.2 The recipient's inbox is out of storage space. https://support.google.com/mail/?p=OverQuotaTemp",
+    ],
+    ['soft expired', '450 4.2.1 The user you are trying to contact is receiving mail too quickly.'],
+    ['soft expired', '450 4.1.1 <ann@example.com>: Recipient address rejected: unverified address'],
+    ['soft expired', '450 Requested mail action not taken: mailbox unavailable'],
+    ['expired', '450 4.2.0 <ann@example.com>: Recipient address rejected: Greylisted'],
+    [
+      'expired',
+      '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
+    ],
+    ['expired', '451 4.7.1 greylisted'],
+    ['expired', '450 4.1.8 <b@mail.test>: Sender address rejected: Domain not found'],
+    ['expired', '451 Temporary local problem - please try later'],
+    ['expired', '450 4.4.7 Delivery expired'],
+  ])('is %s: %s', (expected, reply) => {
+    expect(verdictOf(reply)).toBe(expected);
+  });
+
+  it('is retried until then', () => {
+    const reply = { code: 452, enhanced: '4.2.2', text: 'Mailbox full' };
+    const outcome = smtpVerdict({ kind: 'refused', stage: 'rcpt', reply, connectionLost: false });
+    expect(outcome).toMatchObject({ kind: 'deferred', expiresAs: { type: 'soft', subtype: 'mailbox_full' } });
+  });
+});
+
+describe('a refusal that was reported after the hand-over', () => {
+  it.each([
+    ['hard no_such_mailbox', true, '550 5.1.1 User unknown'],
+    ['soft mailbox_full', true, '552 5.2.2 Mailbox full'],
+    ['soft expired', true, '450 4.2.1 Mailbox busy'],
+    ['soft expired', false, '451 4.4.1 Connection timed out'],
+    ['soft blocked', false, '550 5.7.1 Blocked by Spamhaus'],
+    ['soft blocked', false, '550 High probability of spam'],
+    ['soft other', false, '550 no'],
+  ])('is %s, suppresses: %s: %s', (expected, suppresses, reply) => {
+    const reported = reportedBounce(refusal(reply, 'report'));
+    expect(`${reported.bounce.type} ${reported.bounce.subtype}`).toBe(expected);
+    expect(reported.suppresses).toBe(suppresses);
+  });
+});

@@ -1,0 +1,388 @@
+// The usage of a month equals a recount of its messages, after any outcomes, reports and crashes.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
+import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
+import { cancelMessages } from '../../../src/delivery/cancel.ts';
+import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
+import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
+import { type BatchRecord, createBatchRecording } from '../../../src/delivery/send/record/record.ts';
+import { countAi, foldUsage, usageSql } from '../../../src/delivery/money/usage.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+import { countedUsage, recountedUsage } from '../../support/usage.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const OWNER = 83;
+const PROVIDER = 'relay';
+
+let test: TestDatabase;
+/** Plans statements as a sender's database does. */
+let database: Database;
+let account: QueuedAccount;
+let seq = 0;
+let prefix = 0;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  await insertSender(database, OWNER);
+});
+afterAll(async () => {
+  await database.close();
+  await test.drop();
+});
+beforeEach(async () => {
+  account = await insertAccount(database);
+});
+
+const query = <Row extends object>(text: string, values: unknown[] = []) =>
+  database.pool.query<Row>(text, values).then(({ rows }) => rows);
+
+const accepted: HandOverOutcome = {
+  kind: 'accepted',
+  providerMessageId: null,
+  response: '250 ok',
+  delivered: false,
+};
+const hard = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 no such user' } as const;
+const outcomes = {
+  accepted,
+  delivered: { ...accepted, delivered: true },
+  refused: { kind: 'refused', code: 'rejected', response: '554 no' },
+  bounced: { kind: 'bounced', bounce: hard, response: hard.diagnostic },
+  deferred: { kind: 'deferred', response: '450 later' },
+  unknown: { kind: 'unknown', reason: 'time-out' },
+  lost: { kind: 'fault', reason: 'connection refused' },
+} as const satisfies Record<string, HandOverOutcome>;
+
+type OutcomeName = keyof typeof outcomes;
+
+/** A batch under an intent. */
+type Batch = (outcomeOf: (n: number) => HandOverOutcome) => BatchRecord;
+
+const { transactional, campaign: campaignClass } = messageClasses;
+
+/** Claims and intends what is due. @param given a class; `block`: first attempts of a campaign */
+async function intend(given: typeof transactional | typeof campaignClass | 'block'): Promise<Batch | null> {
+  const { pool } = database;
+  const number = ++seq;
+  const request = { channel: 'email', accountId: account.accountId, owner: OWNER } as const;
+  if (given === 'block') {
+    const { claims } = await claimBlock(pool, { ...request, providerId: 0, messages: 1_000 }, TEST_LIMITS);
+    const block = claims[0]?.block;
+    if (!block) return null;
+    const intent = { owner: OWNER, seq: number, provider: PROVIDER, claims, keyring: testKeyring };
+    const messages = await intendBlock(pool, intent, block);
+    const leaving = messages.filter(({ verdict }) => verdict === 'send');
+    return (outcomeOf) => {
+      const ended = leaving.map((_, n) => outcomeOf(n));
+      const records = outcomeRecords(PROVIDER, messages, ended);
+      return { owner: OWNER, seq: number, block, outcomes: recordsOfBlock(records, leaving, ended) };
+    };
+  }
+  await query(`update send_queue set due_at = now() where owner is null and due_at < 'infinity'`);
+  const claims = await claimBacklog(pool, { ...request, class: given, quantum: 50 }, TEST_LIMITS);
+  if (claims.length === 0) return null;
+  const intent = { owner: OWNER, seq: number, provider: PROVIDER, claims, keyring: testKeyring };
+  const messages =
+    given === transactional ? await intendBatch(pool, intent) : await intendRetries(pool, intent);
+  return (outcomeOf) => ({
+    owner: OWNER,
+    seq: number,
+    outcomes: outcomeRecords(
+      PROVIDER,
+      messages,
+      messages.filter(({ verdict }) => verdict === 'send').map((_, n) => outcomeOf(n)),
+    ),
+  });
+}
+
+const record = (...batches: BatchRecord[]) =>
+  createBatchRecording({ pool: database.pool, events: testEvents })(batches);
+
+const report = (messageIds: readonly number[], type: DeliveryFact['type']) =>
+  inTransaction(database.pool, (trx) =>
+    recordFacts(
+      trx,
+      messageIds.map((messageId) => ({
+        ...{ accountId: account.accountId, messageId, type, occurredAt: new Date(), providerMessageId: null },
+        source: { kind: 'callback', provider: PROVIDER },
+        response: null,
+        bounce: type === 'bounced' ? hard : null,
+        failure: type === 'failed' ? { code: 'rejected', message: 'dropped' } : null,
+        suppresses: false,
+      })),
+      testEvents,
+    ),
+  );
+
+const senderDies = () => inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
+
+const counted = () => countedUsage(database.pool, account.accountId);
+const emails = async () => (await counted()).reduce((sum, { email }) => sum + email, 0);
+
+/** Hands the queued transactional messages over once. */
+async function send(...given: OutcomeName[]): Promise<void> {
+  const batch = await intend(transactional);
+  if (!batch) throw new Error('nothing is due');
+  await record(batch((n) => outcomes[given[n] ?? given[0] ?? 'accepted']));
+}
+
+describe('the usage of a month', () => {
+  it.each<[OutcomeName, number]>([
+    ['accepted', 1],
+    ['delivered', 1],
+    ['unknown', 1],
+    ['deferred', 0],
+    ['refused', 0],
+    ['bounced', 0],
+    ['lost', 0],
+  ])('counts a message whose outcome is %s as %d', async (outcome, count) => {
+    await queueEmails(database, account, 1);
+    await send(outcome);
+    expect(await emails()).toBe(count);
+  });
+
+  it.each<[OutcomeName, number]>([
+    ['accepted', 1],
+    ['unknown', 1],
+    ['deferred', 1],
+    ['refused', 0],
+    ['bounced', 0],
+  ])('counts a message that was unknown and is then %s as %d', async (outcome, count) => {
+    await queueEmails(database, account, 1);
+    await send('unknown');
+    await send(outcome);
+    expect(await emails()).toBe(count);
+    expect(await counted()).toEqual(await recountedUsage(database.pool, account.accountId));
+  });
+
+  it('counts an unknown message in the month of its first attempt, also when it is sent or refused later', async () => {
+    const ids = await queueEmails(database, account, 3);
+    await send('unknown');
+    await query(`update messages set unknown_at = unknown_at - interval '1 month' where id = any($1)`, [ids]);
+    await query(`update usage_changes set month = (month - interval '1 month')::date where account_id = $1`, [
+      account.accountId,
+    ]);
+    const [month] = await counted();
+    await send('accepted', 'refused', 'deferred');
+    expect(await counted()).toEqual([{ ...month, email: 2 }]);
+  });
+
+  it('counts back an unknown message that its provider reports as never sent, and no other', async () => {
+    const ids = await queueEmails(database, account, 2);
+    await send('unknown', 'accepted');
+    await report(ids, 'failed');
+    expect(await emails()).toBe(1);
+    await report(ids, 'complained');
+    expect(await emails()).toBe(1);
+    expect(await counted()).toEqual(await recountedUsage(database.pool, account.accountId));
+  });
+
+  it('counts SMS by their segments', async () => {
+    const ids = await queueEmails(database, account, 2);
+    await query(
+      `update messages set channel = 'sms', segments = case when id = $2 then 3 end where id = any($1)`,
+      [ids, ids[0]],
+    );
+    await send();
+    expect(await counted()).toMatchObject([{ email: 0, sms: 4 }]);
+    await foldUsage(database.pool);
+    const [usage] = await query(
+      `select u.* from accounts a cross join lateral (${usageSql('a')}) u where a.id = $1`,
+      [account.accountId],
+    );
+    expect(usage).toMatchObject({ email_used: 0, sms_used: 4, email_sent: 0, sms_sent: 2 });
+  });
+
+  it('counts the tests of templates by SMS, which are charged', async () => {
+    const ids = await queueEmails(database, account, 1);
+    await query(`update messages set test = true, channel = 'sms', segments = 2 where id = any($1)`, [ids]);
+    await send();
+    expect(await counted()).toMatchObject([{ email: 0, sms: 2 }]);
+  });
+
+  it('counts no other test messages, and none of the service itself', async () => {
+    const ids = await queueEmails(database, account, 1);
+    await query('update messages set test = true where id = any($1)', [ids]);
+    await send('unknown');
+    expect(await counted()).toEqual([]);
+    await countAi(database.pool, 0);
+    while (await foldUsage(database.pool));
+    expect(await query('select 1 from account_usage where account_id = 0')).toEqual([]);
+  });
+
+  it('locks nothing that another sender of the account waits for', async () => {
+    await queueEmails(database, account, 2);
+    const batch = await intend(transactional);
+    await inTransaction(database.pool, async (trx) => {
+      await trx.query('select 1 from account_counters for update');
+      await trx.query('select 1 from account_usage for update');
+      if (batch) await record(batch(() => accepted));
+    });
+    expect(await emails()).toBe(2);
+  });
+});
+
+type Step =
+  | { do: 'queue' | 'intend' | 'block' | 'retries' | 'die' | 'fold' | 'resend' | 'month' }
+  | { do: 'record'; outcomes: OutcomeName[]; again: boolean }
+  | { do: 'report'; type: DeliveryFact['type']; pick: number }
+  | { do: 'cancel'; pick: number };
+
+const names = Object.keys(outcomes) as OutcomeName[];
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { arbitrary: fc.constantFrom<Step>({ do: 'queue' }, { do: 'block' }, { do: 'retries' }), weight: 3 },
+  { arbitrary: fc.constant<Step>({ do: 'intend' }), weight: 4 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant('record' as const),
+      outcomes: fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 5 }),
+      again: fc.boolean(),
+    }),
+    weight: 6,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant('report' as const),
+      type: fc.constantFrom<DeliveryFact['type']>('accepted', 'delivered', 'bounced', 'complained', 'failed'),
+      pick: fc.nat(),
+    }),
+    weight: 3,
+  },
+  { arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat() }), weight: 1 },
+  {
+    arbitrary: fc.constantFrom<Step>({ do: 'die' }, { do: 'fold' }, { do: 'resend' }, { do: 'month' }),
+    weight: 3,
+  },
+);
+
+/** An account with transactional messages and a campaign, and the batches whose outcomes are not recorded. */
+class Run {
+  #open: Batch[] = [];
+  #campaign: WrittenCampaign | null = null;
+
+  async begin(): Promise<void> {
+    account = await insertAccount(database);
+    this.#campaign = await writeCampaign(database, account, {
+      recipients: 12,
+      blockSize: 4,
+      prefix: `r${++prefix}-`,
+    });
+    await queueEmails(database, account, 5);
+  }
+
+  async take(given: Step): Promise<void> {
+    switch (given.do) {
+      case 'queue':
+        await queueEmails(database, account, 3);
+        return;
+      case 'intend':
+      case 'block':
+      case 'retries': {
+        const kinds = { intend: transactional, block: 'block', retries: campaignClass } as const;
+        const batch = await intend(kinds[given.do]);
+        if (batch) this.#open.push(batch);
+        return;
+      }
+      case 'record': {
+        const batch = this.#open.shift();
+        const found = batch?.((n) => outcomes[given.outcomes[n % given.outcomes.length] ?? 'accepted']);
+        if (found) await record(found);
+        if (found && given.again) await record(found);
+        return;
+      }
+      case 'report':
+        await report(await this.#pick(given.pick), given.type);
+        return;
+      case 'cancel':
+        await cancelMessages(database.pool, await this.#pick(given.pick), 'the contact was deleted');
+        return;
+      case 'die':
+        await senderDies();
+        return;
+      case 'fold':
+        await foldUsage(database.pool);
+        return;
+      case 'resend':
+        await this.#resend();
+        return;
+      case 'month':
+        await this.#nextMonth();
+    }
+  }
+
+  async #pick(n: number): Promise<number[]> {
+    const rows = await query<{ id: number }>('select id from messages where account_id = $1 order by id', [
+      account.accountId,
+    ]);
+    return rows.filter((_, index) => index % 4 === n % 4).map(({ id }) => id);
+  }
+
+  #resend(): Promise<unknown> {
+    const id = this.#campaign?.campaignId ?? 0;
+    return inTransaction(database.pool, async (trx) => {
+      await lockCampaignForChange(trx, id);
+      await requeueUnknown(trx, id, 100);
+    });
+  }
+
+  /** All that happened until now happened a month earlier. */
+  async #nextMonth(): Promise<void> {
+    const back = (column: string) => `${column} = (${column} - interval '1 month')`;
+    for (const table of ['usage_changes', 'account_usage']) {
+      await query(`update ${table} set ${back('month')}::date where account_id = $1`, [account.accountId]);
+    }
+    await query(
+      `update messages set ${['created_at', 'sent_at', 'unknown_at', 'unsent_at'].map(back).join(', ')}
+       where account_id = $1`,
+      [account.accountId],
+    );
+  }
+}
+
+/** Charged messages that were never sent nor unknown, and others that were and are not charged though none was given back. */
+const misjudged = () =>
+  query(
+    `select id, status, sent_at, unknown_at, unsent_at from messages m
+     where account_id = $1 and (unsent_at is null and (sent_at is not null or unknown_at is not null)) <> (
+       sent_at is not null or status = 'unknown' or status in ('queued', 'held') and exists (
+         select 1 from message_events e where e.message_id = m.id and e.type = 'unknown'))
+     and not (unsent_at is not null and exists (
+       select 1 from message_events e where e.message_id = m.id and e.type in ('failed', 'bounced')))`,
+    [account.accountId],
+  );
+
+it('equals a recount after any outcomes, reports and crashes, whether it was folded or not', async () => {
+  let charged = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+      const run = new Run();
+      await run.begin();
+      for (const each of steps) {
+        await run.take(each);
+        const { pool } = database;
+        expect(await counted()).toEqual(await recountedUsage(pool, account.accountId));
+      }
+      expect(await misjudged()).toEqual([]);
+      charged += await emails();
+      await senderDies();
+    }),
+    { numRuns: 12, seed: 12 },
+  );
+  expect(charged).toBeGreaterThan(0);
+}, 120_000);
