@@ -13,7 +13,7 @@ import {
   lockContacts,
   type TrackedEventConsumer,
 } from './consumers.ts';
-import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-lanes.ts';
+import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-coalescer.ts';
 import type { EventDraft } from './draft.ts';
 import { createEventNames, MAX_NAMES, MAX_TEST_NAMES } from './names.ts';
 import {

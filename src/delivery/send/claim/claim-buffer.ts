@@ -1,7 +1,7 @@
 import { BLOCKS_CLASS } from '../../backlog.ts';
 import type { Claim } from './claim.ts';
 import { createPace, MAX_BATCH, type Pace } from '../intend/pace.ts';
-import { isHeavyClaim, Turns } from './turns.ts';
+import { isHeavyClaim, Turns } from './batch-cutter.ts';
 
 const MIB = 1_048_576;
 /** Bytes of the contents of one batch. */

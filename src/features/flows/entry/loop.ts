@@ -5,7 +5,7 @@ import { type Repeating, repeat } from '../../../platform/processes/repeat.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
 import { fillFlow } from './fills.ts';
 import { flowsWithEntries, judgePage } from './pages.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { createTurns, type Turns } from './flow-scheduler.ts';
 
 const POLL_MS = 1_000;
 /** Flows whose entries are judged at the same time. One of the workers leaves out slow flows, so that others go on. */

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { addEntries } from '../../../../src/features/flows/entry/entries.ts';
 import { startFlowEntries } from '../../../../src/features/flows/entry/loop.ts';
 import { judgePage } from '../../../../src/features/flows/entry/pages.ts';
-import { createTurns } from '../../../../src/features/flows/entry/turns.ts';
+import { createTurns } from '../../../../src/features/flows/entry/flow-scheduler.ts';
 import { compileFilters } from '../../../../src/features/segments/service.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
