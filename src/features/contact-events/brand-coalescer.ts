@@ -1,18 +1,18 @@
 /** Groups work by brand, and lets no brand hold up another. */
 
 /** What became of one item: its result, or it is to be tried again, behind the work of other brands. */
-export type LaneOutcome<Result> = { result: Result } | 'again';
+export type ItemOutcome<Result> = { result: Result } | 'again';
 
-export interface BrandLanesOptions<Item, Result> {
+export interface BrandCoalescerOptions<Item, Result> {
   /** Items of a group at most. */
   maxGroupSize: number;
   /** Brands whose groups run at the same time. */
   atOnce: number;
   /** Runs a group of one brand. @returns the outcomes in its order. An error fails every item of the group */
-  run: (group: readonly Item[]) => Promise<readonly LaneOutcome<Result>[]>;
+  run: (group: readonly Item[]) => Promise<readonly ItemOutcome<Result>[]>;
 }
 
-export interface BrandLanes<Item, Result> {
+export interface BrandCoalescer<Item, Result> {
   submit(brandId: number, item: Item): Promise<Result>;
 }
 
@@ -22,12 +22,12 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** Creates lanes: each brand has one group at a time, and brands take turns. */
-export function createBrandLanes<Item, Result>({
+/** Each brand has one group at a time, and brands take turns. */
+export function createBrandCoalescer<Item, Result>({
   maxGroupSize,
   atOnce,
   run,
-}: BrandLanesOptions<Item, Result>): BrandLanes<Item, Result> {
+}: BrandCoalescerOptions<Item, Result>): BrandCoalescer<Item, Result> {
   /** In the order of their turns. */
   const waiting = new Map<number, Waiting<Item, Result>[]>();
   const running = new Set<number>();

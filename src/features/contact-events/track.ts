@@ -13,7 +13,7 @@ import {
   lockContacts,
   type TrackedEventConsumer,
 } from './consumers.ts';
-import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-coalescer.ts';
+import { type BrandCoalescer, createBrandCoalescer, type ItemOutcome } from './brand-coalescer.ts';
 import type { EventDraft } from './draft.ts';
 import { createEventNames, MAX_NAMES, MAX_TEST_NAMES } from './names.ts';
 import {
@@ -284,15 +284,15 @@ interface Creation {
 }
 
 /** Creates the contacts of events, and writes these. Brands do not wait for each other. */
-function createCreator(deps: Shared): BrandLanes<Creation, TrackResult> {
-  return createBrandLanes({
+function createCreator(deps: Shared): BrandCoalescer<Creation, TrackResult> {
+  return createBrandCoalescer({
     maxGroupSize: MAX_CREATED_AT_ONCE,
     atOnce: MAX_CREATING_BRANDS,
     async run(group) {
       const results: Results = new Map();
       const events = group.map(({ event }) => event);
       await decide(events, results, deps, true);
-      return group.map(({ event, until }): LaneOutcome<TrackResult> => {
+      return group.map(({ event, until }): ItemOutcome<TrackResult> => {
         const result = results.get(event);
         if (result) return { result };
         return performance.now() < until ? 'again' : { result: notWritten() };

@@ -16,8 +16,8 @@ export interface BatchBounds {
   messages: number;
   /** Bytes of the batch's contents. A message that is larger makes a batch of its own. */
   bytes: number;
-  /** Messages of one account before the next account has its turn. */
-  turn: number;
+  /** Messages of one account before those of the next account. */
+  inARow: number;
   /** Whether contents of this size may be read now. */
   hasRoom: (bytes: number) => boolean;
   /** Whether a heavy batch may be cut. */
@@ -90,13 +90,13 @@ class Batch {
   }
 
   /**
-   * Adds the first claims of an account, at most those of one turn. A batch of a block is one turn.
+   * Adds the first claims of an account, at most as many as may be in a row; of a block, as many as the batch has room for.
    * @returns how many
    */
-  addTurn(queue: Claim[]): number {
-    const turn = queue[0]?.block ? this.#bounds.messages : this.#bounds.turn;
+  addFrom(queue: Claim[]): number {
+    const inARow = queue[0]?.block ? this.#bounds.messages : this.#bounds.inARow;
     let taken = 0;
-    for (let next = queue[0]; next && taken < turn && !this.full; next = queue[0]) {
+    for (let next = queue[0]; next && taken < inARow && !this.full; next = queue[0]) {
       if (!this.suits(next) || !this.takesWeight(next) || !this.hasRoomFor(next)) break;
       this.add(next);
       queue.shift();
@@ -106,8 +106,8 @@ class Batch {
   }
 }
 
-/** Claims in the order in which they are handed over: by class and, within a class, in turn between the accounts. */
-export class Turns {
+/** Cuts waiting claims into batches: by class and, within a class, in turn between the accounts. */
+export class BatchCutter {
   #classes: ClassQueue[] = [];
   #length = 0;
   #heavy = 0;
@@ -197,7 +197,7 @@ export class Turns {
       if (batch.full) return false;
       if (next && !batch.takesWeight(next)) continue;
       if (next && !batch.suits(next)) return false;
-      if (batch.addTurn(queue) === 0) continue;
+      if (batch.addFrom(queue) === 0) continue;
       accounts.delete(key);
       if (queue.length > 0) accounts.set(key, queue);
     }

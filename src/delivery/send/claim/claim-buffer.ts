@@ -1,7 +1,7 @@
 import { BLOCKS_CLASS } from '../../backlog.ts';
 import type { Claim } from './claim.ts';
 import { createPace, MAX_BATCH, type Pace } from '../intend/pace.ts';
-import { isHeavyClaim, Turns } from './batch-cutter.ts';
+import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 
 const MIB = 1_048_576;
 /** Bytes of the contents of one batch. */
@@ -172,15 +172,15 @@ function createStallWatch(waiting: readonly WaitingWorker[], now: () => number) 
 }
 
 /** Which blocks a buffer wants. */
-function createBlockWants(turns: Turns, pace: Pace, areStalled: () => boolean) {
-  const wantsBlocks = () => !areStalled() && turns.ofBlocks * 2 < pace.ahead();
+function createBlockWants(cutter: BatchCutter, pace: Pace, areStalled: () => boolean) {
+  const wantsBlocks = () => !areStalled() && cutter.ofBlocks * 2 < pace.ahead();
   return {
     wantsBlocks,
     wantedOfBlock(accountId: number) {
       const further =
         !areStalled() &&
-        turns.accountsOf(BLOCKS_CLASS) < MAX_BLOCK_ACCOUNTS &&
-        !turns.has({ class: BLOCKS_CLASS, accountId });
+        cutter.accountsOf(BLOCKS_CLASS) < MAX_BLOCK_ACCOUNTS &&
+        !cutter.has({ class: BLOCKS_CLASS, accountId });
       return wantsBlocks() || further ? Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, 4 * pace.ahead())) : 0;
     },
   };
@@ -190,12 +190,12 @@ function createBlockWants(turns: Turns, pace: Pace, areStalled: () => boolean) {
 const boundsOf = (pace: Pace, share: number) => ({
   messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), share)),
   bytes: MAX_BATCH_BYTES,
-  turn: pace.turnSize(),
+  inARow: pace.inARow(),
 });
 
 /** How many claims count as waiting. Heavy ones, which wait for threads, never keep other accounts out. */
-const waitingIn = (turns: Turns, ahead: number) =>
-  turns.length - turns.ofBlocks - turns.heavy + Math.min(turns.heavy, Math.ceil(ahead / 2));
+const waitingIn = (cutter: BatchCutter, ahead: number) =>
+  cutter.length - cutter.ofBlocks - cutter.heavy + Math.min(cutter.heavy, Math.ceil(ahead / 2));
 
 /** @param ahead claims of a full buffer */
 const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
@@ -203,19 +203,19 @@ const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead
 const wantedOfOthersNow = (length: number, ahead: number) =>
   length > 0 && length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
 
-interface CutterParts {
+interface ShareParts {
   pace: Pace;
-  turns: Turns;
+  cutter: BatchCutter;
   heavy: ReturnType<typeof createHeavyBatches>;
   stalls: ReturnType<typeof createStallWatch>;
   budget: ByteBudget;
 }
 
-/** Takes batches: an equal share for each of `takers`, unless that is too little to be worth a batch. */
-function createCutter({ pace, turns, heavy, stalls, budget }: CutterParts) {
+/** Cuts the batch of a worker: an equal share for each of `takers`, unless that is too little to be worth a batch. */
+function createShareCutter({ pace, cutter, heavy, stalls, budget }: ShareParts) {
   return (takers: number, campaigns: boolean): Claim[] => {
-    const bounds = boundsOf(pace, Math.ceil(turns.length / takers));
-    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
+    const bounds = boundsOf(pace, Math.ceil(cutter.length / takers));
+    const batch = cutter.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
     budget.take(bytesOf(batch));
     if (batch.length > 0) stalls.took(campaigns);
     heavy.begin(batch);
@@ -224,8 +224,8 @@ function createCutter({ pace, turns, heavy, stalls, budget }: CutterParts) {
 }
 
 /** How many claims of the queue a buffer wants. */
-function createQueueWants(turns: Turns, pace: Pace, isStalled: () => boolean) {
-  const waiting = () => waitingIn(turns, pace.ahead());
+function createQueueWants(cutter: BatchCutter, pace: Pace, isStalled: () => boolean) {
+  const waiting = () => waitingIn(cutter, pace.ahead());
   return {
     wanted: () => (isStalled() ? 0 : wantedNow(waiting(), pace.ahead())),
     wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), pace.ahead())),
@@ -243,17 +243,17 @@ export function createClaimBuffer(
   now: () => number = () => performance.now(),
 ): ClaimBuffer {
   const pace = createPace(workers);
-  const turns = new Turns();
+  const cutter = new BatchCutter();
   const heavy = createHeavyBatches(workers, serve);
   const waiting: WaitingWorker[] = [];
   const stalls = createStallWatch(waiting, now);
   let closed = false;
-  const cutBatch = createCutter({ pace, turns, heavy, stalls, budget });
+  const cutShare = createShareCutter({ pace, cutter, heavy, stalls, budget });
 
   function serve(): void {
-    for (let index = 0; index < waiting.length && turns.length > 0;) {
+    for (let index = 0; index < waiting.length && cutter.length > 0;) {
       const worker = waiting[index] as WaitingWorker;
-      const batch = cutBatch(waiting.length, worker.campaigns);
+      const batch = cutShare(waiting.length, worker.campaigns);
       if (batch.length === 0) index += 1;
       else {
         waiting.splice(index, 1);
@@ -264,20 +264,20 @@ export function createClaimBuffer(
 
   const unlisten = budget.onRoom(serve);
   return {
-    ...createQueueWants(turns, pace, stalls.isStalled),
-    ...createBlockWants(turns, pace, stalls.areBlocksStalled),
-    isEmpty: () => turns.length === 0,
-    has: (backlog) => turns.has(backlog),
+    ...createQueueWants(cutter, pace, stalls.isStalled),
+    ...createBlockWants(cutter, pace, stalls.areBlocksStalled),
+    isEmpty: () => cutter.length === 0,
+    has: (backlog) => cutter.has(backlog),
     add(claims) {
-      turns.add(claims);
+      cutter.add(claims);
       serve();
     },
     measure: (messages, ms) => pace.measure(messages, ms),
     isSlow: () => pace.batchSize() <= MAX_BATCH / 2,
     async take(campaigns = true) {
       if (closed) return null;
-      if (turns.length > 0) {
-        const batch = cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)), campaigns);
+      if (cutter.length > 0) {
+        const batch = cutShare(Math.max(1, Math.min(waiting.length + 1, workers)), campaigns);
         if (batch.length > 0) return batch;
       }
       return new Promise((resolve) => waiting.push({ campaigns, resolve }));
@@ -289,8 +289,8 @@ export function createClaimBuffer(
       heavy.end(batch);
       budget.giveBack(bytesOf(batch));
     },
-    drain: () => turns.drain(),
-    drainBlocks: () => turns.drainBlocks(),
+    drain: () => cutter.drain(),
+    drainBlocks: () => cutter.drainBlocks(),
     close() {
       closed = true;
       unlisten();

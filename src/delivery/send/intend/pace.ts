@@ -2,8 +2,8 @@
 export const MAX_BATCH = 50;
 /** Most measured work of a batch: other accounts wait no longer than this for a connection. */
 const MAX_BATCH_MS = 250;
-/** Measured work of one account's turn within a batch. */
-const TURN_MS = 50;
+/** Measured work of one account within a batch before the next account has its turn. */
+const IN_A_ROW_MS = 50;
 /** Least measured work of a worker's share, because each batch costs the database an intent. */
 const MIN_SHARE_MS = 50;
 /** A full buffer has claims for this time of work by all workers. */
@@ -23,7 +23,7 @@ export interface Pace {
   /** Messages that a worker takes at least, if there are so many, although other workers wait. */
   minShare(): number;
   /** Messages that one account may have in a batch before the next account has its turn. */
-  turnSize(): number;
+  inARow(): number;
   /** Messages that a buffer contains at most, so that all workers are busy for half a second. */
   ahead(): number;
 }
@@ -43,7 +43,7 @@ export function createPace(workers: number): Pace {
     },
     batchSize: () => within(MAX_BATCH_MS / messageMs(), 1, MAX_BATCH),
     minShare: () => within(MIN_SHARE_MS / messageMs(), 1, MAX_BATCH),
-    turnSize: () => within(TURN_MS / messageMs(), 1, MAX_BATCH),
+    inARow: () => within(IN_A_ROW_MS / messageMs(), 1, MAX_BATCH),
     ahead: () => within((workers * AHEAD_MS) / messageMs(), Math.min(2 * workers, MAX_AHEAD), MAX_AHEAD),
   };
 }

@@ -1,19 +1,19 @@
 /** A flow whose last page took longer is slow. */
 const SLOW_MS = 1_000;
 
-/** The turns of flows whose entries wait. Several workers of a process share them. */
-export interface Turns {
+/** Picks the flow whose entries are judged next. The workers of a process share it. */
+export interface FlowScheduler {
   /**
-   * Finds the flow that waits longest. No other worker gets it until its turn ends.
+   * Finds the flow that waits longest. No other worker gets it until it is released.
    * @param onlyQuick leaves out slow flows
    */
   take(onlyQuick: boolean): Promise<number | null>;
-  /** @param tookMs for its page. @param restMs the flow gets its next turn after that */
-  end(flowId: number, tookMs: number, restMs: number): void;
+  /** @param tookMs for its page. @param restMs for which it is not taken */
+  release(flowId: number, tookMs: number, restMs: number): void;
 }
 
 /** @param read finds the flows that have entries */
-export function createTurns(read: () => Promise<number[]>): Turns {
+export function createFlowScheduler(read: () => Promise<number[]>): FlowScheduler {
   const waiting: number[] = [];
   const taken = new Set<number>();
   const slow = new Set<number>();
@@ -36,7 +36,7 @@ export function createTurns(read: () => Promise<number[]>): Turns {
       waiting.push(...found.filter(isFree));
       return pick(onlyQuick);
     },
-    end(flowId, tookMs, restMs) {
+    release(flowId, tookMs, restMs) {
       taken.delete(flowId);
       if (tookMs > SLOW_MS) slow.add(flowId);
       else slow.delete(flowId);

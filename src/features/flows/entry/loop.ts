@@ -5,7 +5,7 @@ import { type Repeating, repeat } from '../../../platform/processes/repeat.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
 import { fillFlow } from './fills.ts';
 import { flowsWithEntries, judgePage } from './pages.ts';
-import { createTurns, type Turns } from './flow-scheduler.ts';
+import { createFlowScheduler, type FlowScheduler } from './flow-scheduler.ts';
 
 const POLL_MS = 1_000;
 /** Flows whose entries are judged at the same time. One of the workers leaves out slow flows, so that others go on. */
@@ -20,11 +20,11 @@ export interface FlowEntriesDeps {
   clock?: () => Date;
 }
 
-/** Judges a page of the flow whose turn it is, again and again. */
-function startWorker(deps: FlowEntriesDeps, turns: Turns, onlyQuick: boolean): Repeating {
+/** Judges a page of the next flow, again and again. */
+function startWorker(deps: FlowEntriesDeps, scheduler: FlowScheduler, onlyQuick: boolean): Repeating {
   const { pollMs = POLL_MS } = deps;
   const work = async () => {
-    const flowId = await turns.take(onlyQuick);
+    const flowId = await scheduler.take(onlyQuick);
     if (flowId === null) return pollMs;
     const startedAt = performance.now();
     let restMs = 0;
@@ -33,7 +33,7 @@ function startWorker(deps: FlowEntriesDeps, turns: Turns, onlyQuick: boolean): R
       if (began) deps.waker.wake('outbox');
       if (busy) restMs = pollMs;
     } finally {
-      turns.end(flowId, performance.now() - startedAt, restMs);
+      scheduler.release(flowId, performance.now() - startedAt, restMs);
     }
     return 0;
   };
@@ -46,8 +46,8 @@ function startWorker(deps: FlowEntriesDeps, turns: Turns, onlyQuick: boolean): R
  */
 export function startFlowEntries(deps: FlowEntriesDeps): { stop(): Promise<void> } {
   const { pollMs = POLL_MS } = deps;
-  const turns = createTurns(() => flowsWithEntries(deps.pool));
-  const workers = Array.from({ length: WORKERS }, (_, n) => startWorker(deps, turns, n === 0));
+  const scheduler = createFlowScheduler(() => flowsWithEntries(deps.pool));
+  const workers = Array.from({ length: WORKERS }, (_, n) => startWorker(deps, scheduler, n === 0));
   const wake = () => workers.forEach((worker) => worker.wake());
   const filling = repeat(
     async () => {

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { addEntries } from '../../../../src/features/flows/entry/entries.ts';
 import { startFlowEntries } from '../../../../src/features/flows/entry/loop.ts';
 import { judgePage } from '../../../../src/features/flows/entry/pages.ts';
-import { createTurns } from '../../../../src/features/flows/entry/flow-scheduler.ts';
+import { createFlowScheduler } from '../../../../src/features/flows/entry/flow-scheduler.ts';
 import { compileFilters } from '../../../../src/features/segments/service.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
@@ -153,20 +153,20 @@ describe('a filter that counts events', () => {
   });
 });
 
-describe('the turns of flows', () => {
-  it('go to the flow that waits longest, to one worker at a time', async () => {
-    const turns = createTurns(() => Promise.resolve([1, 2, 3]));
-    expect([await turns.take(false), await turns.take(false)]).toEqual([1, 2]);
-    turns.end(1, 5, 0);
-    expect([await turns.take(false), await turns.take(false), await turns.take(false)]).toEqual([3, 1, null]);
+describe('the scheduler of flows', () => {
+  it('picks the flow that waits longest, for one worker at a time', async () => {
+    const flows = createFlowScheduler(() => Promise.resolve([1, 2, 3]));
+    expect([await flows.take(false), await flows.take(false)]).toEqual([1, 2]);
+    flows.release(1, 5, 0);
+    expect([await flows.take(false), await flows.take(false), await flows.take(false)]).toEqual([3, 1, null]);
   });
 
-  it('leave a worker to quick flows, and a flow alone that another process judges', async () => {
-    const turns = createTurns(() => Promise.resolve([1, 2, 3]));
-    await turns.take(false);
-    turns.end(1, 1_001, 0);
-    await turns.take(false);
-    turns.end(2, 5, 1_000_000);
-    expect([await turns.take(true), await turns.take(true), await turns.take(false)]).toEqual([3, null, 1]);
+  it('leaves a worker to quick flows, and does not pick a flow that another process judges', async () => {
+    const flows = createFlowScheduler(() => Promise.resolve([1, 2, 3]));
+    await flows.take(false);
+    flows.release(1, 1_001, 0);
+    await flows.take(false);
+    flows.release(2, 5, 1_000_000);
+    expect([await flows.take(true), await flows.take(true), await flows.take(false)]).toEqual([3, null, 1]);
   });
 });
