@@ -6,7 +6,7 @@ import type { TrackedEventConsumer } from '../src/features/contact-events/servic
 import { CallWaitsError } from '../src/features/flows/run/call-turns.ts';
 import { createFlowRuns } from '../src/features/flows/run/runs.ts';
 import { createFlowSender } from '../src/features/flows/run/send.ts';
-import { WebhookStepRetryError } from '../src/features/flows/run/webhook-step.ts';
+import { WebhookStepRetryError } from '../src/features/flows/steps/webhook-request.ts';
 import { createFlowVersionReader } from '../src/features/flows/versions.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';

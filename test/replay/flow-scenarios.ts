@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Step } from '../../src/features/flows/steps.ts';
+import type { Step } from '../../src/features/flows/steps/index.ts';
 import { flowRunStart } from '../../src/features/flows/workflow.ts';
 import { createTestTenant } from '../support/api.ts';
 import { insertContacts } from '../support/contacts.ts';

@@ -1,5 +1,5 @@
 import type { Reentry } from '../../src/features/flows/model.ts';
-import type { Step } from '../../src/features/flows/steps.ts';
+import type { Step } from '../../src/features/flows/steps/index.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import type { QueuedAccount } from './queued.ts';
 

@@ -9,7 +9,7 @@ import { createFlowActivities } from '../../activities/flows.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createTrackedEventConsumers } from '../../src/features/events.ts';
 import { changePage } from '../../src/features/flows/run/changes.ts';
-import type { Step, WaitForEventStep } from '../../src/features/flows/steps.ts';
+import type { Step, WaitForEventStep } from '../../src/features/flows/steps/index.ts';
 import { archiveFlow, pauseFlow, resumeFlow } from '../../src/features/flows/transitions.ts';
 import { createFlowVersionReader } from '../../src/features/flows/versions.ts';
 import { flowRunStart } from '../../src/features/flows/workflow.ts';

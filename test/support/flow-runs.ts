@@ -7,7 +7,7 @@ import { registerGoals } from '../../src/features/flows/run/waits.ts';
 import { draftEvent } from '../../src/features/contact-events/draft.ts';
 import { trackEventBody } from '../../src/features/contact-events/schema.ts';
 import { createTracker } from '../../src/features/contact-events/track.ts';
-import type { Step } from '../../src/features/flows/steps.ts';
+import type { Step } from '../../src/features/flows/steps/index.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { QueuedAccount } from './queued.ts';
 

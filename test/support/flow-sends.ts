@@ -1,6 +1,6 @@
 /** Flows whose steps send, with runs of contacts, as activation and entries leave them. */
 import { createFlowSender, type FlowSender, type SendingRun } from '../../src/features/flows/run/send.ts';
-import type { EmailStep, SmsStep } from '../../src/features/flows/steps.ts';
+import type { EmailStep, SmsStep } from '../../src/features/flows/steps/index.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { QueuedAccount } from './queued.ts';

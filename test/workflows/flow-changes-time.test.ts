@@ -1,6 +1,6 @@
 // Runs follow changes of their flow: goals, cancellations, archives, pauses, new versions and lost workflows.
 import { expect, it } from '@jest/globals';
-import type { Step } from '../../src/features/flows/steps.ts';
+import type { Step } from '../../src/features/flows/steps/index.ts';
 import { flowRunSource } from '../../src/features/flows/workflow.ts';
 import type { FlowRunState } from '../../workflows/flows/contract.ts';
 import {

@@ -1,6 +1,6 @@
 // Waits of a flow run end at the right time or event, and webhook steps are retried under one id.
 import { expect, it } from '@jest/globals';
-import type { Step } from '../../src/features/flows/steps.ts';
+import type { Step } from '../../src/features/flows/steps/index.ts';
 import { appendToOutbox } from '../../src/platform/outbox/append.ts';
 import type { FlowRunState } from '../../workflows/flows/contract.ts';
 import {

@@ -20,7 +20,7 @@ import { findStepTemplates, sendingSteps } from './content.ts';
 import type { FlowRow, PinnedContent } from './model.ts';
 import { fieldPath, pathsOf } from './paths.ts';
 import { addForeignReferences, addTriggerProblems } from './references.ts';
-import { allSteps, type EmailStep, type SmsStep } from './steps.ts';
+import { allSteps, type EmailStep, type SmsStep } from './steps/index.ts';
 import type { FlowPins } from './transitions.ts';
 import { writeFlowVersion } from './versions.ts';
 

@@ -14,7 +14,7 @@ import {
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
 import type { ContentInput } from './read-steps.ts';
-import { allSteps, type EmailStep, type SmsStep, type Step } from './steps.ts';
+import { allSteps, type EmailStep, type SmsStep, type Step } from './steps/index.ts';
 
 /** The steps that send, each before those of its branches. */
 export function sendingSteps(steps: readonly Step[]): (EmailStep | SmsStep)[] {

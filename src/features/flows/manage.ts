@@ -37,7 +37,7 @@ import type {
   ResumeFlowBody,
   TriggerBody,
 } from './schema.ts';
-import type { Step } from './steps.ts';
+import type { Step } from './steps/index.ts';
 import {
   activateFlow,
   archiveFlow,

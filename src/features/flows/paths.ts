@@ -1,5 +1,5 @@
 /** The names of steps and their fields in errors: `steps[2].yes[0].duration`. */
-import { branchesOf, type Step } from './steps.ts';
+import { branchesOf, type Step } from './steps/index.ts';
 
 /** The place of a step in its list. @param list such as `steps` or `steps[2].yes` */
 export const stepPath = (list: string, place: number) => `${list}[${place}]`;

@@ -4,7 +4,7 @@ import { type ListedTemplateRow, presentTemplate, presentTemplateSummary } from 
 import { findPageTemplates, findStepTemplates, sendingSteps } from './content.ts';
 import type { FlowRow } from './model.ts';
 import type { Flow, FlowStep, FlowSummary } from './schema.ts';
-import type { Step } from './steps.ts';
+import type { Step } from './steps/index.ts';
 
 type Templates = ReadonlyMap<number, ListedTemplateRow>;
 

@@ -5,7 +5,7 @@ import { nearestName } from '../../platform/input/nearest-name.ts';
 import { parseWith } from '../../platform/input/validation.ts';
 import { flowFilterProblems } from './filters.ts';
 import { branchPath, fieldPath, stepPath } from './paths.ts';
-import { fieldTimeShape, localTimeShape, stepShapes, type StepType, stepTypes } from './step-shapes.ts';
+import { fieldTimeShape, localTimeShape, stepShapes, type StepType, stepTypes } from './steps/shapes.ts';
 
 /** Steps of a flow, those of branches included. */
 export const MAX_STEPS = 200;

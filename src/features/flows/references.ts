@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { referenceProblems } from '../segments/service.ts';
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
-import type { Step } from './steps.ts';
+import type { Step } from './steps/index.ts';
 
 /** What steps of requests and stored steps have in common. */
 interface Referring {

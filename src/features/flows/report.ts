@@ -5,7 +5,7 @@ import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-rea
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type FlowCount, readFlowCounts } from './counts.ts';
 import type { FlowRow } from './model.ts';
-import { allSteps } from './steps.ts';
+import { allSteps } from './steps/index.ts';
 
 const count = z.int().min(0);
 const rate = z.number().nullable().meta({ description: 'Null if there is nothing to divide by.' });

@@ -10,7 +10,7 @@ import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts'
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { findFlow } from './model.ts';
 import { notFound } from '../../errors.ts';
-import { flowWebhookSecret } from './run/webhook-step.ts';
+import { flowWebhookSecret } from './steps/webhook-request.ts';
 import { listRunsQuery, runParams, runSchema, runSummary } from './runs-schema.ts';
 import { cancelRun, getRun, listRuns } from './runs.ts';
 

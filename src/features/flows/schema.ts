@@ -9,7 +9,7 @@ import { templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
 import { approvalStates, flowStatuses, stopReasons } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
-import { describeSteps, stepTypes } from './step-shapes.ts';
+import { describeSteps, stepTypes } from './steps/shapes.ts';
 
 const MAX_NAME = 255;
 const MAX_FILTERS = 50;

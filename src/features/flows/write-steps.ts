@@ -14,7 +14,7 @@ import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
 import { addForeignReferences } from './references.ts';
-import { allSteps, type Step, type StepType } from './steps.ts';
+import { allSteps, type Step, type StepType } from './steps/index.ts';
 
 /** Bytes of the steps of a flow as JSON, without the contents of emails and SMS. */
 const MAX_BYTES = 256 * 1024;

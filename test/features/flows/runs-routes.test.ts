@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { advanceRun } from '../../../src/features/flows/run/advance.ts';
-import type { Step } from '../../../src/features/flows/steps.ts';
+import type { Step } from '../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';

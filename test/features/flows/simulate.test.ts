@@ -1,7 +1,7 @@
 // A simulation shows the path that a real run would take, and writes nothing.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FlowSimulation } from '../../../src/features/flows/simulate/schema.ts';
-import type { Step } from '../../../src/features/flows/steps.ts';
+import type { Step } from '../../../src/features/flows/steps/index.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertList } from '../../support/campaign-runs.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
-import { stepTypes } from '../../../src/features/flows/step-shapes.ts';
+import { stepTypes } from '../../../src/features/flows/steps/shapes.ts';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
 import type { RouteInput } from '../../../src/platform/http/input.ts';
 import type { RawResult, RouteResult } from '../../../src/platform/http/route.ts';

@@ -3,7 +3,7 @@ import { type ChainedResult, trackChained, type TrackedEventConsumer } from '../
 import { changeContactData } from '../../contacts/service.ts';
 import { addToLists, existingListIds, removeFromList } from '../../lists/service.ts';
 import { chainEntries } from '../entry/entries.ts';
-import type { EventStep, ListStep, UpdateContactStep } from '../steps.ts';
+import type { EventStep, ListStep, UpdateContactStep } from '../steps/index.ts';
 import type { StepResult, World } from './interpreter.ts';
 
 /** An event of a client may start a flow, whose event starts a second, and so on up to this many. */

@@ -15,7 +15,7 @@ import {
   type UpdateContactStep,
   type WaitForEventStep,
   type WaitStep,
-} from '../steps.ts';
+} from '../steps/index.ts';
 import { isLocalTime, nextLocalTime } from './times.ts';
 
 /** Raise it when the meaning of {@link RunRecord} changes, and read the earlier ones in `record.ts`. */

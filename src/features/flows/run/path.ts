@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { Step } from '../steps.ts';
+import type { Step } from '../steps/index.ts';
 import type { StepResult } from './interpreter.ts';
 
 /** A step that a run has done. */

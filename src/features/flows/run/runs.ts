@@ -5,7 +5,7 @@ import { type AdvanceDeps, advanceRun } from './advance.ts';
 import { createAdvanceTurns } from './advance-turns.ts';
 import { createCallTurns } from './call-turns.ts';
 import { endRuns } from './ends.ts';
-import { callWebhook, type WebhookStepDeps } from './webhook-step.ts';
+import { callWebhook, type WebhookStepDeps } from '../steps/webhook-request.ts';
 
 export interface FlowRuns {
   /** One transaction: does the steps that are due, when it is the turn of the account. */

@@ -15,7 +15,7 @@ import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { countForFlow } from '../counts.ts';
-import type { EmailStep, SmsStep } from '../steps.ts';
+import type { EmailStep, SmsStep } from '../steps/index.ts';
 import type { StepResult } from './interpreter.ts';
 import { createSenderOf, type SenderOf } from './sender.ts';
 

@@ -1,6 +1,6 @@
 /** What a run does, in words for an operator. No personal data. */
 import type { FlowRunState } from '../../../../workflows/flows/contract.ts';
-import type { Step } from '../steps.ts';
+import type { Step } from '../steps/index.ts';
 import { findStep, nextOf, type RunRecord } from './interpreter.ts';
 import type { LoadedRun, WaitsFor } from './load.ts';
 

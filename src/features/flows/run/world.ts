@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
 import { readStepFacts } from '../filters.ts';
-import { allSteps, type Step, type WaitForEventStep } from '../steps.ts';
+import { allSteps, type Step, type WaitForEventStep } from '../steps/index.ts';
 import type { FlowVersion } from '../versions.ts';
 import { createContactFacts } from './contact-facts.ts';
 import { createContactSteps } from './contact-steps.ts';

@@ -16,7 +16,7 @@ import {
   type Step,
   type UpdateContactStep,
   type WaitForEventStep,
-} from '../steps.ts';
+} from '../steps/index.ts';
 import type { StepFacts } from '../filters.ts';
 
 export const MAX_SIMULATED_STEPS = 1_000;

@@ -2,7 +2,7 @@ import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { HeavyReads } from '../../../platform/db/heavy-reads.ts';
 import { findFlow } from '../model.ts';
-import { allSteps, type Step } from '../steps.ts';
+import { allSteps, type Step } from '../steps/index.ts';
 import { type Answer, type Answers, simulateRun } from './course.ts';
 import { readSimulationFacts } from './facts.ts';
 import type { FlowSimulation, SimulateBody } from './schema.ts';

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
 import { lockFrequency } from '../../../../src/features/flows/run/send.ts';
-import type { Step } from '../../../../src/features/flows/steps.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';

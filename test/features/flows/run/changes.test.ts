@@ -6,7 +6,7 @@ import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run
 import { changePage } from '../../../../src/features/flows/run/changes.ts';
 import { forgetContactInFlows } from '../../../../src/features/flows/run/removal.ts';
 import { readArrivals } from '../../../../src/features/flows/run/waits.ts';
-import type { Step } from '../../../../src/features/flows/steps.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { archiveFlow, pauseFlow, resumeFlow } from '../../../../src/features/flows/transitions.ts';
 import { flowsUpkeep } from '../../../../src/features/flows/upkeep.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';

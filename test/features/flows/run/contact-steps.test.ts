@@ -8,7 +8,7 @@ import {
   type RunOfContact,
 } from '../../../../src/features/flows/run/contact-steps.ts';
 import type { StepResult, World } from '../../../../src/features/flows/run/interpreter.ts';
-import type { EventStep } from '../../../../src/features/flows/steps.ts';
+import type { EventStep } from '../../../../src/features/flows/steps/index.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { insertList } from '../../../support/campaign-runs.ts';
 import { insertContacts } from '../../../support/contacts.ts';

@@ -9,7 +9,7 @@ import {
   nextOf,
   type RunRecord,
 } from '../../../../src/features/flows/run/interpreter.ts';
-import type { Step } from '../../../../src/features/flows/steps.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { type Script, type ScriptedWorld, scriptedWorld } from './scripted-world.ts';
 
 const NOON = '2026-03-10T12:00:00.000Z';

@@ -9,7 +9,7 @@ import {
   type World,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
-import type { Filters, Step, WaitForEventStep } from '../../../../src/features/flows/steps.ts';
+import type { Filters, Step, WaitForEventStep } from '../../../../src/features/flows/steps/index.ts';
 import {
   type ContactFacts,
   fold,

@@ -8,7 +8,7 @@ import type {
   Moment,
 } from '../../../../src/features/flows/simulate/course.ts';
 import { simulateRun } from '../../../../src/features/flows/simulate/course.ts';
-import { allSteps } from '../../../../src/features/flows/steps.ts';
+import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { jsonTime } from '../../../../src/features/segments/service.ts';
 import { evaluate, runInMemory } from './memory-world.ts';
 import { percentileIn, quietEnd, type Scenario, scenarios } from './random-flows.ts';

@@ -8,7 +8,7 @@ import {
   type RunRecord,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
-import type { Step } from '../../../../src/features/flows/steps.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { scriptedWorld } from './scripted-world.ts';
 
 const folder = new URL('../records/', import.meta.url);

@@ -2,7 +2,7 @@
  * What a run does, written as plainly as possible: it goes through the steps by recursion and computes the times, without
  * records, waits and arrivals. It shares the types of steps with the interpreter and nothing else.
  */
-import type { Step } from '../../../../src/features/flows/steps.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { fixedZones, percentileIn, quietEnd, type Scenario } from './random-flows.ts';
 
 export interface ReferenceStep {

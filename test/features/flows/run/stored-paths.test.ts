@@ -7,7 +7,7 @@ import { createTrackedEventConsumers } from '../../../../src/features/events.ts'
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
 import { percentileOf } from '../../../../src/features/flows/run/contact-facts.ts';
 import { arrive } from '../../../../src/features/flows/run/waits.ts';
-import { allSteps } from '../../../../src/features/flows/steps.ts';
+import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';

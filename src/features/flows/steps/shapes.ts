@@ -1,14 +1,14 @@
 /** What clients write into a step, by its type. Branches are read apart, see `read-steps.ts`. */
 import { z } from 'zod';
-import { readTarget } from '../../platform/egress/target.ts';
-import { oneLine } from '../../platform/input/one-line.ts';
-import { MAX_ID } from '../../platform/db/paging.ts';
-import { describeAs } from '../../platform/openapi/describe-as.ts';
-import { isTimeZone } from '../brands/schema.ts';
-import { dataProblem } from '../contacts/service.ts';
-import { eventData, eventName } from '../contact-events/schema.ts';
-import { filterShape, timeColumns } from '../segments/service.ts';
-import { templateAttributes } from '../templates/schema.ts';
+import { readTarget } from '../../../platform/egress/target.ts';
+import { oneLine } from '../../../platform/input/one-line.ts';
+import { MAX_ID } from '../../../platform/db/paging.ts';
+import { describeAs } from '../../../platform/openapi/describe-as.ts';
+import { isTimeZone } from '../../brands/schema.ts';
+import { dataProblem } from '../../contacts/service.ts';
+import { eventData, eventName } from '../../contact-events/schema.ts';
+import { filterShape, timeColumns } from '../../segments/service.ts';
+import { templateAttributes } from '../../templates/schema.ts';
 
 /** The longest wait: 366 days. */
 export const MAX_WAIT_SECONDS = 31_622_400;

@@ -8,8 +8,8 @@ import {
   callWebhook,
   flowWebhookSecret,
   WebhookStepRetryError,
-} from '../../../../src/features/flows/run/webhook-step.ts';
-import type { WebhookStep } from '../../../../src/features/flows/steps.ts';
+} from '../../../../src/features/flows/steps/webhook-request.ts';
+import type { WebhookStep } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../../src/platform/egress/client.ts';

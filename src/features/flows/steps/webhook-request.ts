@@ -6,11 +6,11 @@ import type { EgressReason } from '../../../platform/egress/problem.ts';
 import type { EgressResult } from '../../../platform/egress/exchange.ts';
 import type { Keyring, Subkey } from '../../../platform/secrets/keyring.ts';
 import { keyOfSecret, signatureHeaders } from '../../webhooks/service.ts';
-import type { WebhookStep } from '../steps.ts';
+import type { WebhookStep } from './index.ts';
 import type { FlowVersionReader } from '../versions.ts';
-import type { CallTurns } from './call-turns.ts';
-import { findStep } from './interpreter.ts';
-import type { CauseEvent } from './load.ts';
+import type { CallTurns } from '../run/call-turns.ts';
+import { findStep } from '../run/interpreter.ts';
+import type { CauseEvent } from '../run/load.ts';
 
 /** After a failed attempt the next one comes so much later. Without an entry, the step has failed. */
 const RETRY_MS = [60_000, 330_000, 1_800_000] as const;
