@@ -1,6 +1,6 @@
 import { createFlowAudience } from '../src/features/flows/entry/audience.ts';
 import type { Database } from '../src/platform/db/database.ts';
-import type { HeavyReads } from '../src/platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../src/platform/processes/heavy-reads.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { FlowAudienceActivities } from '../workflows/flows/contract.ts';
 import { presentTime } from './present-time.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Database } from '../src/platform/db/database.ts';
-import type { HeavyReads } from '../src/platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../src/platform/processes/heavy-reads.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Evaluations } from '../src/features/campaigns/run/evaluations.ts';
 import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';

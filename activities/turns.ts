@@ -1,6 +1,6 @@
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 import type { Queryable } from '../src/platform/db/queryable.ts';
-import { createTurns as createAccountTurns } from '../src/platform/processes/turns.ts';
+import { createTurns as createAccountTurns } from '../src/platform/processes/fair-gate.ts';
 
 const HEARTBEAT_MS = 5_000;
 

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
 import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
-import type { HeavyReads } from '../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../platform/processes/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
 import type { Egress } from '../platform/egress/client.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';

@@ -19,7 +19,7 @@ import {
   openDatabase,
   type ServerChanges,
 } from '../platform/db/database.ts';
-import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
+import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/processes/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';

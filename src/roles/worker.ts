@@ -29,7 +29,7 @@ import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createServerChanges, checkServer, type Database, openDatabase } from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
-import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
+import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/processes/heavy-reads.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compileFilters } from '../../src/features/segments/service.ts';
-import { openHeavyReads } from '../../src/platform/db/heavy-reads.ts';
+import { openHeavyReads } from '../../src/platform/processes/heavy-reads.ts';
 import { eventually } from '../support/eventually.ts';
 import { percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';

@@ -1,5 +1,5 @@
 /** The content engine: compiles, checks and renders templates. What an author wrote is only read in threads. */
-import { createAccountTurns } from '../../platform/db/heavy-reads.ts';
+import { createAccountTurns } from '../../platform/processes/heavy-reads.ts';
 import {
   createThreadPool,
   ThreadLostError,

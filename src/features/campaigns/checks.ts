@@ -6,7 +6,7 @@ import { readCapacity } from '../../delivery/limits/capacity.ts';
 import { Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
 import type { Brand } from '../brands/schema.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { campaignCounts, type CampaignCounts } from '../../delivery/blocks/campaign-counts.ts';
 import { AppError, notFound } from '../../errors.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { CampaignRow } from './model.ts';
 

@@ -4,7 +4,7 @@ import type { ContentEngine } from '../../delivery/contents/content.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/processes/heavy-reads.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import {

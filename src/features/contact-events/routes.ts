@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';

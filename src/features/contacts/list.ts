@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
-import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';

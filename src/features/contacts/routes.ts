@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { createRecipientFence, type RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { HEAVY_READ_MS, type HeavyReads, withLimit } from '../../platform/db/heavy-reads.ts';
+import { HEAVY_READ_MS, type HeavyReads, withLimit } from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, pageQuery, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ExportProgress } from '../../../workflows/exports/contract.ts';
 import { AppError } from '../../errors.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
-import { isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
 import { countPage } from './count.ts';

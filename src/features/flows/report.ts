@@ -1,7 +1,7 @@
 /** What became of a flow: who entered and how runs ended, and what became of the messages of each step. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type FlowCount, readFlowCounts } from './counts.ts';
 import type { FlowRow } from './model.ts';

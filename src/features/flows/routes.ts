@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import type { ContentEngine } from '../../delivery/contents/content.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import type { Waker } from '../../platform/db/wake.ts';

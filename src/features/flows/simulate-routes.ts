@@ -1,4 +1,4 @@
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { simulateBody, simulateParams, simulationSchema } from './simulate/schema.ts';
 import { simulateFlow } from './simulate/simulate.ts';

@@ -1,6 +1,6 @@
 import { AppError, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { type HeavyReads, HEAVY_READ_MS, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, HEAVY_READ_MS, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContacts } from '../contacts/service.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { isTestCaller } from '../../platform/auth/tenant.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';

@@ -1,6 +1,6 @@
 import { verify } from '@node-rs/argon2';
 import { Overload } from '../../errors.ts';
-import { createAccountTurns } from '../../platform/db/heavy-reads.ts';
+import { createAccountTurns } from '../../platform/processes/heavy-reads.ts';
 
 /** Checks a password. A malformed hash matches no password. */
 export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {

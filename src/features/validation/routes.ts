@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTestCaller } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { AppError } from '../../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
-import { createAccountTurns } from '../db/heavy-reads.ts';
+import { createAccountTurns } from '../processes/heavy-reads.ts';
 import type { Page, RowCount, SizedItem } from '../db/paging.ts';
 import { paginate } from './pagination.ts';
 import type { RouteInput, RouteResult } from './route.ts';

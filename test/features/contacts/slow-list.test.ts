@@ -1,7 +1,7 @@
 // A slow contact list runs apart from other requests, ends at its time limit, and names the slow filter.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listContacts } from '../../../src/features/contacts/list.ts';
-import { type HeavyReads, openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';
+import { type HeavyReads, openHeavyReads } from '../../../src/platform/processes/heavy-reads.ts';
 import { pageOf } from '../../../src/platform/db/paging.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,7 +1,7 @@
 // A slow timeline runs apart from other requests, and ends at its time limit.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readTimeline } from '../../../src/features/contacts/timeline.ts';
-import { type HeavyReads, openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';
+import { type HeavyReads, openHeavyReads } from '../../../src/platform/processes/heavy-reads.ts';
 import { pageOf } from '../../../src/platform/db/paging.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';

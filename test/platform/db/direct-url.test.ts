@@ -1,6 +1,6 @@
 // Heartbeats, notifications and heavy reads use the direct database URL, not the pooler.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';
+import { openHeavyReads } from '../../../src/platform/processes/heavy-reads.ts';
 import { createWaker } from '../../../src/platform/db/wake.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

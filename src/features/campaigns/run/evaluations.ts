@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { type DatabaseOptions, directUrlOf, openDatabase } from '../../../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { createTurns } from '../../../platform/processes/turns.ts';
+import { createTurns } from '../../../platform/processes/fair-gate.ts';
 import { evaluateAudience, type PinnedRow } from './audience-source.ts';
 import { readCampaign, snapshotLock, wantsPage } from './page.ts';
 

@@ -5,7 +5,7 @@
  */
 import type pg from 'pg';
 import type { FlowAudienceStep } from '../../../../workflows/flows/contract.ts';
-import { type HeavyReads, isStatementTimeout } from '../../../platform/db/heavy-reads.ts';
+import { type HeavyReads, isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { segmentCondition } from '../../segments/service.ts';

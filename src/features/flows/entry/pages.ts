@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AppError } from '../../../errors.ts';
-import { isStatementTimeout } from '../../../platform/db/heavy-reads.ts';
+import { isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
 import { countForFlow } from '../counts.ts';
 import { carryOut, type Entry, judge, type JudgingFlow, passFilters } from './judge.ts';

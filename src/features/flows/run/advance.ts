@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { FlowRunAdvance, FlowRunStep } from '../../../../workflows/flows/contract.ts';
 import { AppError } from '../../../errors.ts';
-import { isStatementTimeout } from '../../../platform/db/heavy-reads.ts';
+import { isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';

@@ -1,6 +1,6 @@
 import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
-import type { HeavyReads } from '../../../platform/db/heavy-reads.ts';
+import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
 import { findFlow } from '../model.ts';
 import { allSteps, type Step } from '../steps/index.ts';
 import { type Answer, type Answers, simulateRun } from './course.ts';

@@ -12,7 +12,7 @@ import {
   type RecipientAnswer,
 } from './probe-session.ts';
 import { createSpacing, type Spacing } from './spacing.ts';
-import { createTurns, FairQueue } from '../../../platform/processes/turns.ts';
+import { createTurns, FairQueue } from '../../../platform/processes/fair-gate.ts';
 
 const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000, recipientMs: 40_000 };
 /** Connections to all mail servers, and those on behalf of one account. */

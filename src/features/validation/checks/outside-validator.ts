@@ -1,6 +1,6 @@
 import type { Egress } from '../../../platform/egress/client.ts';
 import { createKickbox } from './kickbox.ts';
-import { createTurns } from '../../../platform/processes/turns.ts';
+import { createTurns } from '../../../platform/processes/fair-gate.ts';
 import type { Reason, Verdict } from './verdict.ts';
 
 /** What an outside validator says. */

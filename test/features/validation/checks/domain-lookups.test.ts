@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DomainFacts } from '../../../../src/features/validation/checks/domain-facts.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';
-import { createTurns } from '../../../../src/platform/processes/turns.ts';
+import { createTurns } from '../../../../src/platform/processes/fair-gate.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createAddressPolicy } from '../../../../src/platform/egress/addresses.ts';
 import { startDnsServer, type TestDnsServer } from '../../../support/dns/server.ts';

@@ -5,7 +5,7 @@ import {
   ThreadLostError,
   ThreadTimeoutError,
 } from '../../../../platform/processes/thread-pool.ts';
-import { createTurns } from '../../../../platform/processes/turns.ts';
+import { createTurns } from '../../../../platform/processes/fair-gate.ts';
 import type { JobName, Jobs, ThreadJob, ThreadReply } from './jobs.ts';
 
 export interface PageReader {

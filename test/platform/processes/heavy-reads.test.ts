@@ -1,6 +1,6 @@
 // Heavy reads share turns fairly between accounts, have a time limit, and free their turn on failure.
 import { describe, expect, it } from '@jest/globals';
-import { createAccountTurns, withDeadline } from '../../../src/platform/db/heavy-reads.ts';
+import { createAccountTurns, withDeadline } from '../../../src/platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
 
 const LONG_MS = 600_000;

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
-import { type DatabaseOptions, directUrlOf, openDatabase } from './database.ts';
-import { onClient, type Queryable } from './queryable.ts';
+import { type DatabaseOptions, directUrlOf, openDatabase } from '../db/database.ts';
+import { onClient, type Queryable } from '../db/queryable.ts';
 
 /** Connections for statements that read many rows. They take nothing from the pool of the other requests. */
 export const CONNECTIONS = 4;
