@@ -8,6 +8,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCommentFaults } from './comments.ts';
+import { findDocFaults } from './docs.ts';
 
 interface Outcome {
   passed: boolean;
@@ -87,10 +88,19 @@ function checkComments(files: readonly string[]): Outcome {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+function checkDocs(files: readonly string[]): Outcome {
+  const exists = (path: string) => existsSync(join(root, path));
+  const pages = files.filter((file) => file.endsWith('.md') && exists(file));
+  const faults = pages.flatMap((file) => findDocFaults(file, readFileSync(join(root, file), 'utf8'), exists));
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Whether something is unused can be seen only in everything.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
   const comments = { name: 'comments', run: () => checkComments(files ?? allFiles()) };
+  // A page may name a file that was moved, so all pages are checked.
+  const docs = { name: 'documentation', run: () => checkDocs(allFiles()) };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -98,6 +108,7 @@ function checksOf(files: readonly string[] | null): Check[] {
       { name: 'imports', run: () => runTool('depcruise', codeFolders) },
       unused,
       comments,
+      docs,
     ];
   }
   if (files.length === 0) return [];
@@ -108,7 +119,7 @@ function checksOf(files: readonly string[] | null): Check[] {
     unused,
   ];
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
-  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments];
+  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments, docs];
 }
 
 /** Reports a check as soon as it ends. @returns whether it passed */
