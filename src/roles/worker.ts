@@ -8,7 +8,7 @@ import { startBrakes } from '../features/brakes/service.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
-import { startListFills } from '../features/campaigns/fills.ts';
+import { startListFills } from '../features/campaigns/list-fills.ts';
 import {
   CONNECTIONS as EVALUATION_CONNECTIONS,
   openEvaluations,

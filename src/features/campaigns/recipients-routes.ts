@@ -9,7 +9,7 @@ import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createList, lockLists } from '../lists/service.ts';
 import { invalid, Problems } from '../../errors.ts';
-import { findFill, listFills, startFill } from './fills.ts';
+import { findFill, listFills, startFill } from './list-fills.ts';
 import type { CampaignRow } from './model.ts';
 import { listRecipients, recipientsCsv } from './recipients.ts';
 import { reportCampaign, reportSchema } from './report.ts';

@@ -22,7 +22,7 @@ import {
   requireSender,
 } from './checks.ts';
 import { contentSizes, writeContent } from './content.ts';
-import { startFill } from './fills.ts';
+import { startFill } from './list-fills.ts';
 import {
   type CampaignRow,
   findCampaign,

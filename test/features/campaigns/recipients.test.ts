@@ -1,6 +1,6 @@
 // The recipients, counts and report of a campaign agree with what happened to each message.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fillLists } from '../../../src/features/campaigns/fills.ts';
+import { fillLists } from '../../../src/features/campaigns/list-fills.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {
   act,

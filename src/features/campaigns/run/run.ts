@@ -16,7 +16,7 @@ import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
 import type { CampaignRow } from '../model.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
-import { beginSnapshot, expectEngine, lookMs, MAX_LOOK_MS, nextOf } from './course.ts';
+import { beginSnapshot, expectEngine, lookMs, MAX_LOOK_MS, nextOf } from './next-step.ts';
 import { NO_RECIPIENTS } from './counted.ts';
 import { evaluateInTurn, type Evaluations } from './evaluations.ts';
 import { cancelRest, completeCampaign } from './finish.ts';

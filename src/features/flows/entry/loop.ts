@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { type Repeating, repeat } from '../../../platform/processes/repeat.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
-import { fillFlow } from './fills.ts';
+import { fillFlow } from './list-backfill.ts';
 import { flowsWithEntries, judgePage } from './pages.ts';
 import { createFlowScheduler, type FlowScheduler } from './flow-scheduler.ts';
 

@@ -15,7 +15,7 @@ import { NewerRecordError, readRecord } from './record.ts';
 import { type FlowSender, lockFrequency } from './send.ts';
 import { activeState, endedState } from './sentence.ts';
 import { type Arrival, GOAL_STEP, readArrivals } from './waits.ts';
-import { awaitsEvents, createRunWorld, type Effects, sendsMessages } from './world.ts';
+import { awaitsEvents, createRunWorld, type Effects, sendsMessages } from './run-context.ts';
 
 export interface AdvanceDeps {
   pool: pg.Pool;

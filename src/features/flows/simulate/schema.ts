@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
 import { eventData, MAX_DATA_BYTES, MAX_DATA_LEVELS } from '../../contact-events/schema.ts';
-import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './course.ts';
+import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './simulation.ts';
 
 /** A flow has at most so many steps. */
 const MAX_ANSWERS = 200;

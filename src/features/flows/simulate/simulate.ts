@@ -3,8 +3,8 @@ import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
 import { findFlow } from '../model.ts';
 import { allSteps, type Step } from '../steps/index.ts';
-import { type Answer, type Answers, simulateRun } from './course.ts';
-import { readSimulationFacts } from './facts.ts';
+import { type Answer, type Answers, simulateRun } from './simulation.ts';
+import { readSimulationFacts } from './simulated-contact.ts';
 import type { FlowSimulation, SimulateBody } from './schema.ts';
 
 /** The fields of an answer, by the type of the step. Those with `yes` and `no` take these, too. */

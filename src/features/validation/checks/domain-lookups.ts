@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
-import { lookUpAddresses, lookUpDomain, type DomainFacts, type HostAddresses } from './domain-facts.ts';
+import { lookUpAddresses, lookUpDomain, type DomainFacts, type HostAddresses } from './mail-hosts.ts';
 import { createTurns } from '../../../platform/processes/fair-gate.ts';
 
 /** For all look-ups of one domain. */

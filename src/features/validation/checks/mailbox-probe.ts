@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { shakeHands } from '../../../delivery/smtp/handshake.ts';
-import type { MailHost } from './domain-facts.ts';
+import type { MailHost } from './mail-hosts.ts';
 import { createPatience, type Patience } from './patience.ts';
 import {
   judgeFailure,

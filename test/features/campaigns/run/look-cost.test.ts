@@ -1,7 +1,7 @@
 // A look at a campaign that is sent reads as many rows for thousands of blocks as for a few.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { lookMs } from '../../../../src/features/campaigns/run/course.ts';
+import { lookMs } from '../../../../src/features/campaigns/run/next-step.ts';
 import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts';
 import { evaluationsIn } from '../../../support/campaign-runs.ts';
 import { writeCampaign } from '../../../support/campaigns.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { blockHoldReasons } from '../../../../src/delivery/limits/block-limits.ts';
 import type { CampaignRow } from '../../../../src/features/campaigns/model.ts';
-import { nextOf } from '../../../../src/features/campaigns/run/course.ts';
+import { nextOf } from '../../../../src/features/campaigns/run/next-step.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { readOpenWork, waitingOf } from '../../../../src/features/campaigns/run/waiting.ts';
 import { campaignWaitMs } from '../../../../workflows/campaigns/contract.ts';

@@ -1,7 +1,7 @@
 // An active flow takes contacts by event, list or segment, and does not catch up after a pause.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { fillFlow } from '../../../../src/features/flows/entry/fills.ts';
+import { fillFlow } from '../../../../src/features/flows/entry/list-backfill.ts';
 import { judgePage } from '../../../../src/features/flows/entry/pages.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { insertContacts } from '../../../support/contacts.ts';

@@ -1,9 +1,9 @@
 // A contact enters the flow of a list exactly when it is added, whichever feature adds it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { fillLists, startFill } from '../../../../src/features/campaigns/fills.ts';
+import { fillLists, startFill } from '../../../../src/features/campaigns/list-fills.ts';
 import { chainEntries } from '../../../../src/features/flows/entry/entries.ts';
 import { enterExisting } from '../../../../src/features/flows/entry/existing.ts';
-import { fillFlow } from '../../../../src/features/flows/entry/fills.ts';
+import { fillFlow } from '../../../../src/features/flows/entry/list-backfill.ts';
 import { addToLists } from '../../../../src/features/lists/service.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';

@@ -10,7 +10,7 @@ import {
   type RunRecord,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
-import { type Script, type ScriptedWorld, scriptedWorld } from './scripted-world.ts';
+import { type Script, type ScriptedWorld, scriptedWorld } from './scripted-context.ts';
 
 const NOON = '2026-03-10T12:00:00.000Z';
 const email = (id: number): Step => ({ type: 'email', id, template_id: id });

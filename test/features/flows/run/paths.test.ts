@@ -6,11 +6,11 @@ import type {
   ContactFactsAt,
   Course,
   Moment,
-} from '../../../../src/features/flows/simulate/course.ts';
-import { simulateRun } from '../../../../src/features/flows/simulate/course.ts';
+} from '../../../../src/features/flows/simulate/simulation.ts';
+import { simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { jsonTime } from '../../../../src/features/segments/service.ts';
-import { evaluate, runInMemory } from './memory-world.ts';
+import { evaluate, runInMemory } from './memory-context.ts';
 import { percentileIn, quietEnd, type Scenario, scenarios } from './random-flows.ts';
 import { type ReferencePath, referencePath } from './reference.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
-import { scriptedWorld } from './scripted-world.ts';
+import { scriptedWorld } from './scripted-context.ts';
 
 const folder = new URL('../records/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'));

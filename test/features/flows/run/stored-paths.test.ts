@@ -5,7 +5,7 @@ import pino from 'pino';
 import { lockContacts } from '../../../../src/features/contact-events/service.ts';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
-import { percentileOf } from '../../../../src/features/flows/run/contact-facts.ts';
+import { percentileOf } from '../../../../src/features/flows/run/contact-reads.ts';
 import { arrive } from '../../../../src/features/flows/run/waits.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';

@@ -1,6 +1,6 @@
 // DNS look-ups classify domains, cache results, share capacity fairly, and never reveal internal names.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DomainFacts } from '../../../../src/features/validation/checks/domain-facts.ts';
+import type { DomainFacts } from '../../../../src/features/validation/checks/mail-hosts.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';
 import { createTurns } from '../../../../src/platform/processes/fair-gate.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';

@@ -1,7 +1,7 @@
 // A run reads times, time zones, split percentiles and step results of its contact exactly.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readStepFacts } from '../../../../src/features/flows/filters.ts';
-import { createContactFacts, percentileOf } from '../../../../src/features/flows/run/contact-facts.ts';
+import { createContactFacts, percentileOf } from '../../../../src/features/flows/run/contact-reads.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertFlow, insertRun } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';

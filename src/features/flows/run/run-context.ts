@@ -4,7 +4,7 @@ import { lockContacts, type TrackedEventConsumer } from '../../contact-events/se
 import { readStepFacts } from '../filters.ts';
 import { allSteps, type Step, type WaitForEventStep } from '../steps/index.ts';
 import type { FlowVersion } from '../versions.ts';
-import { createContactFacts } from './contact-facts.ts';
+import { createContactFacts } from './contact-reads.ts';
 import { createContactSteps } from './contact-steps.ts';
 import type { ArrivedEvent, RunRecord, StepResult, World } from './interpreter.ts';
 import type { LoadedRun } from './load.ts';

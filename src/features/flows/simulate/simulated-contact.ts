@@ -1,9 +1,9 @@
 import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { createContactFacts, percentileOf } from '../run/contact-facts.ts';
+import { createContactFacts, percentileOf } from '../run/contact-reads.ts';
 import { quietUntil, type QuietHours } from '../run/send.ts';
-import type { ContactFactsAt, Moment } from './course.ts';
+import type { ContactFactsAt, Moment } from './simulation.ts';
 
 /** What decides whether a contact gets messages. */
 interface Reachable {
