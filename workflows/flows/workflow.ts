@@ -18,7 +18,6 @@ import {
   type FlowRunInput,
   type FlowRunState,
 } from './contract.ts';
-import { describeFlowRun } from './details.ts';
 
 /** One short transaction each, without a trip to the engine. Retried for as long as the database is unavailable. */
 const { advanceRun, cancelRun } = proxyLocalActivities<FlowRunActivities>({
@@ -69,7 +68,17 @@ interface Run {
 
 const now = () => new Date().toISOString();
 
-function show(run: Run, state: FlowRunState): void {
+/** Describes a run in Markdown, for an operator. */
+function describeFlowRun({ sentence, stepId, steps }: FlowRunState): string {
+  const at = stepId === null ? '' : ` It is at step ${stepId}.`;
+  return [
+    `The run ${sentence}.`,
+    '',
+    `${steps} ${steps === 1 ? 'step was' : 'steps were'} done.${at} The signal \`cancel\` ends it.`,
+  ].join('\n');
+}
+
+function showRun(run: Run, state: FlowRunState): void {
   run.state = state;
   setCurrentDetails(describeFlowRun(state));
 }
@@ -98,11 +107,11 @@ async function advance(run: Run): Promise<FlowRunAdvance> {
   if (step.next === 'later') {
     const { until, sentence } = step;
     const state = { ...(run.state ?? unseen), sentence };
-    show(run, state);
+    showRun(run, state);
     return { next: 'wait', until, state };
   }
   if (step.next !== 'call') endCall(run);
-  show(run, step.state);
+  showRun(run, step.state);
   return step;
 }
 
@@ -149,7 +158,7 @@ export async function flowRun(input: FlowRunInput): Promise<FlowRunState> {
   const { asleep, ...fresh } = input;
   const run = startRun(input);
   if (asleep) {
-    show(run, asleep.state);
+    showRun(run, asleep.state);
     await sleep(run, asleep.until, asleep.state.sentence);
   }
   for (;;) {

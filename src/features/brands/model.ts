@@ -86,6 +86,20 @@ export function isComplete(brand: Pick<BrandRow, 'brand_color' | 'company_name'>
   return (brand.brand_color ?? '') !== '' && (brand.company_name ?? '') !== '';
 }
 
+/**
+ * Completes the onboarding step `brand` when a brand is complete for the first time. The step stays completed.
+ * @param trx the transaction that created or changed the brand
+ */
+export async function completeBrandStep(trx: Queryable, brand: BrandRow): Promise<void> {
+  if (!isComplete(brand)) return;
+  await trx.query(
+    `update accounts
+     set onboarding_state = onboarding_state || jsonb_build_object('brand', jsonb_build_object('completed_at', now()))
+     where id = $1 and not onboarding_state ? 'brand'`,
+    [brand.account_id],
+  );
+}
+
 /** @returns null if the account has no such brand */
 export function findBrand(db: Queryable, scope: AccountScope, id: number): Promise<BrandRow | null> {
   return BrandModel.findInAccount(db, scope, id);

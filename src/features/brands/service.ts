@@ -4,8 +4,14 @@ import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
 import { uploadUrl, type ImageReferences } from '../uploads/service.ts';
-import { markComplete } from './complete.ts';
-import { findBrand, findFirstBrandId, insertBrand, updateBrand, type BrandRow } from './model.ts';
+import {
+  completeBrandStep,
+  findBrand,
+  findFirstBrandId,
+  insertBrand,
+  updateBrand,
+  type BrandRow,
+} from './model.ts';
 import { presentBrand, type ShownBrand } from './presenter.ts';
 import { isLogoUrl, type Brand, type PutBrandBody } from './schema.ts';
 import { findLatestScrape } from './scrape/model.ts';
@@ -41,7 +47,7 @@ export async function createBrand(db: Queryable, input: NewBrand): Promise<numbe
     brand_color: input.brandColor,
     physical_address: input.physicalAddress,
   });
-  await markComplete(db, brand);
+  await completeBrandStep(db, brand);
   return brand.id;
 }
 
@@ -85,7 +91,7 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
           brandId === null
             ? await insertBrand(trx, tenant, changes)
             : await updateBrand(trx, tenant, brandId, changes);
-        await markComplete(trx, brand);
+        await completeBrandStep(trx, brand);
         return brand;
       });
       return withScrape(row);

@@ -16,9 +16,8 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { contentDisposition, isDisplayed } from './file.ts';
-import { presentUpload } from './presenter.ts';
-import { uploadSchema } from './schema.ts';
-import { createUploads, type UploadRow, type Uploads } from './service.ts';
+import { type UploadBody, uploadSchema } from './schema.ts';
+import { createUploads, type UploadRow, type Uploads, uploadUrl } from './service.ts';
 
 export interface UploadRouteDeps {
   config: { CARILLON_HOME: string; UPLOAD_QUOTA_MB: number };
@@ -36,6 +35,16 @@ const PATH = '/v1/my/uploads';
 const MAX_SIGNED_ID_LENGTH = 64;
 
 type CreateInput = RouteInput<unknown, unknown, unknown, Tenant>;
+
+/** Presents an upload to clients. */
+function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): UploadBody {
+  return {
+    signed_id: signedId,
+    url: uploadUrl(publicUrl, signedId),
+    content_type: upload.content_type,
+    size: upload.size,
+  };
+}
 
 /** Stores the content first, outside the transaction that inserts the row. A replay does not use the stored content. */
 async function create({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {

@@ -6,8 +6,7 @@ import { AppError } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Uploads } from '../../uploads/service.ts';
-import { markComplete } from '../complete.ts';
-import { type BrandChanges, updateBrand } from '../model.ts';
+import { type BrandChanges, completeBrandStep, updateBrand } from '../model.ts';
 import { type ScrapedField, scrapedFields } from './fields.ts';
 import { endScrape, findUnfinished, lockBrand, rememberScraped, type ScrapeRow } from './model.ts';
 import type { LogoImage } from './page/logo-image.ts';
@@ -96,7 +95,7 @@ async function write(
     if (!used) delete written.logo;
   }
   await rememberScraped(trx, scope, { url: scrape.url, written });
-  await markComplete(trx, await updateBrand(trx, scope, scope.brandId, written as BrandChanges));
+  await completeBrandStep(trx, await updateBrand(trx, scope, scope.brandId, written as BrandChanges));
   return used;
 }
 

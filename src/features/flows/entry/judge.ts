@@ -3,12 +3,11 @@ import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts } from '../../contact-events/service.ts';
 import { countForFlow, type FlowCountName } from '../counts.ts';
-import type { FlowRow } from '../model.ts';
+import type { FlowRow, Reentry } from '../model.ts';
 import { firstRecord } from '../run/interpreter.ts';
 import { registerGoals } from '../run/waits.ts';
 import { flowRunStart } from '../workflow.ts';
 import { passingEntries } from './entry-filters.ts';
-import { type ReentryRefusal, refuseReentry, type Runs } from './reentry.ts';
 
 /**
  * The engine has started the workflow of a run by then, unless its start still waits in the outbox: the reconciler leaves
@@ -34,6 +33,17 @@ export type JudgingFlow = Pick<
   FlowRow,
   'id' | 'account_id' | 'brand_id' | 'status' | 'approval_state' | 'version_id' | 'trigger_data'
 > & { /** Of the version. */ goal: string | null };
+
+/** The runs of a contact through a flow so far. */
+interface Runs {
+  /** When the last of them began. */
+  last: Date;
+  /** Whether one of them has not ended. */
+  active: boolean;
+}
+
+/** Why a contact does not enter again. */
+type ReentryRefusal = 'already_entered' | 'too_soon' | 'in_flow';
 
 /** Why an entry begins no run. `docs/flows.md` explains them. */
 export type EntryRefusal =
@@ -69,6 +79,24 @@ async function runsSoFar(trx: Queryable, flowId: number, contactIds: number[]): 
     [flowId, contactIds],
   );
   return new Map(rows.map(({ contact_id: id, test, last, active }) => [runsKey(id, test), { last, active }]));
+}
+
+/**
+ * Whether a contact may enter a flow once more. Runs side by side are for events only: each of them may mean something
+ * else, such as an order.
+ * @returns null: it may
+ */
+function refuseReentry(
+  reentry: Reentry,
+  runs: Runs,
+  { byEvent, asOf }: { byEvent: boolean; asOf: Date },
+): ReentryRefusal | null {
+  if (reentry === 'once') return 'already_entered';
+  if (reentry !== 'every_time') {
+    const allowedAt = runs.last.getTime() + reentry.after_seconds * 1_000;
+    if (asOf.getTime() < allowedAt) return 'too_soon';
+  }
+  return runs.active && !byEvent ? 'in_flow' : null;
 }
 
 /**
