@@ -1,8 +1,8 @@
 import type { Queryable } from '../platform/db/queryable.ts';
 import { isUncertainSql, markForRecountSql } from './blocks/campaign-blocks.ts';
-import { leaveQueueSql } from './effects.ts';
-import { countFlowMessagesSql } from './flow-counts.ts';
-import { isIntendedSql } from './intents.ts';
+import { leaveQueueSql } from './effects/leave-queue.ts';
+import { countFlowMessagesSql } from './effects/flow-counts.ts';
+import { isIntendedSql } from './send/intend/open-intents.ts';
 import { limits } from './limits/authority.ts';
 import { messageClasses, openStatuses, type SkipCode, statusList } from './message.ts';
 import { countUsageSql } from './money/usage.ts';

@@ -3,7 +3,7 @@ import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
-import { createSharedValues } from '../delivery/rendering/shared-values.ts';
+import { createSharedValues } from '../delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../delivery/contents/versions.ts';
 import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
@@ -20,7 +20,7 @@ import {
 } from '../delivery/send/hand-over.ts';
 import { createFailOver } from '../delivery/send/failover/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
-import type { ContentSources } from '../delivery/rendering/rendering.ts';
+import type { ContentSources } from '../delivery/send/compose/rendering.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
 import { recordRefusedInLedger, recordRefusedOptOut } from '../features/contacts/service.ts';

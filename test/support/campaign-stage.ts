@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createCampaignActivities } from '../../activities/campaigns.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createContentEngine } from '../../src/delivery/contents/engine.ts';
-import { createSharedValues } from '../../src/delivery/rendering/shared-values.ts';
+import { createSharedValues } from '../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';

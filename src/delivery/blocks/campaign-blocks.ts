@@ -2,8 +2,8 @@
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
-import { leaveQueueSql } from '../effects.ts';
-import { isIntendedSql } from '../intents.ts';
+import { leaveQueueSql } from '../effects/leave-queue.ts';
+import { isIntendedSql } from '../send/intend/open-intents.ts';
 import { furtherCtes, giveBackCtes, limits } from '../limits/authority.ts';
 import { returnSandboxCtes } from '../limits/block-limits.ts';
 import { type Channel, messageClasses } from '../message.ts';

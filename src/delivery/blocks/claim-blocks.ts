@@ -11,13 +11,7 @@ import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
 import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
-import {
-  blockPriceCtes,
-  blockPricesSql,
-  priceTexts,
-  restPrices,
-  type TextPrices,
-} from '../money/block-prices.ts';
+import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
 import { takeSandbox } from './block-sandbox.ts';
 import { type BlockClaim, endBlockClaim } from './claimed-blocks.ts';
 import { ACCOUNT_LOCK, type Claim } from '../send/claim/claim.ts';

@@ -1,6 +1,6 @@
 /** What templates are made of, what a send pins of them, and what a message becomes. */
 import type { Design } from './design.ts';
-import type { ReadLimit } from '../rendering/outputs.ts';
+import type { ReadLimit } from './outputs.ts';
 
 export type Channel = 'email' | 'sms';
 

@@ -7,12 +7,12 @@ import {
   toEventRow,
 } from '../../platform/events/publish.ts';
 import { markForRecountSql } from '../blocks/campaign-blocks.ts';
-import { CONTACT_COUNTS, contactCtes, setContactSql } from './contact-effects.ts';
-import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
+import { CONTACT_COUNTS, contactCtes, setContactSql } from '../effects/contact-effects.ts';
+import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects/leave-queue.ts';
 import { emailEventsOf } from '../events.ts';
-import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
+import { countFlowMessagesSql, messageBeforeSql } from '../effects/flow-counts.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
-import { intentsOfSql } from '../intents.ts';
+import { intentsOfSql } from '../send/intend/open-intents.ts';
 import { limits } from '../limits/authority.ts';
 import { type Bounce, type FailureCode, messageClasses } from '../message.ts';
 import { segmentsNowSql } from '../money/rendered-segments.ts';

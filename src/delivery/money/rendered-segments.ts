@@ -4,7 +4,7 @@
  * record that shows fewer segments lowers them, so that what a message is charged, what it counts as and what it gives back
  * are the same.
  */
-import { messageBeforeSql } from '../flow-counts.ts';
+import { messageBeforeSql } from '../effects/flow-counts.ts';
 import { monthSql } from './usage.ts';
 
 /** SQL over a text `m` of a campaign or flow: the segments that it has reserved, the most that its content may take. */

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { blocksOfSql, changedBlocksSql, unknownOfBlocksSql } from '../blocks/campaign-blocks.ts';
-import { unknownChargesSql } from '../effects.ts';
-import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
+import { unknownChargesSql } from '../effects/leave-queue.ts';
+import { countFlowMessagesSql, messageBeforeSql } from '../effects/flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
 import { segmentsNowSql } from '../money/rendered-segments.ts';

@@ -16,9 +16,9 @@ import type {
 import type { BatchMessage } from './intend/batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose/compose.ts';
 import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
-import { createRenderedComposer, renderSms } from '../rendering/compose-rendered.ts';
+import { createRenderedComposer, renderSms } from './compose/compose-rendered.ts';
 import { handOverOnce } from './look-up.ts';
-import { type ContentSources, ContentUnavailableError, isRendered } from '../rendering/rendering.ts';
+import { type ContentSources, ContentUnavailableError, isRendered } from './compose/rendering.ts';
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {

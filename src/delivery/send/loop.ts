@@ -25,7 +25,7 @@ import type { ProviderChannel } from './hand-over.ts';
 import { type FollowProviders, noNamedProviders } from './named-shares.ts';
 import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
-import { startReleasing } from './claim/releasing.ts';
+import { startReleasing } from '../limits/releasing.ts';
 import { createServiceOrder } from './claim/service-order.ts';
 import { Shares } from './shares.ts';
 

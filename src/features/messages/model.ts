@@ -1,4 +1,4 @@
-import { isIntendedSql } from '../../delivery/intents.ts';
+import { isIntendedSql } from '../../delivery/send/intend/open-intents.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -5,7 +5,7 @@ import {
   createSharedValues,
   type ReadBrand,
   SharedValuesMissingError,
-} from '../../delivery/rendering/shared-values.ts';
+} from '../../delivery/send/compose/shared-values.ts';
 import { headerText } from '../../delivery/contents/values.ts';
 import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
 import { runEventSql } from '../../delivery/send/intend/flow-batch.ts';

@@ -1,8 +1,8 @@
 /** Decides which fetches were the first open or click of a person, and publishes the events. */
 import type pg from 'pg';
-import { type Interaction, recordInteractions } from '../../delivery/facts/contact-effects.ts';
+import { type Interaction, recordInteractions } from '../../delivery/effects/contact-effects.ts';
 import { messageClasses } from '../../delivery/message.ts';
-import { countFlowInteractions } from '../../delivery/flow-counts.ts';
+import { countFlowInteractions } from '../../delivery/effects/flow-counts.ts';
 import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData, withoutRefused } from '../../platform/db/refused-data.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
-import { createSharedValues } from '../../../src/delivery/rendering/shared-values.ts';
+import { createSharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';

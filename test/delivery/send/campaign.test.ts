@@ -5,11 +5,11 @@ import { campaignCounts } from '../../../src/delivery/blocks/campaign-counts.ts'
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { createSharedValues } from '../../../src/delivery/rendering/shared-values.ts';
+import { createSharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
 import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
-import type { ContentSources } from '../../../src/delivery/rendering/rendering.ts';
+import type { ContentSources } from '../../../src/delivery/send/compose/rendering.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { createBrandOf, brandValues } from '../../../src/features/templates/brand-parts.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { createSharedValues } from '../../../src/delivery/rendering/shared-values.ts';
+import { createSharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import PostalMime from 'postal-mime';
 import type { ContentEngine, VersionContent } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import type { SharedValues } from '../../../src/delivery/rendering/shared-values.ts';
+import type { SharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { VersionMissingError } from '../../../src/delivery/contents/versions.ts';
 import type { OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
@@ -13,7 +13,7 @@ import {
   createSmsChannel,
   type ProviderChannel,
 } from '../../../src/delivery/send/hand-over.ts';
-import type { ContentSources } from '../../../src/delivery/rendering/rendering.ts';
+import type { ContentSources } from '../../../src/delivery/send/compose/rendering.ts';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { parseUnsubscribeToken } from '../../../src/features/unsubscribe/tokens.ts';

@@ -5,8 +5,8 @@
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campaign-blocks.ts';
-import { CONTACT_COUNTS, contactCtes } from '../../facts/contact-effects.ts';
-import { countOutcomesSql } from '../../effects.ts';
+import { CONTACT_COUNTS, contactCtes } from '../../effects/contact-effects.ts';
+import { countOutcomesSql } from '../../effects/leave-queue.ts';
 import { messageClasses, statesBefore, statusList } from '../../message.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import type { BatchRecord } from './record.ts';

@@ -6,10 +6,15 @@ import {
   isDividedSql,
   unknownOfBlocksSql,
 } from '../../blocks/campaign-blocks.ts';
-import { CONTACT_COUNTS, contactCtes, setContactSql } from '../../facts/contact-effects.ts';
-import { type Charges, type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../../effects.ts';
+import { CONTACT_COUNTS, contactCtes, setContactSql } from '../../effects/contact-effects.ts';
+import {
+  type Charges,
+  type CountedOutcomes,
+  countOutcomesSql,
+  leaveQueueSql,
+} from '../../effects/leave-queue.ts';
 import { emailEvents } from '../../events.ts';
-import { countFlowMessagesSql, messageBeforeSql } from '../../flow-counts.ts';
+import { countFlowMessagesSql, messageBeforeSql } from '../../effects/flow-counts.ts';
 import type { Limits } from '../../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../../message.ts';
 import { knownSegmentsSql, segmentsNowSql } from '../../money/rendered-segments.ts';

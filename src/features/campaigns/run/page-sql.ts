@@ -1,4 +1,4 @@
-import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-cap.ts';
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
 import { messageClasses } from '../../../delivery/message.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../../delivery/accept/write-messages.ts';

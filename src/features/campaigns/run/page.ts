@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { FrequencyCap } from '../../../delivery/frequency-cap.ts';
+import type { FrequencyCap } from '../../../delivery/limits/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, isLocalTime, isPinned } from '../model.ts';
 import { missingLists, nextPage, type PinnedRow } from './audience-source.ts';

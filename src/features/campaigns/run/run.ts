@@ -8,7 +8,7 @@ import {
   type OperatorSignal,
 } from '../../../../workflows/campaigns/contract.ts';
 import { wakeCampaign } from '../../../delivery/blocks/campaign-blocks.ts';
-import type { StopThresholds } from '../../../delivery/stop-thresholds.ts';
+import type { StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
 import { campaignCounts, recountBlocks } from '../../../delivery/blocks/campaign-counts.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';

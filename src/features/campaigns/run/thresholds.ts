@@ -4,7 +4,7 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { campaignCounts } from '../../../delivery/blocks/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
-import { type Harm, stopReason, type StopThresholds } from '../../../delivery/stop-thresholds.ts';
+import { type Harm, stopReason, type StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';
 import { whyUnsendable } from './unsendable-blocks.ts';
 import type { CampaignRow, CampaignStop } from '../model.ts';

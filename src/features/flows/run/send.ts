@@ -1,6 +1,6 @@
 /** The steps of a flow that send: they write a message, unless the contact must not get it. */
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
-import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-cap.ts';
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
 import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
 import { acceptRules, type LimitSettings } from '../../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../../delivery/message.ts';

@@ -1,5 +1,5 @@
-import { RANGE_IDS } from '../platform/db/id-ranges.ts';
-import { messageClasses } from './message.ts';
+import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
+import { messageClasses } from '../message.ts';
 
 /** How many messages of campaigns and flows one contact gets in a time, as `brands.frequency_cap` stores it. */
 export interface FrequencyCap {

@@ -2,32 +2,26 @@
  * Composes messages that are rendered from the version of a content, such as those of campaigns. A message that is handed
  * over again is rendered again, with the values that its contact has then.
  */
-import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
-import { messageReference } from '../addresses/reference.ts';
-import { isHeavy } from '../contents/content-weight.ts';
-import { NotRenderedError, RenderError, type RenderedContent } from '../contents/content.ts';
-import { ReadLimit } from './outputs.ts';
-import { MAX_SMS_SEGMENTS } from '../contents/sms-text.ts';
-import { headerText } from '../contents/values.ts';
-import type { SendingDomain } from '../dkim/domain-signers.ts';
+import { type EmailAddress, parseEmailAddress } from '../../addresses/email.ts';
+import { messageReference } from '../../addresses/reference.ts';
+import { isHeavy } from '../../contents/content-weight.ts';
+import { NotRenderedError, RenderError, type RenderedContent } from '../../contents/content.ts';
+import { ReadLimit } from '../../contents/outputs.ts';
+import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
+import { headerText } from '../../contents/values.ts';
+import type { SendingDomain } from '../../dkim/domain-signers.ts';
 import {
   type BuiltMessage,
   type EmailContent,
   type PreparedContent,
   prepareContent,
-} from '../mime/message.ts';
-import type { Skeleton, SkeletonRecipient } from './skeleton.ts';
-import { addToHtmlLinks, addToTextLinks } from '../mime/utm.ts';
-import type { OutgoingEmail } from '../providers/port.ts';
-import { countSegments } from '../money/sms-segments.ts';
-import type { BatchMessage } from '../send/intend/batch.ts';
-import {
-  addressEmail,
-  type ComposeDeps,
-  outgoingEmail,
-  sendingDomainOf,
-  valid,
-} from '../send/compose/compose.ts';
+} from '../../mime/message.ts';
+import type { Skeleton, SkeletonRecipient } from '../../rendering/skeleton.ts';
+import { addToHtmlLinks, addToTextLinks } from '../../mime/utm.ts';
+import type { OutgoingEmail } from '../../providers/port.ts';
+import { countSegments } from '../../money/sms-segments.ts';
+import type { BatchMessage } from '../intend/batch.ts';
+import { addressEmail, type ComposeDeps, outgoingEmail, sendingDomainOf, valid } from './compose.ts';
 import {
   composeByVersion,
   type ContentSources,
@@ -35,7 +29,7 @@ import {
   renderingOf,
   type VersionGroup,
 } from './rendering.ts';
-import { BULK_HEADERS, createSkeletons, feedbackIdOf, renderSubject } from './skeletons.ts';
+import { BULK_HEADERS, createSkeletons, feedbackIdOf, renderSubject } from '../../rendering/skeletons.ts';
 
 /** The parts of an email that was built from a skeleton, for providers that do not take a complete message. */
 class SkeletonParts implements EmailContent {

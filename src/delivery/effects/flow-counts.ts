@@ -3,8 +3,8 @@
  * if one of the messages is of a flow. A worker folds the rows into the counters of the flows, see
  * `features/flows/counts.ts`.
  */
-import type { Queryable } from '../platform/db/queryable.ts';
-import type { MessageStatus } from './message.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { MessageStatus } from '../message.ts';
 
 /** Of all messages with a contact who opened them, or clicked in them. */
 export type FlowInteraction = 'opened' | 'clicked';

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Waker } from '../../../platform/db/wake.ts';
-import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
-import { backlogName } from '../../backlog.ts';
-import type { LimitSettings } from '../../limits/authority.ts';
-import { releaseHeldPage } from '../../limits/release-held.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import { backlogName } from '../backlog.ts';
+import type { LimitSettings } from './authority.ts';
+import { releaseHeldPage } from './release-held.ts';
 
 /** Pause if no held backlog has to be looked at. */
 const IDLE_MS = 1_000;

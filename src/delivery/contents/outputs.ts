@@ -2,12 +2,12 @@
  * Renders contents that only have outputs (`{{ … }}`, no tags) on the caller's thread, in linear time: parsed once into
  * constants and slots. Its results are those of the Liquid library, which renders all other contents in a thread.
  */
-import { checkRenderedLength, type ContentValues } from '../contents/content.ts';
-import { createFilters, type Filter, type Mode } from '../contents/filters.ts';
-import { scanHtml } from '../contents/html-scan.ts';
-import { isServiceName } from '../contents/names.ts';
-import { enforceUrls, hasAllowedScheme, isAllowedUrl, NO_URL, type UrlKind } from '../contents/urls.ts';
-import { escapeHtml, headerText, headerValue, textOf, withoutControls } from '../contents/values.ts';
+import { checkRenderedLength, type ContentValues } from './content.ts';
+import { createFilters, type Filter, type Mode } from './filters.ts';
+import { scanHtml } from './html-scan.ts';
+import { isServiceName } from './names.ts';
+import { enforceUrls, hasAllowedScheme, isAllowedUrl, NO_URL, type UrlKind } from './urls.ts';
+import { escapeHtml, headerText, headerValue, textOf, withoutControls } from './values.ts';
 
 /** Longer texts are parsed and rendered in a thread. */
 const MAX_LENGTH = 256 * 1024;

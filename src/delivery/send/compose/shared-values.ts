@@ -1,6 +1,6 @@
 /** Reads what all recipients of a campaign share besides the version of its content. */
 import { LRUCache } from 'lru-cache';
-import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
 
 /** What the contents of a brand's campaign take from both. */
 export interface SharedValues {

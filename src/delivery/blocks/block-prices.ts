@@ -1,6 +1,6 @@
 /** What the messages of a campaign's block reserve of the account's money when a sender claims the block. */
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { MAX_SEGMENTS } from './sms-segments.ts';
+import { MAX_SEGMENTS } from '../money/sms-segments.ts';
 import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { raiseMonthsSql } from '../limits/money.ts';

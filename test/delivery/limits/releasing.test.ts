@@ -1,15 +1,15 @@
 // All held mail of a resumed account is released, even if the sender that releases it dies.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { messageClasses } from '../../../../src/delivery/message.ts';
-import { claimBacklog } from '../../../../src/delivery/send/claim/claim.ts';
-import { startReleasing } from '../../../../src/delivery/send/claim/releasing.ts';
-import { pauseSending, resumeSending } from '../../../../src/features/accounts/service.ts';
-import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { insertAccount, insertSender, queueEmails, statusCounts } from '../../../support/queued.ts';
-import { TEST_LIMITS } from '../../../support/sending.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { startReleasing } from '../../../src/delivery/limits/releasing.ts';
+import { pauseSending, resumeSending } from '../../../src/features/accounts/service.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { insertAccount, insertSender, queueEmails, statusCounts } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
 
 const OWNER = 90;
 const HELD = 50_000;

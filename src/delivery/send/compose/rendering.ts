@@ -4,12 +4,12 @@ import {
   ContentEngineUnavailableError,
   type ContentValues,
   type VersionContent,
-} from '../contents/content.ts';
+} from '../../contents/content.ts';
 import { nestValues, type SharedOf, type SharedValues, SharedValuesMissingError } from './shared-values.ts';
-import { VersionMissingError } from '../contents/versions.ts';
-import type { BatchMessage } from '../send/intend/batch.ts';
-import type { PageRecipient, RecipientPages } from '../send/compose/recipient-pages.ts';
-import type { TrackedMessage } from '../send/compose/tracked-links.ts';
+import { VersionMissingError } from '../../contents/versions.ts';
+import type { BatchMessage } from '../intend/batch.ts';
+import type { PageRecipient, RecipientPages } from './recipient-pages.ts';
+import type { TrackedMessage } from './tracked-links.ts';
 
 /** Where the contents of such messages come from. */
 export interface ContentSources {

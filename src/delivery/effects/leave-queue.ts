@@ -4,8 +4,8 @@ import {
   giveBackCtes,
   type Limits,
   reservationColumns,
-} from './limits/authority.ts';
-import { countUsageSql } from './money/usage.ts';
+} from '../limits/authority.ts';
+import { countUsageSql } from '../money/usage.ts';
 
 /** What the messages that leave the queue are charged, in a statement for accounts that pay. */
 export interface Charges {

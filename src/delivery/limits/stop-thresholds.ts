@@ -1,5 +1,5 @@
 /** When campaigns and flows stop themselves, because too much of their mail bounces or is reported as spam. */
-import type { Config } from '../config.ts';
+import type { Config } from '../../config.ts';
 
 /** Rates are parts of the emails accepted or bounced at hand-over. */
 export interface StopThresholds {
