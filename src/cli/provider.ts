@@ -19,7 +19,7 @@ import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const named = () => import('../delivery/providers/named.ts');
-const kinds = () => import('../delivery/providers/kinds.ts');
+const kinds = () => import('../delivery/providers/index.ts');
 
 const ADD_HELP = `
 A setting is one of

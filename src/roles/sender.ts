@@ -10,7 +10,7 @@ import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
 import { createOptOutRecording, type OptOutRecording } from '../delivery/consent/refused-opt-outs.ts';
-import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
+import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/settings-url.ts';
 import {
   createEmailChannel,
   createMissingChannel,

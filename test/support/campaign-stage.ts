@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import { createContentEngine } from '../../src/delivery/contents/engine.ts';
 import { createSharedValues } from '../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../src/delivery/contents/versions.ts';
-import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../src/delivery/providers/smtp/hand-over.ts';
 import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
 import { campaignWake } from '../../src/features/campaigns/workflow.ts';
 import { createBrandOf, brandValues } from '../../src/features/templates/brand-parts.ts';

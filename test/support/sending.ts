@@ -6,7 +6,7 @@ import { DEFAULT_PROVIDER } from '../../src/delivery/backlog.ts';
 import type { SendingDomain, SendingDomains } from '../../src/delivery/dkim/domain-signers.ts';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
-import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../src/delivery/providers/smtp/hand-over.ts';
 import {
   createEmailChannel,
   type EmailChannelSettings,

@@ -6,7 +6,7 @@ import { type Keyring, type SealedPlace, UnsealError } from '../../platform/secr
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import type { Channel } from '../message.ts';
 import type { ProviderKind } from './kind.ts';
-import { providerKind, providerKinds } from './kinds.ts';
+import { providerKind, providerKinds } from './index.ts';
 
 /** The settings of any kind, by name. */
 export type ProviderSettings = Record<string, unknown>;

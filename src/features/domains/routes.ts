@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type pg from 'pg';
-import { defaultEmailProvider } from '../../delivery/providers/registry.ts';
+import { defaultEmailProvider } from '../../delivery/providers/settings-url.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';

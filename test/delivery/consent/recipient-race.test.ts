@@ -4,7 +4,7 @@ import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
 import { createSharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createBrandOf, brandValues } from '../../../src/features/templates/brand-parts.ts';

@@ -1,7 +1,7 @@
 // If Twilio refuses a text because of STOP, the sender records the opt-out without delaying the batch.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
-import { twilio } from '../../../src/delivery/providers/twilio.ts';
+import { twilio } from '../../../src/delivery/providers/twilio/provider.ts';
 import { createOptOutRecording } from '../../../src/delivery/consent/refused-opt-outs.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { createSmsChannel } from '../../../src/delivery/send/hand-over.ts';

@@ -1,7 +1,7 @@
 // The replies of the large mailbox providers are classified as hard, soft or about the content.
 import { describe, expect, it } from '@jest/globals';
 import { classifyBounce, type Refusal, reportedBounce } from '../../../src/delivery/facts/bounces.ts';
-import { smtpVerdict } from '../../../src/delivery/providers/smtp-verdict.ts';
+import { smtpVerdict } from '../../../src/delivery/providers/smtp/verdict.ts';
 
 /** Reads `code enhanced text`, as in the first line of a reply. */
 function refusal(reply: string, stage: Refusal['stage'] = 'rcpt'): Refusal {

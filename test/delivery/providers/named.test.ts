@@ -11,7 +11,7 @@ import {
   parseProviderSettings,
   requireProviderKind,
 } from '../../../src/delivery/providers/named.ts';
-import { providerKinds } from '../../../src/delivery/providers/kinds.ts';
+import { providerKinds } from '../../../src/delivery/providers/index.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 

@@ -1,6 +1,6 @@
 // The reason of a provider fault contains the codes of the server's reply, and never its text.
 import { expect, it } from '@jest/globals';
-import { smtpVerdict } from '../../../src/delivery/providers/smtp-verdict.ts';
+import { smtpVerdict } from '../../../src/delivery/providers/smtp/verdict.ts';
 import { refusal } from '../../../src/delivery/smtp/dialogue.ts';
 
 const TEXT = 'user ann@example.com, password hunter2';

@@ -7,7 +7,7 @@ import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import { createSharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
 import type { ContentSources } from '../../../src/delivery/send/compose/rendering.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';

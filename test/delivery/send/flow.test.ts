@@ -7,7 +7,7 @@ import { createSharedValues } from '../../../src/delivery/send/compose/shared-va
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';

@@ -6,7 +6,7 @@ import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import type { SharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { VersionMissingError } from '../../../src/delivery/contents/versions.ts';
 import type { OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import {
   createEmailChannel,

@@ -1,7 +1,7 @@
 // A forged, altered or random provider callback is never believed and never crashes the API.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { providerKinds } from '../../../src/delivery/providers/kinds.ts';
+import { providerKinds } from '../../../src/delivery/providers/index.ts';
 import type { NamedProvider } from '../../../src/delivery/providers/named.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { mutatedBytes, mutatedJson } from '../../support/callback-fuzz.ts';

@@ -1,6 +1,9 @@
 // The mailbox lists and shows captured messages, and no message can run scripts or load anything.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createCaptureProvider, createCaptureSmsProvider } from '../../../src/delivery/providers/capture.ts';
+import {
+  createCaptureProvider,
+  createCaptureSmsProvider,
+} from '../../../src/delivery/providers/capture/provider.ts';
 import { openMailbox, type OpenMailbox } from './mailbox-client.ts';
 import { outgoingEmail, outgoingSms } from '../../support/outgoing.ts';
 

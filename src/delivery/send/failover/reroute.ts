@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Backlog, QueueShare } from '../../backlog.ts';
-import { providerKinds } from '../../providers/kinds.ts';
+import { providerKinds } from '../../providers/index.ts';
 import { PROVIDER_UNAVAILABLE } from '../../limits/authority.ts';
 import { MESSAGE_LIFETIME } from '../../message.ts';
 

@@ -1,7 +1,7 @@
 // Postmark events are classified as bounces, deliveries or complaints, and other events are ignored.
 import { describe, expect, it } from '@jest/globals';
 import type { CallbackResult, ProviderFact } from '../../../../src/delivery/providers/kind.ts';
-import { postmark } from '../../../../src/delivery/providers/postmark.ts';
+import { postmark } from '../../../../src/delivery/providers/postmark/provider.ts';
 import type { Egress } from '../../../../src/platform/egress/client.ts';
 import { mutatedBytes, mutatedJson } from '../../../support/callback-fuzz.ts';
 

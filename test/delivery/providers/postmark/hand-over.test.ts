@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
 import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
-import { postmark } from '../../../../src/delivery/providers/postmark.ts';
+import { postmark } from '../../../../src/delivery/providers/postmark/provider.ts';
 import type { Answer } from '../../../support/https-receiver.ts';
 import { outgoingEmail } from '../../../support/outgoing.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { CallbackResult, ProviderFact } from '../../../../src/delivery/providers/kind.ts';
-import { sendgrid } from '../../../../src/delivery/providers/sendgrid.ts';
+import { sendgrid } from '../../../../src/delivery/providers/sendgrid/provider.ts';
 import type { Egress } from '../../../../src/platform/egress/client.ts';
 import { mutatedBytes, mutatedJson } from '../../../support/callback-fuzz.ts';
 

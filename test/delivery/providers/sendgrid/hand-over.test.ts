@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
 import type { EmailContent } from '../../../../src/delivery/mime/message.ts';
 import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
-import { sendgrid } from '../../../../src/delivery/providers/sendgrid.ts';
+import { sendgrid } from '../../../../src/delivery/providers/sendgrid/provider.ts';
 import { outgoingEmail } from '../../../support/outgoing.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 

@@ -3,7 +3,7 @@ import { createSign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallbackResult, ProviderFact } from '../../../../src/delivery/providers/kind.ts';
-import { ses } from '../../../../src/delivery/providers/ses.ts';
+import { ses } from '../../../../src/delivery/providers/ses/provider.ts';
 import type { Egress } from '../../../../src/platform/egress/client.ts';
 import { mutatedBytes, mutatedJson } from '../../../support/callback-fuzz.ts';
 import { type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';

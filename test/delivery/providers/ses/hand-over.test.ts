@@ -1,7 +1,7 @@
 // Amazon SES gets each message whole and signed, and its errors become verdicts, faults or unknown outcomes.
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ses } from '../../../../src/delivery/providers/ses.ts';
+import { ses } from '../../../../src/delivery/providers/ses/provider.ts';
 import type { ReceivedRequest } from '../../../support/https-receiver.ts';
 import { outgoingEmail } from '../../../support/outgoing.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';

@@ -2,11 +2,11 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jwtVerify, SignJWT } from 'jose';
-import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';
-import { vonage } from '../../../src/delivery/providers/vonage.ts';
-import { hostileTexts } from '../../support/hostile-texts.ts';
-import { outgoingSms } from '../../support/outgoing.ts';
-import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import type { CallbackResult } from '../../../../src/delivery/providers/kind.ts';
+import { vonage } from '../../../../src/delivery/providers/vonage/provider.ts';
+import { hostileTexts } from '../../../support/hostile-texts.ts';
+import { outgoingSms } from '../../../support/outgoing.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 
 let api: ProviderApi;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { ConfigError, type Config } from '../../config.ts';
 import type { Resolver } from '../../platform/dns/resolver.ts';
-import { createCaptureProvider, createCaptureSmsProvider } from './capture.ts';
+import { createCaptureProvider, createCaptureSmsProvider } from './capture/provider.ts';
 import type { EmailProvider, SmsProvider } from './port.ts';
-import { createSmtpProvider, smtpTargetFromUrl } from './smtp.ts';
+import { createSmtpProvider, smtpTargetFromUrl } from './smtp/hand-over.ts';
 
 /** What the providers of the settings are built from. */
 export interface DefaultProviderDeps {

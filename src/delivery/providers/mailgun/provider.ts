@@ -7,19 +7,19 @@ import {
   outcomeOf,
   refusedMessage,
   unverified,
-} from './http-api.ts';
-import { systemTagsOf } from './email-parts.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+} from '../http-api.ts';
+import { systemTagsOf } from '../email-parts.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
 import {
   type FormField,
   type MailgunSettings,
   mailgunMessage,
   mailgunSettings,
   requestMailgun,
-} from './mailgun/api.ts';
-import { mailgunCallbacks, REFERENCE_VARIABLE } from './mailgun/callbacks.ts';
-import { mailgunDomains } from './mailgun/domains.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
+} from './api.ts';
+import { mailgunCallbacks, REFERENCE_VARIABLE } from './callbacks.ts';
+import { mailgunDomains } from './domains.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
 
 const TITLE = 'Mailgun';
 

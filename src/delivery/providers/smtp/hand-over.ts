@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '../../config.ts';
-import type { Resolver } from '../../platform/dns/resolver.ts';
-import { connectSmtp } from '../smtp/client.ts';
+import { ConfigError } from '../../../config.ts';
+import type { Resolver } from '../../../platform/dns/resolver.ts';
+import { connectSmtp } from '../../smtp/client.ts';
 import {
   type RequestedReports,
   requestedReports,
   type SmtpConnection,
   type SmtpOutcome,
   type SmtpTarget,
-} from '../smtp/contract.ts';
-import { systemTagsOf } from './email-parts.ts';
-import type { HandOverOutcome, EmailProvider, OutgoingEmail } from './port.ts';
-import { smtpVerdict } from './smtp-verdict.ts';
+} from '../../smtp/contract.ts';
+import { systemTagsOf } from '../email-parts.ts';
+import type { HandOverOutcome, EmailProvider, OutgoingEmail } from '../port.ts';
+import { smtpVerdict } from './verdict.ts';
 
 export interface SmtpProviderOptions {
   target: SmtpTarget;

@@ -1,4 +1,4 @@
-import { headersOf, smtpUtf8Refusal, textOf } from './email-parts.ts';
+import { headersOf, smtpUtf8Refusal, textOf } from '../email-parts.ts';
 import {
   type ApiDialect,
   apiConcurrency,
@@ -9,9 +9,9 @@ import {
   createSubmitter,
   outcomeOf,
   unverified,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
 import {
   POSTMARK,
   postmarkError,
@@ -19,11 +19,11 @@ import {
   postmarkSettings,
   requestPostmark,
   serverToken,
-} from './postmark/api.ts';
-import { postmarkCallbacks, REFERENCE_FIELD } from './postmark/callbacks.ts';
-import { postmarkDomains } from './postmark/domains.ts';
-import { findAtPostmark } from './postmark/look-up.ts';
-import { serviceBounce } from './reported-bounce.ts';
+} from './api.ts';
+import { postmarkCallbacks, REFERENCE_FIELD } from './callbacks.ts';
+import { postmarkDomains } from './domains.ts';
+import { findAtPostmark } from './look-up.ts';
+import { serviceBounce } from '../reported-bounce.ts';
 
 const MAX_METADATA = 10;
 const MAX_METADATA_NAME = 20;

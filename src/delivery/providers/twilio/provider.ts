@@ -6,10 +6,10 @@ import {
   apiReply,
   type ApiResponse,
   outcomeOf,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import type { HandOverOutcome, OutgoingSms, SmsProvider } from './port.ts';
-import { refusedSms } from './sms-failure.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../port.ts';
+import { refusedSms } from '../sms-failure.ts';
 import {
   MESSAGING_SERVICE,
   requestTwilio,
@@ -18,8 +18,8 @@ import {
   type TwilioSettings,
   twilioSettings,
   twilioVerdicts,
-} from './twilio/api.ts';
-import { REFERENCE_PARAMETER, twilioCallbacks } from './twilio/callbacks.ts';
+} from './api.ts';
+import { REFERENCE_PARAMETER, twilioCallbacks } from './callbacks.ts';
 
 const TITLE = 'Twilio';
 

@@ -1,5 +1,5 @@
-import type { EmailAddress } from '../addresses/email.ts';
-import { headersOf, smtpUtf8Refusal, textOf } from './email-parts.ts';
+import type { EmailAddress } from '../../addresses/email.ts';
+import { headersOf, smtpUtf8Refusal, textOf } from '../email-parts.ts';
 import {
   type ApiDialect,
   apiConcurrency,
@@ -9,20 +9,14 @@ import {
   outcomeOf,
   refusedMessage,
   unverified,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import { createPace } from './pace.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
-import {
-  requestResend,
-  resendErrorName,
-  resendMessage,
-  type ResendSettings,
-  resendSettings,
-} from './resend/api.ts';
-import { REFERENCE_TAG, resendCallbacks } from './resend/callbacks.ts';
-import { resendDomains } from './resend/domains.ts';
-import { resendTrackingProblem } from './resend/tracking.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import { createPace } from '../pace.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import { requestResend, resendErrorName, resendMessage, type ResendSettings, resendSettings } from './api.ts';
+import { REFERENCE_TAG, resendCallbacks } from './callbacks.ts';
+import { resendDomains } from './domains.ts';
+import { resendTrackingProblem } from './tracking.ts';
 
 const TITLE = 'Resend';
 const MAX_TAGS = 50;

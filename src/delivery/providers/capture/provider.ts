@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { HandOverOutcome, EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from './port.ts';
+import type { HandOverOutcome, EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from '../port.ts';
 
 /** One attempt as the `capture` providers store it. */
 interface CapturedMessage {

@@ -1,12 +1,12 @@
 // Mailgun gets the complete message without tracking, and only genuine webhooks change messages.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';
-import { mailgun } from '../../../src/delivery/providers/mailgun.ts';
-import type { EmailProvider } from '../../../src/delivery/providers/port.ts';
-import { hostileTexts } from '../../support/hostile-texts.ts';
-import { outgoingEmail } from '../../support/outgoing.ts';
-import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import type { CallbackResult } from '../../../../src/delivery/providers/kind.ts';
+import { mailgun } from '../../../../src/delivery/providers/mailgun/provider.ts';
+import type { EmailProvider } from '../../../../src/delivery/providers/port.ts';
+import { hostileTexts } from '../../../support/hostile-texts.ts';
+import { outgoingEmail } from '../../../support/outgoing.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 
 let api: ProviderApi;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 // A relay is asked for delivery status notifications only if it offers them and the settings allow it.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SMTPServerSession } from 'smtp-server';
-import { createSmtpProvider, smtpTargetFromUrl } from '../../../src/delivery/providers/smtp.ts';
-import { outgoingEmail } from '../../support/outgoing.ts';
-import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
+import { createSmtpProvider, smtpTargetFromUrl } from '../../../../src/delivery/providers/smtp/hand-over.ts';
+import { outgoingEmail } from '../../../support/outgoing.ts';
+import { startSmtpServer, type TestSmtpServer } from '../../../support/sending.ts';
 
 let relay: TestSmtpServer;
 const envelopes: SMTPServerSession['envelope'][] = [];

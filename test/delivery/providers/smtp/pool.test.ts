@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/providers/port.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
-import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
-import { outgoingEmail } from '../../support/outgoing.ts';
+import type { EmailProvider, OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
+import { createSmtpProvider } from '../../../../src/delivery/providers/smtp/hand-over.ts';
+import { startSmtpServer, type TestSmtpServer } from '../../../support/sending.ts';
+import { outgoingEmail } from '../../../support/outgoing.ts';
 
 const CONNECTIONS = 8;
 /** How long a body takes, so that batches that may be sent at once are. */

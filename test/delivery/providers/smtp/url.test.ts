@@ -1,14 +1,14 @@
 // The provider URL configures the relay, and an error about it never contains the password.
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { ConfigError, loadConfig } from '../../../src/config.ts';
+import { ConfigError, loadConfig } from '../../../../src/config.ts';
 import {
   createEmailProvider,
   createSmsProvider,
   signsMessages,
-} from '../../../src/delivery/providers/registry.ts';
-import { smtpTargetFromUrl } from '../../../src/delivery/providers/smtp.ts';
-import { createResolver } from '../../../src/platform/dns/resolver.ts';
+} from '../../../../src/delivery/providers/settings-url.ts';
+import { smtpTargetFromUrl } from '../../../../src/delivery/providers/smtp/hand-over.ts';
+import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 
 const target = (url: string) => smtpTargetFromUrl(new URL(url), 'mail.test');
 

@@ -1,7 +1,7 @@
 // Each kind of provider has a unique name, documented settings, and marks every secret.
 import { describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import { providerKind, providerKinds } from '../../../src/delivery/providers/kinds.ts';
+import { providerKind, providerKinds } from '../../../src/delivery/providers/index.ts';
 
 const fieldsOf = (schema: unknown) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 

@@ -1,12 +1,12 @@
 // Resend gets the same request with the same idempotency key for each attempt at a message.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';
-import type { EmailProvider } from '../../../src/delivery/providers/port.ts';
-import { resend } from '../../../src/delivery/providers/resend.ts';
-import { hostileTexts } from '../../support/hostile-texts.ts';
-import { outgoingEmail } from '../../support/outgoing.ts';
-import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import type { CallbackResult } from '../../../../src/delivery/providers/kind.ts';
+import type { EmailProvider } from '../../../../src/delivery/providers/port.ts';
+import { resend } from '../../../../src/delivery/providers/resend/provider.ts';
+import { hostileTexts } from '../../../support/hostile-texts.ts';
+import { outgoingEmail } from '../../../support/outgoing.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 
 let api: ProviderApi;
 beforeAll(async () => {

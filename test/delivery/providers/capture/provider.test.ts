@@ -5,10 +5,10 @@ import {
   MAX_CAPTURED_MESSAGES,
   createCaptureProvider,
   createCaptureSmsProvider,
-} from '../../../src/delivery/providers/capture.ts';
-import type { OutgoingEmail } from '../../../src/delivery/providers/port.ts';
-import { outgoingEmail, outgoingSms } from '../../support/outgoing.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+} from '../../../../src/delivery/providers/capture/provider.ts';
+import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
+import { outgoingEmail, outgoingSms } from '../../../support/outgoing.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 
 function email(messageId: number, data: Buffer | string, attempt = 1): OutgoingEmail {
   return outgoingEmail({

@@ -1,4 +1,4 @@
-import { headersOf, smtpUtf8Refusal, textOf } from './email-parts.ts';
+import { headersOf, smtpUtf8Refusal, textOf } from '../email-parts.ts';
 import {
   type ApiDialect,
   createApiProvider,
@@ -8,18 +8,12 @@ import {
   type ApiResponse,
   outcomeOf,
   unverified,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
-import {
-  requestSendgrid,
-  SENDGRID,
-  sendgridError,
-  type SendgridSettings,
-  sendgridSettings,
-} from './sendgrid/api.ts';
-import { REFERENCE_ARG, sendgridCallbacks } from './sendgrid/callbacks.ts';
-import { sendgridDomains } from './sendgrid/domains.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import { requestSendgrid, SENDGRID, sendgridError, type SendgridSettings, sendgridSettings } from './api.ts';
+import { REFERENCE_ARG, sendgridCallbacks } from './callbacks.ts';
+import { sendgridDomains } from './domains.ts';
 
 /** SendGrid's limit is 10,000 bytes. */
 const MAX_CUSTOM_ARGS_BYTES = 9_000;

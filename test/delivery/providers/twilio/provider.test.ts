@@ -1,11 +1,11 @@
 // Twilio gets each text with a callback URL, and only callbacks with its signature are believed.
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';
-import { twilio } from '../../../src/delivery/providers/twilio.ts';
-import { hostileTexts } from '../../support/hostile-texts.ts';
-import { outgoingSms } from '../../support/outgoing.ts';
-import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import type { CallbackResult } from '../../../../src/delivery/providers/kind.ts';
+import { twilio } from '../../../../src/delivery/providers/twilio/provider.ts';
+import { hostileTexts } from '../../../support/hostile-texts.ts';
+import { outgoingSms } from '../../../support/outgoing.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 
 let api: ProviderApi;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ConfigError } from '../../config.ts';
-import { connectSmtp } from '../smtp/client.ts';
-import type { ProviderDeps, ProviderKind } from './kind.ts';
-import { createSmtpProvider, smtpTargetFromUrl } from './smtp.ts';
+import { ConfigError } from '../../../config.ts';
+import { connectSmtp } from '../../smtp/client.ts';
+import type { ProviderDeps, ProviderKind } from '../kind.ts';
+import { createSmtpProvider, smtpTargetFromUrl } from './hand-over.ts';
 
 const settings = z.strictObject({
   url: z

@@ -1,5 +1,5 @@
-import type { Egress } from '../../platform/egress/client.ts';
-import { smtpUtf8Refusal } from './email-parts.ts';
+import type { Egress } from '../../../platform/egress/client.ts';
+import { smtpUtf8Refusal } from '../email-parts.ts';
 import {
   type ApiDialect,
   apiConcurrency,
@@ -9,15 +9,15 @@ import {
   outcomeOf,
   refusedMessage,
   unverified,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import { createPace } from './pace.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
-import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './ses/api.ts';
-import { sesCallbacks } from './ses/callbacks.ts';
-import { sesDomains } from './ses/domains.ts';
-import { REFERENCE_TAG } from './ses/events.ts';
-import { askSes, enabledDestinations, sesTrackingProblem } from './ses/tracking.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import { createPace } from '../pace.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './api.ts';
+import { sesCallbacks } from './callbacks.ts';
+import { sesDomains } from './domains.ts';
+import { REFERENCE_TAG } from './events.ts';
+import { askSes, enabledDestinations, sesTrackingProblem } from './tracking.ts';
 
 const TITLE = 'Amazon SES';
 const MAX_TAGS = 50;

@@ -1,9 +1,9 @@
 // By SMTP, an email carries the service's own tags in a header, and none of the client's.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { OutgoingEmail } from '../../../src/delivery/providers/port.ts';
-import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
-import { outgoingEmail } from '../../support/outgoing.ts';
-import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
+import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
+import { createSmtpProvider } from '../../../../src/delivery/providers/smtp/hand-over.ts';
+import { outgoingEmail } from '../../../support/outgoing.ts';
+import { startSmtpServer, type TestSmtpServer } from '../../../support/sending.ts';
 
 const DATA = 'DKIM-Signature: v=1\r\nSubject: x\r\n\r\nx\r\n';
 

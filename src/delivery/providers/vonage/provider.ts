@@ -6,10 +6,10 @@ import {
   apiReply,
   type ApiResponse,
   outcomeOf,
-} from './http-api.ts';
-import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
-import type { HandOverOutcome, OutgoingSms, SmsProvider } from './port.ts';
-import { refusedSms } from './sms-failure.ts';
+} from '../http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
+import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../port.ts';
+import { refusedSms } from '../sms-failure.ts';
 import {
   createVonageToken,
   requestVonage,
@@ -19,8 +19,8 @@ import {
   vonageSettings,
   type VonageToken,
   vonageVerdicts,
-} from './vonage/api.ts';
-import { vonageCallbacks } from './vonage/callbacks.ts';
+} from './api.ts';
+import { vonageCallbacks } from './callbacks.ts';
 
 const TITLE = 'Vonage';
 
