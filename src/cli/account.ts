@@ -76,10 +76,10 @@ function addCreate(account: CarillonCommand): void {
       'after',
       '\nExample:\n  $ carillon account create --name "Acme" --owner ann@acme.com --tier paid',
     )
-    .action(create);
+    .action(createAccountAndOwner);
 }
 
-async function create(options: CreateOptions, command: CarillonCommand): Promise<void> {
+async function createAccountAndOwner(options: CreateOptions, command: CarillonCommand): Promise<void> {
   const { account, brandId, owner } = await withDatabase(command, ({ config, database }) =>
     inTransaction(database.pool, async (trx) =>
       (await accounts()).createAccount(trx, {

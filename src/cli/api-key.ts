@@ -18,13 +18,13 @@ export function addApiKeyCommands(program: CarillonCommand): void {
     .option('--test', 'a test key: its messages are not sent')
     .option('--rate-limit <n>', 'requests per second, 0 for no limit; by default RATE_LIMIT_PER_KEY', amount)
     .addHelpText('after', '\nExample:\n  $ carillon api-key create --account 1 --name shop --rate-limit 500')
-    .action(create);
+    .action(createKey);
   apiKey
     .command('list')
     .description('list the keys of an account, newest first, including revoked ones')
     .requiredOption('--account <id>', 'the account', id)
     .option('--brand <id>', 'only the keys of this brand', id)
-    .action(list);
+    .action(listKeys);
   apiKey
     .command('revoke')
     .description('revoke a key; every later request with it is refused')
@@ -40,7 +40,7 @@ interface CreateOptions {
   rateLimit?: number;
 }
 
-async function create(options: CreateOptions, command: CarillonCommand): Promise<void> {
+async function createKey(options: CreateOptions, command: CarillonCommand): Promise<void> {
   const created = await withDatabase(command, async ({ database }) =>
     (await keys()).createApiKey(database.pool, {
       accountId: options.account,
@@ -54,7 +54,10 @@ async function create(options: CreateOptions, command: CarillonCommand): Promise
   print(command, { api_key: created.apiKey, key: created.key }, text);
 }
 
-async function list(options: { account: number; brand?: number }, command: CarillonCommand): Promise<void> {
+async function listKeys(
+  options: { account: number; brand?: number },
+  command: CarillonCommand,
+): Promise<void> {
   const apiKeys = await withDatabase(command, async ({ database }) => {
     const { findAccount } = await import('../features/accounts/service.ts');
     await findAccount(database.pool, options.account);

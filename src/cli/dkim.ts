@@ -14,10 +14,10 @@ export function addDkimCommands(program: CarillonCommand): void {
       'after',
       '\nPublish a value longer than 255 characters as several strings in one record.\n\nExample:\n  $ MAIL_DOMAIN=mail.acme.com carillon dkim show',
     )
-    .action(show);
+    .action(showDkimRecord);
 }
 
-async function show(options: { domain?: string }, command: CarillonCommand): Promise<void> {
+async function showDkimRecord(options: { domain?: string }, command: CarillonCommand): Promise<void> {
   const { ensureSigningKeys, showRecords } = await import('../delivery/dkim/keys.ts');
   const records = await withDatabase(command, async ({ config, database }) => {
     const domain = options.domain ?? config.MAIL_DOMAIN;

@@ -9,8 +9,11 @@ const mails = () => import('../delivery/inbound/operator-mails.ts');
 /** `carillon mail list | show` */
 export function addMailCommands(program: CarillonCommand): void {
   const mail = program.command('mail').description('read mail to fbl@, abuse@ and postmaster@MAIL_DOMAIN');
-  mail.command('list').description('list the mails of the last 30 days, the newest first').action(list);
-  mail.command('show').description('print a mail').argument('<id>', 'the mail', id).action(show);
+  mail
+    .command('list')
+    .description('list the mails of the last 30 days, the newest first')
+    .action(listOperatorMails);
+  mail.command('show').description('print a mail').argument('<id>', 'the mail', id).action(showOperatorMail);
 }
 
 /** Anyone can write these mails, and control characters could steer the terminal. */
@@ -18,7 +21,7 @@ function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(/[^\P{C}\n\t]/gu, '�');
 }
 
-async function list(_options: object, command: CarillonCommand): Promise<void> {
+async function listOperatorMails(_options: object, command: CarillonCommand): Promise<void> {
   const found = await withDatabase(command, async ({ database }) =>
     (await mails()).listOperatorMails(database.pool),
   );
@@ -28,7 +31,7 @@ async function list(_options: object, command: CarillonCommand): Promise<void> {
   print(command, found, lines.length === 0 ? 'no mail' : lines.join('\n'));
 }
 
-async function show(mailId: number, _options: object, command: CarillonCommand): Promise<void> {
+async function showOperatorMail(mailId: number, _options: object, command: CarillonCommand): Promise<void> {
   const raw = await withDatabase(command, async ({ database }) =>
     (await mails()).readOperatorMail(database.pool, mailId),
   );

@@ -86,7 +86,7 @@ export function addProviderCommands(program: CarillonCommand): void {
     .command('list')
     .description('list the providers; secrets are masked')
     .option('--reveal', 'show the callback URLs, which are secrets')
-    .action(list);
+    .action(listProviders);
   provider.command('kinds').description('list the kinds of providers with their settings').action(listKinds);
   provider
     .command('test')
@@ -99,7 +99,7 @@ export function addProviderCommands(program: CarillonCommand): void {
     .argument('<name>', 'the name of the provider', words)
     .option('--force', 'remove it although it is used')
     .addHelpText('after', REMOVE_HELP)
-    .action(remove);
+    .action(removeByName);
 }
 
 function keyringOf({ config }: CommandContext): Keyring {
@@ -232,7 +232,7 @@ async function listed(row: ProviderRow, context: CommandContext, reveal: boolean
   }
 }
 
-async function list(options: { reveal?: boolean }, command: CarillonCommand): Promise<void> {
+async function listProviders(options: { reveal?: boolean }, command: CarillonCommand): Promise<void> {
   await withDatabase(command, async (context) => {
     const rows = await (await named()).listProviderRows(context.database.pool);
     const providers = [];
@@ -277,7 +277,11 @@ async function test(name: string, _options: object, command: CarillonCommand): P
   });
 }
 
-async function remove(name: string, options: { force?: boolean }, command: CarillonCommand): Promise<void> {
+async function removeByName(
+  name: string,
+  options: { force?: boolean },
+  command: CarillonCommand,
+): Promise<void> {
   const { removeProvider } = await import('../delivery/providers/removal.ts');
   await withDatabase(command, async (context) => {
     const row = await requireRow(context, name);

@@ -38,12 +38,12 @@ export function addSmsSenderCommands(program: CarillonCommand): void {
     .command('list')
     .description('list the senders')
     .option('--brand <id>', 'only that of this brand', id)
-    .action(list);
+    .action(listSenders);
   sender
     .command('remove')
     .description("take a brand's sender away; its SMS go through SMS_PROVIDER_URL again")
     .requiredOption('--brand <id>', 'the brand', id)
-    .action(remove);
+    .action(removeSender);
 }
 
 interface AddOptions {
@@ -67,7 +67,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
   print(command, added, factLines(describe(added)));
 }
 
-async function list(options: { brand?: number }, command: CarillonCommand): Promise<void> {
+async function listSenders(options: { brand?: number }, command: CarillonCommand): Promise<void> {
   const found = await withDatabase(command, async ({ database }) =>
     (await senders()).listSmsSenders(database.pool, options.brand ?? null),
   );
@@ -77,7 +77,7 @@ async function list(options: { brand?: number }, command: CarillonCommand): Prom
   print(command, found, lines.length === 0 ? 'no SMS senders' : lines.join('\n'));
 }
 
-async function remove(options: { brand: number }, command: CarillonCommand): Promise<void> {
+async function removeSender(options: { brand: number }, command: CarillonCommand): Promise<void> {
   const removed = await withDatabase(command, async ({ database }) =>
     (await senders()).removeSmsSender(database.pool, options.brand),
   );

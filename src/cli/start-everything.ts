@@ -35,7 +35,11 @@ async function completeSettings(config: Config, home: Home, dev: boolean): Promi
 
 const progress = (line: string) => void process.stderr.write(`carillon: ${line}\n`);
 
-async function start(config: Config, home: Home, options: StartEverythingOptions): Promise<Supervisor> {
+async function startSupervisor(
+  config: Config,
+  home: Home,
+  options: StartEverythingOptions,
+): Promise<Supervisor> {
   if (options.reset) await emptyHome(home);
   const complete = await completeSettings(config, home, options.dev);
   return supervise({
@@ -93,7 +97,7 @@ export async function startEverything(options: StartEverythingOptions): Promise<
     process.exit(ENDED_EARLY);
   });
   try {
-    const supervisor = await start(config, home, { ...options, dev });
+    const supervisor = await startSupervisor(config, home, { ...options, dev });
     starting = false;
     announce(supervisor, home, options.json);
     await asked;

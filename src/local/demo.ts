@@ -16,7 +16,7 @@ export interface Demo {
 const OWNER = 'owner@example.com';
 const SANDBOX_CAP = 1_000_000;
 
-async function create(trx: Queryable): Promise<Demo> {
+async function insertDemo(trx: Queryable): Promise<Demo> {
   const password = generatePassword();
   const { account, brandId } = await createAccount(trx, {
     name: 'Demo',
@@ -53,6 +53,6 @@ export async function ensureDemo(database: Database, kept: Demo | null): Promise
   if (kept && (await findApiKey(database.pool, kept.apiKey))?.account_id === kept.accountId) return kept;
   return inTransaction(database.pool, async (trx) => {
     const userId = await findUserId(trx, OWNER);
-    return (userId === null ? null : await renew(trx, userId)) ?? create(trx);
+    return (userId === null ? null : await renew(trx, userId)) ?? insertDemo(trx);
   });
 }

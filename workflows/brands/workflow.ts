@@ -55,7 +55,7 @@ const phases: Record<ScrapeState['phase'], string> = {
   done: 'has ended',
 };
 
-function show(run: Run, changes: Partial<ScrapeState>): void {
+function showScrape(run: Run, changes: Partial<ScrapeState>): void {
   run.state = { ...run.state, ...changes };
   const { phase, scrapeId, replaced } = run.state;
   setCurrentDetails(
@@ -65,7 +65,7 @@ function show(run: Run, changes: Partial<ScrapeState>): void {
 
 /** Runs one scrape, until it ends or a newer one replaces it. */
 async function runOne(run: Run, scrapeId: number): Promise<void> {
-  show(run, { phase: 'scraping', scrapeId });
+  showScrape(run, { phase: 'scraping', scrapeId });
   const scope = new CancellationScope();
   let ended = false;
   let fault: unknown = null;
@@ -77,11 +77,11 @@ async function runOne(run: Run, scrapeId: number): Promise<void> {
   const replaced = !ended;
   if (replaced) scope.cancel();
   await work;
-  if (replaced) show(run, { replaced: run.state.replaced + 1 });
+  if (replaced) showScrape(run, { replaced: run.state.replaced + 1 });
   else if (fault !== null) {
     if (isCancellation(fault)) throw fault as Error;
     log.warn('the scrape could not be carried out', { scrapeId });
-    show(run, { phase: 'failing' });
+    showScrape(run, { phase: 'failing' });
     await failBrandScrape(scrapeId);
   }
 }
@@ -96,7 +96,7 @@ export async function scrapeBrand(input: ScrapeBrandInput): Promise<ScrapeState>
   setHandler(scrape, (scrapeId) => void (run.newest = Math.max(run.newest, scrapeId)));
   setHandler(stateQuery, () => run.state);
   for (let round = 1; ; round += 1) {
-    show(run, { phase: 'looking' });
+    showScrape(run, { phase: 'looking' });
     const { newest } = run;
     const scrapeId = await nextBrandScrape(input.brandId);
     if (scrapeId !== null) await runOne(run, scrapeId);
@@ -106,6 +106,6 @@ export async function scrapeBrand(input: ScrapeBrandInput): Promise<ScrapeState>
       await continueAsNew<typeof scrapeBrand>(input);
     }
   }
-  show(run, { phase: 'done' });
+  showScrape(run, { phase: 'done' });
   return run.state;
 }

@@ -83,7 +83,7 @@ function startRun({ domainId, accountId }: WatchDomainInput): Run {
   return run;
 }
 
-function show(run: Run, changes: Partial<DomainWatchState>): void {
+function showDomain(run: Run, changes: Partial<DomainWatchState>): void {
   run.state = { ...run.state, ...changes };
   setCurrentDetails(describeWatch(run.domainId, run.state));
 }
@@ -95,7 +95,7 @@ function now(): string {
 /** If the provider is unavailable, the domain waits for the next round. */
 async function register(run: Run, forced: boolean): Promise<void> {
   if (run.state.registration === 'done') return;
-  show(run, { phase: 'registering' });
+  showDomain(run, { phase: 'registering' });
   try {
     await registerDomain(run.domainId, now(), forced);
   } catch (error) {
@@ -104,16 +104,16 @@ async function register(run: Run, forced: boolean): Promise<void> {
   }
 }
 
-async function check(run: Run, forced: boolean): Promise<DomainCheckStep> {
-  show(run, { phase: 'checking' });
+async function runCheck(run: Run, forced: boolean): Promise<DomainCheckStep> {
+  showDomain(run, { phase: 'checking' });
   const step = await checkDomain(run.domainId, now(), forced);
   const { gone: _gone, releaseDue: _releaseDue, ...shown } = step;
-  show(run, { ...shown, checks: run.state.checks + 1 });
+  showDomain(run, { ...shown, checks: run.state.checks + 1 });
   return step;
 }
 
 async function unregister(run: Run): Promise<void> {
-  show(run, { phase: 'unregistering' });
+  showDomain(run, { phase: 'unregistering' });
   try {
     await unregisterDomain(run.domainId);
   } catch (error) {
@@ -123,7 +123,7 @@ async function unregister(run: Run): Promise<void> {
 }
 
 async function release(run: Run): Promise<void> {
-  show(run, { phase: 'releasing' });
+  showDomain(run, { phase: 'releasing' });
   const { domainId, accountId } = run;
   while (!(await releaseDomainMail({ domainId, accountId })));
 }
@@ -133,10 +133,10 @@ async function runRound(run: Run): Promise<boolean> {
   const { forced } = run;
   run.woken = run.forced = false;
   await register(run, forced);
-  const step = await check(run, forced);
+  const step = await runCheck(run, forced);
   if (step.releaseDue) await release(run);
   if (step.gone) return true;
-  show(run, { phase: 'sleeping' });
+  showDomain(run, { phase: 'sleeping' });
   const waitMs = Math.max(1, Date.parse(step.nextCheckAt) - Date.now());
   await condition(() => run.woken, waitMs, { summary: 'the next check of the DNS records' });
   return false;
@@ -160,6 +160,6 @@ export async function watchDomain(input: WatchDomainInput): Promise<DomainWatchS
     }
   }
   await unregister(run);
-  show(run, { phase: 'done' });
+  showDomain(run, { phase: 'done' });
   return run.state;
 }

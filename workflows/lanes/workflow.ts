@@ -77,14 +77,14 @@ export interface LaneState {
   retiring: boolean;
 }
 
-function show(lane: LaneState): void {
+function showLane(lane: LaneState): void {
   setCurrentDetails(describeLane(lane, lane.wanted ?? lane.mode, lane.report, lane.reportedAt));
 }
 
 function handleMessages(lane: LaneState): void {
   const ask = (mode: LaneMode) => () => {
     lane.wanted = mode;
-    show(lane);
+    showLane(lane);
   };
   setHandler(pause, ask('paused'));
   setHandler(resume, ask('running'));
@@ -94,7 +94,7 @@ function handleMessages(lane: LaneState): void {
   setHandler(reported, (report) => {
     lane.report = report;
     lane.reportedAt = new Date().toISOString();
-    show(lane);
+    showLane(lane);
   });
   setHandler(reportQuery, () => lane.report);
   setHandler(stateQuery, () => lane);
@@ -109,7 +109,7 @@ async function steer(lane: LaneState): Promise<void> {
     await recordLaneMode({ kind: lane.kind, n: lane.n }, mode);
     lane.mode = mode;
     if (lane.wanted === mode) lane.wanted = null;
-    show(lane);
+    showLane(lane);
   }
 }
 
@@ -132,7 +132,7 @@ async function stayAttached(lane: LaneState): Promise<void> {
   await stay;
   lane.restarting = false;
   lane.report = null;
-  show(lane);
+  showLane(lane);
 }
 
 /** Serves until the lane is surplus, or its history is long enough for a new run. */
@@ -158,7 +158,7 @@ async function runLane(kind: LaneKind, input: LaneInput): Promise<void> {
   };
   handleMessages(lane);
   lane.mode = await openLane({ kind, n: input.n });
-  show(lane);
+  showLane(lane);
   const steering = new CancellationScope();
   const steered = steering.run(() => steer(lane)).catch(ignoreCancellation);
   const reason = await serve(lane);

@@ -31,7 +31,7 @@ const states: Record<TopUpStep['state'], (step: TopUpStep) => string> = {
   final: () => 'has ended',
 };
 
-function show(topUpId: number, step: TopUpStep): void {
+function showTopUp(topUpId: number, step: TopUpStep): void {
   const lines = [`Top-up ${topUpId} ${states[step.state](step)}.`];
   if (step.state !== 'final') lines.push('', 'The signal `look` asks the payment service now.');
   setCurrentDetails(lines.join('\n'));
@@ -73,7 +73,7 @@ export async function runTopUp(input: RunTopUpInput): Promise<TopUpStep> {
   setHandler(look, () => void (signals.woken = signals.forced = true));
   let step = await requestTopUp(topUpId, now());
   let resent = 0;
-  show(topUpId, step);
+  showTopUp(topUpId, step);
   for (let round = 1; step.state !== 'final'; round += 1) {
     if (round >= MAX_ROUNDS || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished, '1 minute');
@@ -83,7 +83,7 @@ export async function runTopUp(input: RunTopUpInput): Promise<TopUpStep> {
       step.state === 'not_sent'
         ? await resend(topUpId, resent++, signals)
         : await waitAndLook(topUpId, step, signals);
-    show(topUpId, step);
+    showTopUp(topUpId, step);
   }
   return step;
 }

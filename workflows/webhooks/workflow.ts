@@ -80,7 +80,7 @@ function startRun({ webhookId }: WebhookRecoveryInput): Run {
   return run;
 }
 
-function show(run: Run, changes: Partial<WebhookRecoveryState>): void {
+function showRecovery(run: Run, changes: Partial<WebhookRecoveryState>): void {
   run.state = { ...run.state, ...changes };
   setCurrentDetails(describeRecovery(run.webhookId, run.state));
 }
@@ -95,7 +95,7 @@ async function hasten(run: Run): Promise<void> {
 }
 
 async function deliver(run: Run): Promise<void> {
-  show(run, { phase: 'delivering' });
+  showRecovery(run, { phase: 'delivering' });
   let ended = false;
   const delivery = deliverDueRetries(run.webhookId, now()).finally(() => void (ended = true));
   // The activity may run for two minutes, and also attempts what an operator makes due in that time. The wait ends when
@@ -103,7 +103,7 @@ async function deliver(run: Run): Promise<void> {
   await condition(() => ended || run.hastened);
   if (!ended && patched('hasten-while-delivering')) await hasten(run);
   const { attempted, delivered } = await delivery;
-  show(run, {
+  showRecovery(run, {
     phase: 'planning',
     attempted: run.state.attempted + attempted,
     delivered: run.state.delivered + delivered,
@@ -121,13 +121,13 @@ async function runRound(run: Run): Promise<boolean> {
   run.woken = false;
   if (run.hastened) await hasten(run);
   const plan = await planWebhookRecovery(run.webhookId, now());
-  show(run, planned(plan));
+  showRecovery(run, planned(plan));
   if (plan.phase === 'due') await deliver(run);
   if (plan.phase !== 'sleep' || plan.until === null) return plan.phase === 'done';
-  show(run, { phase: 'sleeping', sleepsUntil: plan.until });
+  showRecovery(run, { phase: 'sleeping', sleepsUntil: plan.until });
   const waitMs = Math.max(1, Date.parse(plan.until) - Date.now());
   await condition(() => run.woken, waitMs, { summary: timerLabel(run.state) });
-  show(run, { phase: 'planning', sleepsUntil: null });
+  showRecovery(run, { phase: 'planning', sleepsUntil: null });
   return false;
 }
 
@@ -149,6 +149,6 @@ export async function webhookRecovery(input: WebhookRecoveryInput): Promise<Webh
       if (!run.hastened) await continueAsNew<typeof webhookRecovery>(input);
     }
   }
-  show(run, { phase: 'done' });
+  showRecovery(run, { phase: 'done' });
   return run.state;
 }

@@ -22,18 +22,18 @@ export async function authenticate(
 async function plain(dialogue: Dialogue, { user, pass }: { user: string; pass: string }): Promise<void> {
   const response = base64(`\0${user}\0${pass}`);
   const command = `AUTH PLAIN ${response}`;
-  if (command.length <= MAX_COMMAND_BYTES) return finish(dialogue, command);
+  if (command.length <= MAX_COMMAND_BYTES) return finishLogin(dialogue, command);
   await dialogue.demand('auth', 'AUTH PLAIN', 334);
-  return finish(dialogue, response);
+  return finishLogin(dialogue, response);
 }
 
 async function login(dialogue: Dialogue, { user, pass }: { user: string; pass: string }): Promise<void> {
   await dialogue.demand('auth', 'AUTH LOGIN', 334);
   await dialogue.demand('auth', base64(user), 334);
-  return finish(dialogue, base64(pass));
+  return finishLogin(dialogue, base64(pass));
 }
 
-async function finish(dialogue: Dialogue, response: string): Promise<void> {
+async function finishLogin(dialogue: Dialogue, response: string): Promise<void> {
   await dialogue.demand('auth', response, 235);
 }
 

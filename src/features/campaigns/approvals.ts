@@ -25,7 +25,7 @@ export interface OperatorContent {
   text: string | null;
 }
 
-async function present(
+async function presentOperatorCampaign(
   db: Queryable,
   rows: readonly CampaignRow[],
   settings: LimitSettings,
@@ -52,7 +52,7 @@ export async function listForOperator(
      order by id limit ${MAX_LISTED}`,
     [all],
   );
-  return present(db, rows, settings);
+  return presentOperatorCampaign(db, rows, settings);
 }
 
 /** @throws AppError not_found */
@@ -63,7 +63,7 @@ export async function showForOperator(
 ): Promise<OperatorView & { contents: OperatorContent[] }> {
   const row = await findCampaignById(db, id);
   if (!row) throw notFound('campaign');
-  const [shown] = await present(db, [row], settings);
+  const [shown] = await presentOperatorCampaign(db, [row], settings);
   const { rows: contents } = await db.query<OperatorContent>(
     `select v.id as version_id, v.subject, v.preheader, v.html, v.text
      from unnest($1::bigint[]) with ordinality as i (id, n) join template_versions v on v.id = i.id order by i.n`,
@@ -96,6 +96,6 @@ export async function decide(
   // An approval does not change the versions, and its lock keeps others from changing them.
   if (changed && decision !== 'reject') requireVersions(changed, decision.approve);
   if (!changed) throw new AppError('invalid_transition', `campaign ${id} does not wait for approval`);
-  const [shown] = await present(trx, [changed], settings);
+  const [shown] = await presentOperatorCampaign(trx, [changed], settings);
   return shown as OperatorView;
 }

@@ -11,7 +11,7 @@ const campaignFields = {
   unknown_count: countField,
   canceled_count: countField,
 };
-const stop = z.object({
+const stopField = z.object({
   reason: z.string(),
   rate: z.number().nullable(),
   threshold: z.number().nullable(),
@@ -44,7 +44,7 @@ export const campaignEvents = {
   }),
   stopped: defineEvent('campaign.stopped', {
     sentWhen: 'A campaign was paused because of too many bounces or complaints.',
-    data: z.object({ ...campaignFields, stop, test: testField }),
+    data: z.object({ ...campaignFields, stop: stopField, test: testField }),
     sample: (at) => ({
       ...{ ...sampleCampaign, audience_count: 12_700, sent_count: 2_000 },
       ...{ failed_count: 132, skipped_count: 31 },

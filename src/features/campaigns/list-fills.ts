@@ -13,7 +13,7 @@ import type { CampaignRow } from './model.ts';
 import { type RecipientFilters, scanRecipients } from './recipients.ts';
 import type { ListFill } from './schema.ts';
 
-interface FillRow {
+interface ListFillRow {
   id: number;
   campaign_id: number;
   list_id: number;
@@ -28,7 +28,7 @@ interface FillRow {
 
 const COLUMNS = 'id, campaign_id, list_id, filters, up_to, cursor, looked_at, added, created_at, finished_at';
 
-function present(row: FillRow): ListFill {
+function presentListFill(row: ListFillRow): ListFill {
   return {
     id: row.id,
     campaign_id: row.campaign_id,
@@ -46,57 +46,61 @@ function present(row: FillRow): ListFill {
  * @param trx the caller's transaction
  * @param listId a list of the campaign's brand
  */
-export async function startFill(
+export async function startListFill(
   trx: Queryable,
   { id, account_id: accountId, brand_id: brandId }: Pick<CampaignRow, 'id' | 'account_id' | 'brand_id'>,
   listId: number,
   filters: RecipientFilters,
 ): Promise<ListFill> {
-  const { rows } = await trx.query<FillRow>(
+  const { rows } = await trx.query<ListFillRow>(
     `insert into campaign_list_fills (account_id, brand_id, campaign_id, list_id, filters, up_to)
      select $1, $2, $3, $4, $5, coalesce(max(last_id), 0) from campaign_blocks where campaign_id = $3
      returning ${COLUMNS}`,
     [accountId, brandId, id, listId, JSON.stringify(filters)],
   );
-  return present(rows[0] as FillRow);
+  return presentListFill(rows[0] as ListFillRow);
 }
 
 /** @returns null if the brand has none with this id */
-export async function findFill(db: Queryable, { brandId }: BrandScope, id: number): Promise<ListFill | null> {
-  const { rows } = await db.query<FillRow>(
+export async function findListFill(
+  db: Queryable,
+  { brandId }: BrandScope,
+  id: number,
+): Promise<ListFill | null> {
+  const { rows } = await db.query<ListFillRow>(
     `select ${COLUMNS} from campaign_list_fills where brand_id = $1 and id = $2`,
     [brandId, id],
   );
-  return rows[0] ? present(rows[0]) : null;
+  return rows[0] ? presentListFill(rows[0]) : null;
 }
 
 /** The lists that were filled from a campaign, newest first. */
-export async function listFills(
+export async function findListFills(
   db: Queryable,
   campaignId: number,
   page: Page,
 ): Promise<{ fills: ListFill[]; count: RowCount }> {
   const source = 'campaign_list_fills f where f.campaign_id = $1';
   const below = page.after === null ? '' : `and f.id < ${page.after}`;
-  const { rows } = await db.query<FillRow>(
+  const { rows } = await db.query<ListFillRow>(
     `select ${COLUMNS} from ${source} ${below} order by f.id desc limit ${page.limit} offset ${page.offset}`,
     [campaignId],
   );
-  return { fills: rows.map(present), count: await countRows(db, source, [campaignId]) };
+  return { fills: rows.map(presentListFill), count: await countRows(db, source, [campaignId]) };
 }
 
 /** Blocks of one page. */
 const BLOCKS_AT_ONCE = 2;
 
-async function takeFill(trx: Queryable): Promise<FillRow | null> {
-  const { rows } = await trx.query<FillRow>(
+async function takeListFill(trx: Queryable): Promise<ListFillRow | null> {
+  const { rows } = await trx.query<ListFillRow>(
     `select ${COLUMNS} from campaign_list_fills where finished_at is null
      order by served_at limit 1 for update skip locked`,
   );
   return rows[0] ?? null;
 }
 
-async function addPage(trx: Queryable, fill: FillRow): Promise<void> {
+async function addPage(trx: Queryable, fill: ListFillRow): Promise<void> {
   const page = { after: fill.cursor, upTo: fill.up_to, blocks: BLOCKS_AT_ONCE };
   const found = await scanRecipients<{ contact_id: number | null }>(
     trx,
@@ -124,7 +128,7 @@ export async function fillLists(pool: pg.Pool): Promise<boolean> {
   let takenId = null as number | null;
   try {
     return await inTransaction(pool, async (trx) => {
-      const fill = await takeFill(trx);
+      const fill = await takeListFill(trx);
       if (!fill) return false;
       takenId = fill.id;
       await addPage(trx, fill);

@@ -9,7 +9,7 @@ import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createList, lockLists } from '../lists/service.ts';
 import { invalid, Problems } from '../../errors.ts';
-import { findFill, listFills, startFill } from './list-fills.ts';
+import { findListFill, findListFills, startListFill } from './list-fills.ts';
 import type { CampaignRow } from './model.ts';
 import { listRecipients, recipientsCsv } from './recipients.ts';
 import { reportCampaign, reportSchema } from './report.ts';
@@ -103,10 +103,10 @@ function toListRoute(pool: pg.Pool): RouteDefinition {
       }
       const listId = given ?? (await createList(trx, tenant, { name: name ?? row.name })).id;
       const wanted = notOpened === true ? { ...filters, opened: false } : filters;
-      const fill = await startFill(trx, row, listId, wanted);
+      const fill = await startListFill(trx, row, listId, wanted);
       return { status: 201, body: fill, resourceId: fill.id };
     },
-    load: ({ tenant }, id) => findFill(pool, tenant, id),
+    load: ({ tenant }, id) => findListFill(pool, tenant, id),
   });
 }
 
@@ -126,7 +126,7 @@ function fillsRoute(pool: pg.Pool): RouteDefinition {
     async handler(input) {
       const page = pageOf(input.query);
       const row = await requireCampaign(pool, input.tenant, input.params.id);
-      const { fills, count } = await listFills(pool, row.id, page);
+      const { fills, count } = await findListFills(pool, row.id, page);
       return paginate(input, page, fills, count);
     },
   });

@@ -61,7 +61,7 @@ export function conditionsOf(filters: RecipientFilters, values: unknown[]): stri
 const isFiltered = (filters: RecipientFilters) =>
   Object.values(filters).some((value: unknown) => value !== undefined);
 
-function present(row: RecipientRow): Recipient {
+function presentRecipient(row: RecipientRow): Recipient {
   const iso = (time: Date | null) => time?.toISOString() ?? null;
   return {
     id: row.id,
@@ -172,13 +172,13 @@ export async function listRecipients(
 ): Promise<{ recipients: Recipient[]; count: RowCount }> {
   if (!isFiltered(filters)) {
     const rows = await findPage(db, row.id, page);
-    return { recipients: rows.map(present), count: { total: row.audience_count } };
+    return { recipients: rows.map(presentRecipient), count: { total: row.audience_count } };
   }
   const looked = await findMatching(db, row.id, filters, page);
   const count = await countMatching(db, row, filters, page, looked);
   const isCut = looked.rows.length < page.limit && looked.stoppedAt !== null;
   return {
-    recipients: looked.rows.map(present),
+    recipients: looked.rows.map(presentRecipient),
     count: isCut ? { ...count, continueAfter: looked.stoppedAt as number } : count,
   };
 }

@@ -22,7 +22,7 @@ import {
   requireSender,
 } from './checks.ts';
 import { contentSizes, writeContent } from './content.ts';
-import { startFill } from './list-fills.ts';
+import { startListFill } from './list-fills.ts';
 import {
   type CampaignRow,
   findCampaign,
@@ -337,7 +337,7 @@ export async function duplicateCampaign(
   if (audience === 'not_opened') {
     if (row.audience_count === 0) throw invalidTransition(row, 'duplicate_without_recipients');
     const list = await createList(trx, tenant, { name: `${row.name.slice(0, 230)}: not opened` });
-    await startFill(trx, row, list.id, { state: 'sent', opened: false });
+    await startListFill(trx, row, list.id, { state: 'sent', opened: false });
     trigger = { contact_list_id: list.id, segment_id: null };
     data = {};
   }

@@ -135,7 +135,7 @@ async function readPage(
  * Unsubscribes a contact, unless its opt-out ended since the page was read. Other contacts that are the same recipient are
  * unsubscribed with it, so nothing is left of the opt-out to apply.
  */
-async function apply(
+async function applyOptOut(
   trx: Queryable,
   { brand_id: brandId, channel }: Walk,
   { key, sought }: Found,
@@ -205,7 +205,7 @@ export async function walkPage(pool: pg.Pool, options: WalkOptions): Promise<boo
       await takeUp(trx, walk, asOf);
       const sought = await findSought(trx, walk);
       const { found, next } = await readPage(trx, walk, sought, options);
-      if (found) await apply(trx, walk, found, options);
+      if (found) await applyOptOut(trx, walk, found, options);
       await advance(trx, walk, next, asOf);
     });
   } catch (error) {

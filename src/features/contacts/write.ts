@@ -225,7 +225,7 @@ function addressesOf(
 }
 
 /** @returns the new contact; null if one of its addresses has just become a contact's */
-async function create(
+async function insertWithChannels(
   writing: Writing,
   body: CreateContactBody,
   changes: ChannelChanges,
@@ -238,7 +238,7 @@ async function create(
   return row;
 }
 
-async function present({ trx, tenant }: Writing, id: number): Promise<Contact> {
+async function presentWritten({ trx, tenant }: Writing, id: number): Promise<Contact> {
   const [row] = await findContacts(trx, tenant.brandId, [id]);
   if (!row) throw notFound('contact');
   return presentContact(row);
@@ -286,9 +286,9 @@ export async function createContact(
       requireSameEmail(row, changes);
       await change(writing, row, body, changes);
       await addToLists(trx, [row.id], body.list_ids ?? []);
-      return { contact: await present(writing, row.id), created: false };
+      return { contact: await presentWritten(writing, row.id), created: false };
     }
-    const made = await create(writing, body, changes);
+    const made = await insertWithChannels(writing, body, changes);
     if (!made) return null;
     const added = await addToLists(trx, [made.id], body.list_ids ?? []);
     const list_ids = added.map(({ list_id }) => list_id).sort((a, b) => a - b);
@@ -321,7 +321,7 @@ export async function changeContact(
     await requireFree(writing, id, changes);
     await change(writing, row, body, changes);
     if (body.list_ids) await replaceLists(trx, id, body.list_ids);
-    return present(writing, id);
+    return presentWritten(writing, id);
   });
   return { contact, created: false, unsubscribed: isOptOut };
 }

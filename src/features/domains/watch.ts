@@ -97,7 +97,7 @@ function stateOf(row: DomainRow): DomainState {
   };
 }
 
-async function load(db: Queryable, domainId: number): Promise<LoadedDomain | null> {
+async function loadDomain(db: Queryable, domainId: number): Promise<LoadedDomain | null> {
   const row = await findById(db, domainId);
   const related = (await findRelated(db, [domainId])).get(domainId);
   return row && related ? { row, related } : null;
@@ -173,7 +173,7 @@ function transitionOf(look: Look, row: DomainRow, holder: DomainRow | undefined)
 }
 
 /** Locks all claims of the name, so that two of them cannot prove it at once. @returns null if the domain is gone */
-async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
+async function recordCheck(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
   const { domain, checks, asOf } = look;
   const claims = await lockClaims(trx, domain.row.name);
   const row = claims.find(({ id }) => id === domain.row.id);
@@ -200,21 +200,23 @@ function checked(row: DomainRow, records: readonly DomainRecord[]): CheckedDomai
   return { row, registration: row.provider_error === null ? 'waiting' : 'refused', problems: [] };
 }
 
-async function check(
+async function checkDomain(
   deps: DomainWatchDeps,
   domainId: number,
   asOf: Date,
   force: boolean,
 ): Promise<CheckedDomain | null> {
   const { pool, resolver, waker, hosts } = deps;
-  const domain = await load(pool, domainId);
+  const domain = await loadDomain(pool, domainId);
   if (!domain) return null;
   const records = recordsOfDomain(domain, hosts);
   if (!force && domain.row.next_check_at > asOf) {
     return checked(domain.row, records);
   }
   const checks = isRegistered(domain.row) ? await checkRecords(resolver, records) : domain.row.checks;
-  const recorded = await inTransaction(pool, (trx) => record(trx, deps, { domain, records, checks, asOf }));
+  const recorded = await inTransaction(pool, (trx) =>
+    recordCheck(trx, deps, { domain, records, checks, asOf }),
+  );
   if (!recorded) return null;
   waker.wake('outbox');
   if (recorded.change === 'verified') {
@@ -249,7 +251,7 @@ async function register(
 export function createDomainWatch(deps: DomainWatchDeps): DomainWatch {
   const { pool, waker } = deps;
   return {
-    check: (domainId, asOf, force) => check(deps, domainId, asOf, force),
+    check: (domainId, asOf, force) => checkDomain(deps, domainId, asOf, force),
     register: (domainId, asOf, force) => register(deps, domainId, asOf, force),
     unregister: createUnregister(deps),
     async release(domain) {

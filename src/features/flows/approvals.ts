@@ -39,7 +39,7 @@ export interface OperatorFlowView extends OperatorFlow {
   contents: OperatorContent[];
 }
 
-function present(row: FlowRow): OperatorFlow {
+function presentOperatorFlow(row: FlowRow): OperatorFlow {
   const { id, account_id, brand_id, name, status, approval_state, goal, stop } = row;
   const { trigger_event: event, contact_list_id, segment_id, trigger_data } = row;
   return {
@@ -58,7 +58,7 @@ export async function listFlowsForOperator(
      where status in ('active', 'paused') and ($1 or approval_state = 'pending') order by id limit ${MAX_LISTED}`,
     [all],
   );
-  return rows.map(present);
+  return rows.map(presentOperatorFlow);
 }
 
 interface Pinned {
@@ -115,7 +115,7 @@ export async function showFlowForOperator(db: Queryable, id: number): Promise<Op
     const { id: _, ...shown } = version;
     return [{ step: paths.get(stepId) ?? '', version_id: versionId, ...shown }];
   });
-  return { ...present(row), versions: versionsOf(pinned), steps: pinned.steps, contents };
+  return { ...presentOperatorFlow(row), versions: versionsOf(pinned), steps: pinned.steps, contents };
 }
 
 /**
@@ -139,5 +139,5 @@ export async function decideFlow(
           throw new AppError('conflict', message);
         });
   if (!changed) throw new AppError('invalid_transition', `flow ${id} does not wait for approval`);
-  return present(changed);
+  return presentOperatorFlow(changed);
 }

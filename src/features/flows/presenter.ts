@@ -53,7 +53,7 @@ function presentTrigger(row: FlowRow): FlowSummary['trigger'] {
   };
 }
 
-function present(row: FlowRow, templates: Templates): Omit<FlowSummary, 'templates'> {
+function presentOverview(row: FlowRow, templates: Templates): Omit<FlowSummary, 'templates'> {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -82,7 +82,7 @@ export async function presentFlows(
 ): Promise<FlowSummary[]> {
   const templates = await findPageTemplates(db, scope, rows, summary);
   return rows.map((row) => ({
-    ...present(row, templates),
+    ...presentOverview(row, templates),
     templates: ownOf(row, templates).map(presentTemplateSummary),
   }));
 }
@@ -96,5 +96,5 @@ function ownOf<T extends ListedTemplateRow>(row: FlowRow, templates: ReadonlyMap
 export async function presentFlow(db: Queryable, row: FlowRow): Promise<Flow> {
   const scope: BrandScope = { accountId: row.account_id, brandId: row.brand_id };
   const templates = await findStepTemplates(db, scope, row.steps);
-  return { ...present(row, templates), templates: ownOf(row, templates).map(presentTemplate) };
+  return { ...presentOverview(row, templates), templates: ownOf(row, templates).map(presentTemplate) };
 }

@@ -45,7 +45,11 @@ const runningOf = (row: ImportRecord) => ({
   resource: row.resource,
 });
 
-async function present(db: Queryable, rows: readonly ListedImport[], publicUrl: string): Promise<Import[]> {
+async function presentImports(
+  db: Queryable,
+  rows: readonly ListedImport[],
+  publicUrl: string,
+): Promise<Import[]> {
   const errors = await firstErrors(
     db,
     rows.filter((row) => row.failed_count > 0).map((row) => row.id),
@@ -55,7 +59,7 @@ async function present(db: Queryable, rows: readonly ListedImport[], publicUrl: 
 }
 
 async function presentOne(db: Queryable, row: ListedImport | null, publicUrl: string): Promise<Import> {
-  const [presented] = row ? await present(db, [row], publicUrl) : [];
+  const [presented] = row ? await presentImports(db, [row], publicUrl) : [];
   if (!presented) throw notFound('import');
   return presented;
 }
@@ -143,7 +147,7 @@ export async function listImports(
   publicUrl: string,
 ): Promise<{ imports: Import[]; count: RowCount }> {
   const { rows, count } = await findImports(db, tenant, query, page);
-  return { imports: await present(db, rows, publicUrl), count };
+  return { imports: await presentImports(db, rows, publicUrl), count };
 }
 
 /**

@@ -41,7 +41,7 @@ function presentList(row: ListRow, contactsCount: number): ContactList {
   };
 }
 
-async function present(db: Queryable, rows: readonly ListRow[]): Promise<ContactList[]> {
+async function presentLists(db: Queryable, rows: readonly ListRow[]): Promise<ContactList[]> {
   const ids = rows.map((row) => row.id);
   const counts = await countOf(db, 'list', ids);
   return rows.map((row) => presentList(row, counts.get(row.id) ?? 0));
@@ -61,7 +61,7 @@ export async function listLists(
   page: Page,
 ): Promise<{ lists: ContactList[]; count: RowCount }> {
   const { rows, count } = await findLists(db, tenant, query.name, page);
-  return { lists: await present(db, rows), count };
+  return { lists: await presentLists(db, rows), count };
 }
 
 /** @throws AppError not_found */

@@ -46,7 +46,7 @@ interface WriteDeps {
   tracking: TrackingDefaults;
 }
 
-function write(
+function writeRows(
   client: Queryable,
   rows: readonly Row[],
   { limits, tracking }: WriteDeps,
@@ -72,7 +72,10 @@ function write(
 
 /** Writes messages by one statement, which fails if one of them costs something: see `isUnreserved`. */
 export function createUnpaidWriter(deps: WriteDeps): WriteGroup {
-  return async (rows) => ({ written: await write(deps.pool, rows, deps, [UNPRICED]), refused: new Map() });
+  return async (rows) => ({
+    written: await writeRows(deps.pool, rows, deps, [UNPRICED]),
+    refused: new Map(),
+  });
 }
 
 /** How long a refusal is repeated without a look at the database. */
@@ -146,7 +149,7 @@ async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten>
     );
     if (reserved.size === 0) return { written: new Map(), refused };
     const fitting = [...reserved.keys()];
-    const written = await write(trx, fitting, deps, [RESERVED], (row) => reserved.get(row) ?? null);
+    const written = await writeRows(trx, fitting, deps, [RESERVED], (row) => reserved.get(row) ?? null);
     return { written, refused };
   });
 }
@@ -176,7 +179,7 @@ export function createPaidWriter(deps: PaidDeps): WriteGroup {
   return async (rows) => {
     if (rows.some(({ draft }) => short.has(draft.account_id))) return writeWhatFits(rows, deps);
     try {
-      return { written: await write(deps.pool, rows, deps, [PRICED]), refused: new Map() };
+      return { written: await writeRows(deps.pool, rows, deps, [PRICED]), refused: new Map() };
     } catch (error) {
       const accountId = accountBeyondPurse(error);
       if (accountId === null) throw error;

@@ -42,7 +42,7 @@ const SHAPES_AT_ONCE = 50;
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
-function present(row: SegmentRow): Segment {
+function presentSegment(row: SegmentRow): Segment {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -207,14 +207,14 @@ export async function listSegments(
   page: Page,
 ): Promise<{ segments: Segment[]; count: RowCount }> {
   const { rows, count } = await findSegments(db, scope, page);
-  return { segments: rows.map(present), count };
+  return { segments: rows.map(presentSegment), count };
 }
 
 /** @throws AppError not_found */
 export async function getSegment(db: Queryable, scope: BrandScope, id: number): Promise<Segment> {
   const row = await findSegment(db, scope, id);
   if (!row) throw notFound('segment');
-  return present(row);
+  return presentSegment(row);
 }
 
 /** @throws AppError validation_error */
@@ -231,7 +231,7 @@ export async function createSegment(
   const { references } = await requireStorable(trx, tenant, null, body.filters);
   const row = await insertSegment(trx, tenant, { name: body.name, filters: withValues(body.filters) });
   await replaceReferences(trx, row.id, references);
-  return present(row);
+  return presentSegment(row);
 }
 
 /**
@@ -267,7 +267,7 @@ export async function changeSegment(
   };
   const row = await updateSegment(trx, scope, id, changes);
   if (!row) throw notFound('segment');
-  return present(row);
+  return presentSegment(row);
 }
 
 /**
@@ -297,5 +297,5 @@ export async function deleteSegment(trx: Queryable, scope: BrandScope, id: numbe
   if (flows.length > 0) {
     throw new AppError('conflict', `flows need the segment; change or archive them first: ${quoted(flows)}`);
   }
-  return present(row);
+  return presentSegment(row);
 }

@@ -207,7 +207,7 @@ function messagesOf(tenant: Tenant, prepared: Prepared, recipients: readonly Rec
 }
 
 /** Writes the messages of a test. @returns them, and the backlogs in which they wait */
-async function write(
+async function writeTestMessages(
   trx: Queryable,
   { limits }: Pick<SendTestDeps, 'limits'>,
   tenant: Tenant,
@@ -272,7 +272,7 @@ export async function sendTest(
       const message = await prepared();
       const allowed = await readAllowed(trx, tenant.accountId);
       const recipients = recipientsOf(message.channel, tenant, body.to, allowed);
-      const { sent, backlogs, firstId } = await write(trx, deps, tenant, message, recipients);
+      const { sent, backlogs, firstId } = await writeTestMessages(trx, deps, tenant, message, recipients);
       const afterCommit = () => {
         if (backlogs.length > 0) deps.waker.wake('send', backlogs);
       };

@@ -226,7 +226,7 @@ async function markBursts(client: Queryable, bursts: readonly Burst[]): Promise<
 }
 
 /** Keeps what is evidence for other fetches, and deletes the rest. */
-async function finish(client: Queryable, due: readonly DueFetch[]): Promise<void> {
+async function keepEvidence(client: Queryable, due: readonly DueFetch[]): Promise<void> {
   await client.query({
     name: 'finish_fetches',
     text: `
@@ -244,7 +244,7 @@ async function finish(client: Queryable, due: readonly DueFetch[]): Promise<void
   });
 }
 
-function judge(due: readonly DueFetch[], evidence: ReadonlyMap<number, LinkFetch[]>) {
+function judgeFetches(due: readonly DueFetch[], evidence: ReadonlyMap<number, LinkFetch[]>) {
   const human: DueFetch[] = [];
   const bursts = new Map<string, Burst>();
   for (const fetch of due) {
@@ -263,7 +263,7 @@ async function decide(
   events: EventPublisher,
 ): Promise<QueuedWork> {
   if (due.length === 0) return new Map();
-  const { human, bursts } = judge(due, await findEvidence(client, due));
+  const { human, bursts } = judgeFetches(due, await findEvidence(client, due));
   const firsts = await storeFirsts(client, human);
   const queued = await events.publish(
     client,
@@ -272,7 +272,7 @@ async function decide(
   await recordInteractions(client, interactionsOf(firsts));
   await countFlowInteractions(client, ofFlows(firsts));
   await markBursts(client, bursts);
-  await finish(client, due);
+  await keepEvidence(client, due);
   return queued;
 }
 
@@ -292,7 +292,7 @@ async function decideWithoutRefused(
       for (const [channel, count] of work) queued.set(channel, (queued.get(channel) ?? 0) + count);
     },
     async (fetch, error) => {
-      await finish(pool, [fetch]);
+      await keepEvidence(pool, [fetch]);
       refused.push({ messageId: fetch.message_id, error });
     },
   );

@@ -47,7 +47,7 @@ function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): 
 }
 
 /** Stores the content first, outside the transaction that inserts the row. A replay does not use the stored content. */
-async function create({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
+async function createUpload({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
   const { tenant, publicUrl } = input;
   const stored = await uploads.store(tenant, input.file as UploadedFile);
   let used = false;
@@ -88,7 +88,7 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
     body: z.strictObject({}),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
     responses: { 201: { description: 'The upload', schema: uploadSchema } },
-    handler: (input) => create(parts, input),
+    handler: (input) => createUpload(parts, input),
   });
 }
 

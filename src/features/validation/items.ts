@@ -35,7 +35,7 @@ const FILE_PAGE = 1_000;
 /** The id of the email channel of a contact. */
 const channelId = (contactId: number) => contactId * 2;
 
-const present = (row: ItemRow): Item => ({
+const presentItem = (row: ItemRow): Item => ({
   id: row.id,
   contact_id: row.contact_id,
   contact_channel_id: channelId(row.contact_id),
@@ -64,7 +64,7 @@ export async function listItems(
     `select ${columnsOf(selection)} from ${source} ${below} order by i.id desc limit ${page.limit} offset ${page.offset}`,
     values,
   );
-  return { items: rows.map(present), count: await countRows(db, source, values) };
+  return { items: rows.map(presentItem), count: await countRows(db, source, values) };
 }
 
 const HEADER = [

@@ -143,7 +143,7 @@ async function prepare(
 }
 
 /** Gives candidates to the checker, and writes its results as they come. Once the signal is aborted, the rest stays. */
-async function check(
+async function checkCandidates(
   { pool, checker }: PageDeps,
   row: OperationRow,
   items: readonly PageItem[],
@@ -192,6 +192,6 @@ export async function checkPage(
   options: PageOptions,
 ): Promise<number | null> {
   const items = await readItems(deps.pool, row, options);
-  if (items.length > 0) await check(deps, row, items, options);
+  if (items.length > 0) await checkCandidates(deps, row, items, options);
   return items.length < PAGE_ITEMS ? null : (items.at(-1)?.id ?? null);
 }

@@ -195,7 +195,7 @@ async function admit(trx: Queryable, request: StartRequest): Promise<Started | n
 }
 
 /** Pins the price and reserves, in the caller's transaction. */
-async function start(
+async function reserveAndStart(
   trx: Queryable,
   { tenant, audience, digest, key, test }: StartRequest,
   { pinned, asOf, ...counted }: Counted & { asOf: Date },
@@ -222,7 +222,7 @@ async function startOrRepeat(deps: ValidationDeps, request: StartRequest): Promi
   }
   return inTransaction(
     deps.pool,
-    async (trx) => (await admit(trx, request)) ?? start(trx, request, { ...counted, asOf }),
+    async (trx) => (await admit(trx, request)) ?? reserveAndStart(trx, request, { ...counted, asOf }),
   );
 }
 

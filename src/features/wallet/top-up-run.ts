@@ -73,7 +73,7 @@ async function take({ pool, from, log }: TopUpRunDeps, payment: Payment): Promis
 }
 
 /** Marks the request as sent, before it leaves. @returns undefined if it was, or the top-up has ended */
-async function claim(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpRow | undefined> {
+async function markSent(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpRow | undefined> {
   const { rows } = await pool.query<TopUpRow>(
     `update topups set asked_at = $2 where id = $1 and status = 'pending' and asked_at is null returning ${COLUMNS}`,
     [topUpId, asOf],
@@ -112,7 +112,7 @@ export function createTopUpRun(deps: TopUpRunDeps): TopUpRun {
   const { pool, payments } = deps;
   return {
     async request(topUpId, asOf) {
-      const row = payments && (await claim(pool, topUpId, asOf));
+      const row = payments && (await markSent(pool, topUpId, asOf));
       if (!row) return stepOf(pool, topUpId, asOf);
       const { key, amount_cents: amountCents, currency, customer, payment_method: paymentMethod } = row;
       const outcome = await payments.pay({ key, amountCents, currency, customer, paymentMethod });

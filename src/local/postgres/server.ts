@@ -44,7 +44,7 @@ export interface PostgresServer {
 const USER = 'carillon';
 const START_LIMIT_MS = 120_000;
 
-function start(program: string, args: string[], user: OsUser | null): ChildProcess {
+function startProgram(program: string, args: string[], user: OsUser | null): ChildProcess {
   return spawn(program, args, {
     ...user,
     cwd: '/',
@@ -85,7 +85,7 @@ async function initialise({ folder, programs, user }: Place, password: string): 
   ];
   args.push('--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8');
   try {
-    await untilDone(start(programs.initdb, args, user));
+    await untilDone(startProgram(programs.initdb, args, user));
     await rename(draft, join(folder, 'data'));
   } finally {
     await rm(passwordFile, { force: true });
@@ -163,7 +163,7 @@ async function launch(
   user: OsUser | null,
   options: PostgresOptions,
 ): Promise<Launch> {
-  const child = start(program, args, user);
+  const child = startProgram(program, args, user);
   const problems: string[] = [];
   const ended = new Promise<void>((done) => {
     child.once('exit', () => done());

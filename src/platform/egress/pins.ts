@@ -28,7 +28,7 @@ export interface Pins {
   resolve(host: string, timeoutMs: number): Promise<Verdict>;
 }
 
-async function judge(
+async function judgeHost(
   host: string,
   timeoutMs: number,
   resolver: Resolver,
@@ -52,7 +52,7 @@ export function createPins(resolver: Resolver, policy: AddressPolicy, freshMs: n
 
   const lookUp = async (host: string, timeoutMs: number): Promise<Verdict> => {
     try {
-      const verdict = await judge(host, timeoutMs, resolver, policy);
+      const verdict = await judgeHost(host, timeoutMs, resolver, policy);
       // Do not remember that the name servers failed: the next request asks them again.
       if (!('reason' in verdict && verdict.reason === 'dns')) {
         known.set(host, { verdict, freshUntil: performance.now() + freshMs });

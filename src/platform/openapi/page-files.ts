@@ -31,7 +31,7 @@ export interface PageFile {
   gzipped: Buffer;
 }
 
-async function load(name: PageFileName): Promise<PageFile> {
+async function loadPageFile(name: PageFileName): Promise<PageFile> {
   const { path, contentType } = files[name];
   const plain = await readFile(path);
   return { contentType, plain, gzipped: await compress(plain) };
@@ -43,7 +43,7 @@ export function createPageFiles(): (name: PageFileName) => Promise<PageFile> {
   return (name) => {
     const known = loaded.get(name);
     if (known) return known;
-    const loading = load(name);
+    const loading = loadPageFile(name);
     loaded.set(name, loading);
     return loading;
   };

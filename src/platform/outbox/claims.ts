@@ -12,7 +12,7 @@ export interface ClaimedEntry {
   problem: string | null;
 }
 
-const start = {
+const startColumns = {
   workflow_type: z.string(),
   workflow_id: z.string(),
   task_queue: z.enum(Object.values(taskQueues)),
@@ -21,12 +21,16 @@ const start = {
   summary: z.string().nullable(),
   details: z.string().nullable(),
 };
-const signal = { workflow_id: z.string(), signal_name: z.string(), signal_input: z.array(z.unknown()) };
+const signalColumns = {
+  workflow_id: z.string(),
+  signal_name: z.string(),
+  signal_input: z.array(z.unknown()),
+};
 
 const storedEntry = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('start'), ...start }),
-  z.object({ kind: z.literal('signal_with_start'), ...start, ...signal }),
-  z.object({ kind: z.literal('signal'), ...signal }),
+  z.object({ kind: z.literal('start'), ...startColumns }),
+  z.object({ kind: z.literal('signal_with_start'), ...startColumns, ...signalColumns }),
+  z.object({ kind: z.literal('signal'), ...signalColumns }),
 ]);
 
 type StoredEntry = z.infer<typeof storedEntry>;
@@ -58,7 +62,7 @@ function toEntry(row: StoredEntry): OutboxEntry {
   }
 }
 
-function read(row: { id: number; attempt_count: number }): ClaimedEntry {
+function readClaimed(row: { id: number; attempt_count: number }): ClaimedEntry {
   const parsed = storedEntry.safeParse(row);
   const claimed = { id: row.id, attemptCount: row.attempt_count };
   return parsed.success
@@ -94,7 +98,7 @@ export async function claimEntries(
      returning ${columns}, priority`,
     [limit, leaseSeconds],
   );
-  return rows.sort((one, other) => one.priority - other.priority || one.id - other.id).map(read);
+  return rows.sort((one, other) => one.priority - other.priority || one.id - other.id).map(readClaimed);
 }
 
 const freeBulk = 'priority = 2 and (leased_until is null or leased_until <= statement_timestamp())';
@@ -142,7 +146,7 @@ export async function claimBulkEntries(
     );
     return claimed.rows;
   });
-  return rows.sort((one, other) => one.id - other.id).map(read);
+  return rows.sort((one, other) => one.id - other.id).map(readClaimed);
 }
 
 /** Deletes entries that were sent. */

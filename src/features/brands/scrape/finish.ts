@@ -74,7 +74,7 @@ type NewLogo = { stored: StoredLogo } | { reference: string } | null;
  * Writes what a scrape has found, in one update of the brand.
  * @returns whether the stored logo is in use now
  */
-async function write(
+async function writeFindings(
   trx: Queryable,
   uploads: Uploads,
   scrape: ScrapeRow,
@@ -113,7 +113,9 @@ async function store({ pool, uploads }: ScrapeRunDeps, scrape: ScrapeRow, found:
   }
   let used = false;
   try {
-    used = await inTransaction(pool, (trx) => write(trx, uploads, scrape, { values: found.values, logo }));
+    used = await inTransaction(pool, (trx) =>
+      writeFindings(trx, uploads, scrape, { values: found.values, logo }),
+    );
   } finally {
     if (!used && logo && 'stored' in logo) await uploads.discard(logo.stored);
   }

@@ -213,7 +213,7 @@ async function snapshot(
   return repeat(deps, { campaignId, begun: evaluatedAt, kind: 'snapshot', each }, stay);
 }
 
-async function finish(
+async function finishCampaign(
   deps: CampaignRunDependencies,
   campaignId: number,
   asOf: Date,
@@ -253,7 +253,8 @@ export function createCampaignRun(deps: CampaignRunDependencies) {
       const each = (asOf: Date) => look(deps, campaignId, asOf);
       return repeat(deps, { campaignId, begun, kind: 'watch', each }, stay);
     },
-    finish: (campaignId: number, asOf: Date, signal: AbortSignal) => finish(deps, campaignId, asOf, signal),
+    finish: (campaignId: number, asOf: Date, signal: AbortSignal) =>
+      finishCampaign(deps, campaignId, asOf, signal),
     change: (campaignId: number, signal: OperatorSignal, asOf: Date) =>
       change(deps, campaignId, signal, asOf),
   };

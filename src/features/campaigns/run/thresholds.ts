@@ -74,7 +74,7 @@ type Why = Omit<CampaignStop, 'at'>;
  * @param published follows from the pause in its transaction
  * @returns the work to wake; null if the campaign goes on
  */
-async function stop(
+async function pauseForReason(
   pool: pg.Pool,
   row: Pick<CampaignRow, 'id'>,
   asOf: Date,
@@ -93,7 +93,10 @@ async function stop(
   });
 }
 
-/** Pauses a campaign that does harm, with `campaign.stopped`, see {@link stop}. Its rates count from the last resume. */
+/**
+ * Pauses a campaign that does harm, with `campaign.stopped`, see {@link pauseForReason}. Its rates count from the last
+ * resume.
+ */
 export async function stopIfHarmful(
   pool: pg.Pool,
   events: EventPublisher,
@@ -102,7 +105,7 @@ export async function stopIfHarmful(
   asOf: Date,
 ): Promise<QueuedWork | null> {
   const readReason = async (db: Queryable) => stopReason(await readHarm(db, row.id), limits);
-  return stop(pool, row, asOf, readReason, async (trx, paused, stopped) => {
+  return pauseForReason(pool, row, asOf, readReason, async (trx, paused, stopped) => {
     const { id, account_id: accountId, brand_id: brandId, name } = paused;
     const counts = (await campaignCounts(trx, [id])).get(id);
     const data = { campaign_id: id, name, ...eventCounts(counts), stop: stopped };
@@ -115,7 +118,7 @@ export async function stopIfHarmful(
 const NO_WORK: QueuedWork = new Map();
 
 /**
- * Pauses a campaign that its account cannot pay for or has no sender for, see {@link stop}. There is no event:
+ * Pauses a campaign that its account cannot pay for or has no sender for, see {@link pauseForReason}. There is no event:
  * `campaign.stopped` is for bounces and complaints only (interface §6.4).
  */
 export async function stopIfUnsendable(
@@ -127,5 +130,5 @@ export async function stopIfUnsendable(
     const reason = await whyUnsendable(db, row.id, asOf);
     return reason && { reason, rate: null, threshold: null };
   };
-  return stop(pool, row, asOf, readReason, () => Promise.resolve(NO_WORK));
+  return pauseForReason(pool, row, asOf, readReason, () => Promise.resolve(NO_WORK));
 }

@@ -62,7 +62,7 @@ const MAX_FORGOTTEN = 50_000;
  * Begins a comparison of all contacts. It looks at all who were noted by now, so that they are forgotten: those that this
  * transaction sees. A contact noted by a transaction that commits later may have been compared before.
  */
-async function begin(trx: Queryable, flow: AudienceFlow, asOf: Date): Promise<AudienceState> {
+async function beginComparison(trx: Queryable, flow: AudienceFlow, asOf: Date): Promise<AudienceState> {
   await trx.query(
     `delete from flow_candidates where id = any (array(
        select id from flow_candidates where flow_id = $1 order by id limit $2))`,
@@ -96,7 +96,7 @@ export async function nextTask(
   const age = state.compared_at === null ? Infinity : asOf.getTime() - state.compared_at.getTime();
   if (state.comparing_since !== null && !isVoid) return { do: 'compare', flow: withSegment, state };
   if (isFirst || age >= COMPARE_MS) {
-    return { do: 'compare', flow: withSegment, state: await begin(trx, flow, asOf) };
+    return { do: 'compare', flow: withSegment, state: await beginComparison(trx, flow, asOf) };
   }
   if (last === null) return { do: 'look', flow: withSegment, state };
   const due = Math.min(last.getTime() + LOOK_MS, asOf.getTime() - age + COMPARE_MS);

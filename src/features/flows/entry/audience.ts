@@ -78,7 +78,7 @@ async function createdSince(trx: Queryable, ids: readonly number[], since: Date)
   return rows.map(({ id }) => id);
 }
 
-async function finish(trx: Queryable, { flow, state }: Comparison): Promise<void> {
+async function finishComparison(trx: Queryable, { flow, state }: Comparison): Promise<void> {
   await trx.query('delete from flow_segment_members where flow_id = $1 and contact_id > $2', [
     flow.id,
     state.cursor,
@@ -112,7 +112,7 @@ async function comparePage(
     const confirmed = await confirmTask(trx, task);
     if (!confirmed) return null;
     if (last === null) {
-      await finish(trx, task);
+      await finishComparison(trx, task);
       return { compared: 0, entered: 0 };
     }
     const where = 'm.contact_id > $3 and m.contact_id <= $4';

@@ -35,7 +35,7 @@ export type JudgingFlow = Pick<
 > & { /** Of the version. */ goal: string | null };
 
 /** The runs of a contact through a flow so far. */
-interface Runs {
+interface PastRuns {
   /** When the last of them began. */
   last: Date;
   /** Whether one of them has not ended. */
@@ -72,8 +72,12 @@ async function existingContacts(trx: Queryable, brandId: number, ids: number[]):
 /** Test runs and other runs of a contact do not count for each other. */
 const runsKey = (contactId: number, test: boolean) => `${contactId}/${test}`;
 
-async function runsSoFar(trx: Queryable, flowId: number, contactIds: number[]): Promise<Map<string, Runs>> {
-  const { rows } = await trx.query<Runs & { contact_id: number; test: boolean }>(
+async function runsSoFar(
+  trx: Queryable,
+  flowId: number,
+  contactIds: number[],
+): Promise<Map<string, PastRuns>> {
+  const { rows } = await trx.query<PastRuns & { contact_id: number; test: boolean }>(
     `select contact_id, test, max(created_at) as last, bool_or(state = 'active') as active
      from flow_runs where flow_id = $1 and contact_id = any($2) group by contact_id, test`,
     [flowId, contactIds],
@@ -88,7 +92,7 @@ async function runsSoFar(trx: Queryable, flowId: number, contactIds: number[]): 
  */
 function refuseReentry(
   reentry: Reentry,
-  runs: Runs,
+  runs: PastRuns,
   { byEvent, asOf }: { byEvent: boolean; asOf: Date },
 ): ReentryRefusal | null {
   if (reentry === 'once') return 'already_entered';
@@ -120,7 +124,7 @@ export async function passFilters(
  * @param trx no other transaction judges entries of the flow
  * @param passing the entries for which the filters hold
  */
-export async function judge(
+export async function judgeEntries(
   trx: Queryable,
   flow: JudgingFlow,
   entries: readonly Entry[],

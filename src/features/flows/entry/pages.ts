@@ -5,7 +5,7 @@ import { AppError } from '../../../errors.ts';
 import { isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
 import { countForFlow } from '../counts.ts';
-import { carryOut, type Entry, judge, type JudgingFlow, passFilters } from './judge.ts';
+import { carryOut, type Entry, judgeEntries, type JudgingFlow, passFilters } from './judge.ts';
 
 /** Entries that are judged by one transaction. The runs of their contacts may be locked until it commits. */
 const PAGE = 100;
@@ -109,7 +109,7 @@ function takePage(
     const passing = await passFilters(trx, flow, entries, asOf);
     const locked = await findFlow(trx, flowId, 'for share of f');
     if (JSON.stringify(locked) !== JSON.stringify(flow)) return NOTHING;
-    const verdicts = await judge(trx, flow, entries, { passing, asOf });
+    const verdicts = await judgeEntries(trx, flow, entries, { passing, asOf });
     return { busy: false, began: await carryOut(trx, flow, entries, verdicts) };
   });
 }

@@ -109,7 +109,7 @@ interface Findings {
   outsideSuggestion: string | null;
 }
 
-function begin(candidate: AddressCandidate): Findings {
+function firstFindings(candidate: AddressCandidate): Findings {
   const checks: AddressChecks = {
     syntax: true,
     domain: null,
@@ -193,7 +193,7 @@ class Checker implements AddressChecker {
   }
 
   async #check(candidate: AddressCandidate, options: CheckOptions): Promise<CheckedAddress> {
-    const findings = begin(candidate);
+    const findings = firstFindings(candidate);
     const parsed = parseEmailAddress(candidate.email);
     if ('error' in parsed) {
       findings.checks.syntax = false;

@@ -49,7 +49,7 @@ function reasonsOf(answer: Response): Reason[] {
   }
 }
 
-function read(body: Buffer): OutsideAnswer {
+function readAnswer(body: Buffer): OutsideAnswer {
   let json: unknown;
   try {
     json = JSON.parse(body.toString('utf8'));
@@ -87,7 +87,7 @@ export function createKickbox(url: string, egress: Egress): OutsideService {
       });
       if (!result.ok) return 'failed';
       if (REFUSED.has(result.statusCode)) return 'refused';
-      return result.statusCode === 200 ? read(result.body) : 'failed';
+      return result.statusCode === 200 ? readAnswer(result.body) : 'failed';
     },
   };
 }

@@ -1,6 +1,6 @@
 // A contact enters the flow of a list exactly when it is added, whichever feature adds it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { fillLists, startFill } from '../../../../src/features/campaigns/list-fills.ts';
+import { fillLists, startListFill } from '../../../../src/features/campaigns/list-fills.ts';
 import { chainEntries } from '../../../../src/features/flows/entry/entries.ts';
 import { enterExisting } from '../../../../src/features/flows/entry/existing.ts';
 import { fillFlow } from '../../../../src/features/flows/entry/list-backfill.ts';
@@ -92,7 +92,7 @@ describe('a contact that is added to the list of a flow enters it', () => {
       ids.map((contactId) => ({ status: 'sent', sent: true, contactId })),
     );
     const campaign = { id: campaignId, account_id: api.accountId, brand_id: api.brandId };
-    await startFill(pool(), campaign, listId, {});
+    await startListFill(pool(), campaign, listId, {});
     while (await fillLists(pool()));
     expect(await entered()).toEqual(ids);
   });
