@@ -29,6 +29,7 @@ import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
 import { startWebsites } from '../support/websites.ts';
 import { flowScenarios } from './flow-scenarios.ts';
+import { rowScenarios } from './row-scenarios.ts';
 import { validation } from './validation-scenario.ts';
 import type { TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
@@ -513,6 +514,7 @@ export const scenarios: Scenario[] = [
     },
   },
   ...flowScenarios,
+  ...rowScenarios,
   { name: 'flow-audience-1', run: flowAudience },
   { name: 'topup-1', run: (stage) => topUp(stage, 'succeeded') },
   { name: 'topup-2', run: (stage) => topUp(stage, 'break') },
