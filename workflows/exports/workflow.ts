@@ -1,15 +1,5 @@
-import {
-  ActivityFailure,
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  defineSignal,
-  isCancellation,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
+import { type Run, stepThroughRow } from '../step-through-row.ts';
 import {
   exportSignals,
   type ExportActivities,
@@ -30,11 +20,10 @@ const { planExport, writeExport } = proxyActivities<ExportActivities>({
   retry: { initialInterval: '1s', maximumInterval: '1 minute' },
 });
 
-const wake = defineSignal(exportSignals.wake);
-
 /** While the account has other exports under way. */
 const WAIT = '15s';
-const MAX_ROUNDS = 500;
+
+const beginning: ExportProgress = { state: 'waiting', processedRows: 0, totalRows: null };
 
 const states: Record<ExportProgress['state'], string> = {
   waiting: 'waits for other exports of the account',
@@ -43,10 +32,8 @@ const states: Record<ExportProgress['state'], string> = {
   final: 'has ended',
 };
 
-function show(exportId: number, { state, processedRows, totalRows }: ExportProgress): void {
-  setCurrentDetails(
-    `Export ${exportId} ${states[state]}.\n\n- rows: ${processedRows} of ${totalRows ?? 'an unknown number'}`,
-  );
+function describe(exportId: number, { state, processedRows, totalRows }: ExportProgress): string {
+  return `Export ${exportId} ${states[state]}.\n\n- rows: ${processedRows} of ${totalRows ?? 'an unknown number'}`;
 }
 
 const now = (): string => new Date().toISOString();
@@ -68,27 +55,25 @@ async function nextOrFail(exportId: number, progress: ExportProgress): Promise<E
   }
 }
 
-/**
- * Writes one export. Every step reads the row again, so that a second run does no harm.
- * @returns how many rows it has, for the engine's UI
- */
-export async function runExport(input: RunExportInput): Promise<ExportProgress> {
-  const { exportId } = input;
-  let woken = false;
-  setHandler(wake, () => void (woken = true));
-  let progress = await beginExport(exportId, now());
-  show(exportId, progress);
-  for (let round = 1; progress.state !== 'final'; round += 1) {
-    if (round >= MAX_ROUNDS || workflowInfo().continueAsNewSuggested) {
-      await condition(allHandlersFinished, '1 minute');
-      await continueAsNew<typeof runExport>(input);
-    }
-    if (progress.state === 'waiting') {
-      await condition(() => woken, WAIT, { summary: 'room for one more export of the account' });
-      woken = false;
-    }
-    progress = await nextOrFail(exportId, progress);
-    show(exportId, progress);
+/** The wait for room belongs to the step that follows it, because a run continues as new before the wait. */
+async function step(exportId: number, run: Run<ExportProgress>): Promise<ExportProgress> {
+  if (run.step === 1) return beginExport(exportId, now());
+  if (run.state.state === 'waiting') {
+    await condition(() => run.woken, WAIT, { summary: 'room for one more export of the account' });
+    run.woken = false;
   }
-  return progress;
+  return nextOrFail(exportId, run.state);
+}
+
+/** Writes one export. @returns how many rows it has */
+export function runExport(input: RunExportInput): Promise<ExportProgress> {
+  const { exportId } = input;
+  return stepThroughRow(input, {
+    wake: exportSignals.wake,
+    beginning,
+    maxSteps: 500,
+    step: (run) => step(exportId, run),
+    describe: (progress) => describe(exportId, progress),
+    isDone: ({ state: { state } }) => state === 'final',
+  });
 }

@@ -1,14 +1,5 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  defineQuery,
-  defineSignal,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
+import { stepThroughRow } from '../step-through-row.ts';
 import {
   importQueries,
   importSignals,
@@ -26,11 +17,6 @@ const { advanceImport } = proxyActivities<ImportActivities>({
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
 
-const wake = defineSignal(importSignals.wake);
-const stateQuery = defineQuery<ImportState>(importQueries.state);
-
-/** A step adds about 10 events. */
-const MAX_STEPS = 300;
 const LOOK_AGAIN_MS = 15_000;
 
 const beginning: ImportState = {
@@ -43,28 +29,22 @@ const beginning: ImportState = {
   failedCount: 0,
 };
 
-/**
- * Runs one import. What is done is in the database: each step reads the row again and goes on from there, so that a
- * second run does no harm.
- * @returns how many rows had which outcome, for the engine's UI
- */
-export async function runImport(input: RunImportInput): Promise<ImportState> {
+/** Runs one import. @returns how many rows had which outcome */
+export function runImport(input: RunImportInput): Promise<ImportState> {
   const { importId } = input;
-  let state = beginning;
-  let woken = false;
-  setHandler(wake, () => void (woken = true));
-  setHandler(stateQuery, () => state);
-  for (let step = 1; ; step += 1) {
-    woken = false;
-    state = await advanceImport(importId);
-    setCurrentDetails(describeImport(importId, state));
-    if (state.phase === 'done') return state;
-    if (state.phase === 'waiting') {
-      await condition(() => woken, LOOK_AGAIN_MS, { summary: 'other imports of the account' });
-    }
-    if (step >= MAX_STEPS || workflowInfo().continueAsNewSuggested) {
-      await condition(allHandlersFinished, '1 minute');
-      await continueAsNew<typeof runImport>(input);
-    }
-  }
+  return stepThroughRow(input, {
+    wake: importSignals.wake,
+    query: importQueries.state,
+    beginning,
+    // A step adds about 10 events.
+    maxSteps: 300,
+    step(run) {
+      run.woken = false;
+      return advanceImport(importId);
+    },
+    describe: (state) => describeImport(importId, state),
+    isDone: ({ state }) => state.phase === 'done',
+    waitOf: ({ phase }) =>
+      phase === 'waiting' ? { ms: LOOK_AGAIN_MS, summary: 'other imports of the account' } : null,
+  });
 }

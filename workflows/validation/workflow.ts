@@ -1,14 +1,5 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  defineQuery,
-  defineSignal,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
+import { stepThroughRow } from '../step-through-row.ts';
 import {
   type RunValidationInput,
   type ValidationActivities,
@@ -26,11 +17,6 @@ const { advanceValidation } = proxyActivities<ValidationActivities>({
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
 
-const wake = defineSignal(validationSignals.wake);
-const stateQuery = defineQuery<ValidationState>(validationQueries.state);
-
-/** A step adds about 10 events. */
-const MAX_STEPS = 300;
 const LOOK_AGAIN_MS = 15_000;
 /** The longest wait for a mail server that asked for another attempt. */
 const MAX_RETRY_WAIT_MS = 15 * 60_000;
@@ -45,28 +31,22 @@ function waitOf({ phase, retryAt }: ValidationState): { ms: number; summary: str
   return { ms, summary: 'mail servers that asked for another attempt' };
 }
 
-/**
- * Runs one validation operation. What is done is in the database: each step reads the row again and goes on from there,
- * so that a second run does no harm. The step that ends the operation settles it.
- * @returns how many addresses were checked, for the engine's UI
- */
-export async function runValidation(input: RunValidationInput): Promise<ValidationState> {
+/** Runs one validation operation; the step that ends it settles it. @returns how many addresses were checked */
+export function runValidation(input: RunValidationInput): Promise<ValidationState> {
   const { operationId } = input;
-  let state = beginning;
-  let woken = false;
-  setHandler(wake, () => void (woken = true));
-  setHandler(stateQuery, () => state);
-  for (let step = 1; ; step += 1) {
-    woken = false;
-    state = await advanceValidation(operationId, new Date().toISOString());
-    setCurrentDetails(describeValidation(operationId, state));
+  return stepThroughRow(input, {
+    wake: validationSignals.wake,
+    query: validationQueries.state,
+    beginning,
+    // A step adds about 10 events.
+    maxSteps: 300,
+    step(run) {
+      run.woken = false;
+      return advanceValidation(operationId, new Date().toISOString());
+    },
+    describe: (state) => describeValidation(operationId, state),
     // A signal that arrived meanwhile may be that of an operation that resumes: the step may not have seen it.
-    if (state.phase === 'done' && !woken) return state;
-    const wait = waitOf(state);
-    if (wait) await condition(() => woken, wait.ms, { summary: wait.summary });
-    if (step >= MAX_STEPS || workflowInfo().continueAsNewSuggested) {
-      await condition(allHandlersFinished, '1 minute');
-      await continueAsNew<typeof runValidation>(input);
-    }
-  }
+    isDone: ({ state, woken }) => state.phase === 'done' && !woken,
+    waitOf,
+  });
 }
