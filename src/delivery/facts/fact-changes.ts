@@ -1,7 +1,7 @@
 import { recipientKey } from '../addresses/recipient.ts';
 import { clipText } from './bounces.ts';
 import type { EmailEventSource } from '../events.ts';
-import type { DeliveryFact } from './facts.ts';
+import type { DeliveryFact } from './delivery-fact.ts';
 import { type Bounce, type MessageStatus, openStatuses, transitions } from '../message.ts';
 import type { MessageEventType } from '../send/record/outcomes.ts';
 import type { SuppressionReason } from '../consent/suppressions.ts';

@@ -11,58 +11,13 @@ import { CONTACT_COUNTS, contactCtes, setContactSql } from '../effects/contact-e
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects/leave-queue.ts';
 import { emailEventsOf } from '../events.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../effects/flow-counts.ts';
+import type { DeliveryFact } from './delivery-fact.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
-import { intentsOfSql } from '../send/intend/open-intents.ts';
+import { lockMessages } from './reported-messages.ts';
 import { limits } from '../limits/authority.ts';
-import { type Bounce, type FailureCode, messageClasses } from '../message.ts';
+import { messageClasses } from '../message.ts';
 import { segmentsNowSql } from '../money/rendered-segments.ts';
 import { suppressionCtes } from '../consent/suppressions.ts';
-
-/** Where a report about a message came from. */
-export type FactSource =
-  /** A callback of this provider. It counts only if the provider has the message or had it before. */
-  | { kind: 'callback'; provider: string }
-  /** A mail to the message's return path, or a feedback report that returned its Message-ID. */
-  | { kind: 'mail' };
-
-/**
- * A report about a message that arrived after its hand-over, or during it. Whoever creates it has checked its MAC, so
- * the message is one of the account's.
- */
-export interface DeliveryFact {
-  accountId: number;
-  messageId: number;
-  source: FactSource;
-  type: 'accepted' | 'delivered' | 'deferred' | 'bounced' | 'complained' | 'failed';
-  occurredAt: Date;
-  providerMessageId: string | null;
-  response: string | null;
-  /** With `bounced` only. */
-  bounce: Bounce | null;
-  /** With `failed` only. */
-  failure: { code: FailureCode; message: string } | null;
-  /** With `bounced` and `complained`: whether the report may suppress the address. */
-  suppresses: boolean;
-  /**
-   * With `complained`: the recipient that the report names. If it is not the recipient of the message, or null, the
-   * complaint suppresses the address but does not count against the account. Absent: the source is trusted.
-   */
-  complainant?: string | null;
-  /** With `failed`: the provider refused the message because the recipient opted out of the brand's messages. */
-  optedOut?: true;
-}
-
-/**
- * The accounts whose recipients the facts may suppress or unsubscribe, be they new or known. After recording, wait for
- * the recipient fence of each before you confirm the report: the first time it may have failed before.
- */
-export function accountsToFence(facts: readonly DeliveryFact[]): number[] {
-  const stops = facts.filter(
-    ({ type, suppresses, optedOut }) =>
-      optedOut === true || (suppresses && (type === 'bounced' || type === 'complained')),
-  );
-  return [...new Set(stops.map(({ accountId }) => accountId))];
-}
 
 /** What facts changed. */
 export interface RecordedFacts {
@@ -73,29 +28,6 @@ export interface RecordedFacts {
   /** The messages whose recipients opted out at the provider. The caller records the opt-outs. */
   optedOut: ReportedMessage[];
 }
-
-/**
- * SQL: locks messages in the order of their ids, as recording does, and reads them with the open hand-overs of those
- * that were not sent before. Most were, so hand-overs are seldom read.
- */
-const lockSql = `
-  with locked as materialized (
-    select * from messages m where m.id = any($1) and m.id between $2 and $3 order by m.id for no key update
-  ), intended as (
-    select i.message_id, h.provider, i.attempt
-    from locked l cross join lateral ${intentsOfSql('l')} h
-    cross join unnest(h.message_ids, h.attempts) as i (message_id, attempt)
-    where l.sent_at is null and i.message_id = l.id
-  )
-  select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.contact_id as "contactId",
-    m.channel, m.class, m.status, m.test,
-    m.created_at as "createdAt", m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
-    m.attempt_count as "attemptCount", m.provider, m.provider_message_id as "providerMessageId",
-    m.sent_attempt as "sentAttempt", m.sent_at as "sentAt", m.delivered_at as "deliveredAt", m.response, m.failure,
-    m.bounce, null as "bouncedAt", i.provider as "intendedProvider", i.attempt as "intendedAttempt"
-  from locked m
-  left join lateral (
-    select * from intended where message_id = m.id order by attempt desc limit 1) i on true`;
 
 /** SQL: what the changes say about addresses. */
 const addressReportsSql = `
@@ -195,76 +127,6 @@ function changeStatement(publication: Publication, name: keyof typeof shapes): p
   const known = statements.get(publication) ?? made();
   statements.set(publication, known);
   return known[name];
-}
-
-type LockedMessage = Omit<ReportedMessage, 'earlier'>;
-
-/** When hard bounces happened. Facts need it only for a message that bounced and whose delivery is reported now. */
-async function addBounceTimes(
-  client: Queryable,
-  messages: readonly LockedMessage[],
-  facts: readonly DeliveryFact[],
-): Promise<void> {
-  const delivered = new Set(
-    facts.filter(({ type }) => type === 'delivered').map(({ messageId }) => messageId),
-  );
-  const wanted = messages.filter(({ status, messageId }) => status === 'bounced' && delivered.has(messageId));
-  if (wanted.length === 0) return;
-  const { rows } = await client.query<{ message_id: number; occurred_at: Date }>(
-    `select message_id, max(occurred_at) as occurred_at from message_events
-     where message_id = any($1) and type = 'bounced' group by message_id`,
-    [wanted.map(({ messageId }) => messageId)],
-  );
-  const times = new Map(rows.map((row) => [row.message_id, row.occurred_at]));
-  for (const message of wanted) message.bouncedAt = times.get(message.messageId) ?? null;
-}
-
-/**
- * Adds the providers that had a message before it was moved to another one, from its events. They are looked up only
- * for messages about which a provider reports that does not have them now.
- */
-async function addEarlierProviders(
-  client: Queryable,
-  messages: readonly LockedMessage[],
-  facts: readonly DeliveryFact[],
-): Promise<ReportedMessage[]> {
-  const byId = new Map(messages.map((message) => [message.messageId, message]));
-  const ids = new Set<number>();
-  const providers = new Set<string>();
-  for (const { accountId, messageId, source } of facts) {
-    const message = byId.get(messageId);
-    if (source.kind !== 'callback' || message?.accountId !== accountId) continue;
-    if (source.provider === message.provider || source.provider === message.intendedProvider) continue;
-    ids.add(messageId);
-    providers.add(source.provider);
-  }
-  const earlier = new Map<number, Map<string, number>>();
-  if (ids.size > 0) {
-    const { rows } = await client.query<{ message_id: number; provider: string; attempt: number }>(
-      `select message_id, data ->> 'provider' as provider, max(attempt) as attempt from message_events
-       where message_id = any($1) and data ->> 'provider' = any($2) group by 1, 2`,
-      [[...ids], [...providers]],
-    );
-    for (const { message_id, provider, attempt } of rows) {
-      const { provider: present, intendedProvider } = byId.get(message_id) ?? {};
-      if (provider === present || provider === intendedProvider) continue;
-      earlier.set(message_id, (earlier.get(message_id) ?? new Map<string, number>()).set(provider, attempt));
-    }
-  }
-  const none = new Map<string, number>();
-  return messages.map((message) => ({ ...message, earlier: earlier.get(message.messageId) ?? none }));
-}
-
-async function lockMessages(client: Queryable, facts: readonly DeliveryFact[]): Promise<ReportedMessage[]> {
-  const ids = [...new Set(facts.map(({ messageId }) => messageId))];
-  const { rows } = await client.query<LockedMessage>({
-    name: 'lock_reported_messages',
-    text: lockSql,
-    // The bounds let PostgreSQL leave out partitions before it opens them.
-    values: [ids, Math.min(...ids), Math.max(...ids)],
-  });
-  await addBounceTimes(client, rows, facts);
-  return addEarlierProviders(client, rows, facts);
 }
 
 /** @param n the number of events of the statement so far */

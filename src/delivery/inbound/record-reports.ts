@@ -3,7 +3,8 @@ import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
-import { accountsToFence, type DeliveryFact, recordFacts } from '../facts/facts.ts';
+import { accountsToFence, type DeliveryFact } from '../facts/delivery-fact.ts';
+import { recordFacts } from '../facts/facts.ts';
 import { type RecipientFence, waitForEach } from '../consent/recipient-fence.ts';
 
 export interface ReportRecordingDeps {

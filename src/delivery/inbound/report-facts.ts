@@ -1,7 +1,7 @@
 import { parseMessageReference, type ReferencedMessage } from '../addresses/reference.ts';
 import { parseReturnPath } from '../addresses/return-path.ts';
 import { diagnosticOf, reportedBounce } from '../facts/bounces.ts';
-import type { DeliveryFact } from '../facts/facts.ts';
+import type { DeliveryFact } from '../facts/delivery-fact.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
 import type { MailReport } from './report.ts';
 

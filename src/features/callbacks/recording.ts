@@ -1,12 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import {
-  accountsToFence,
-  type DeliveryFact,
-  type RecordedFacts,
-  recordFacts,
-} from '../../delivery/facts/facts.ts';
+import { accountsToFence, type DeliveryFact } from '../../delivery/facts/delivery-fact.ts';
+import { type RecordedFacts, recordFacts } from '../../delivery/facts/facts.ts';
 import { type RecipientFence, waitForEach } from '../../delivery/consent/recipient-fence.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { parseMessageReference } from '../../delivery/addresses/reference.ts';
-import type { DeliveryFact } from '../../delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../delivery/facts/delivery-fact.ts';
 import type {
   CallbackRequest,
   CallbackResult,

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/blocks/campaign-counts.ts';
-import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { backlogName, BLOCKS_CLASS } from '../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../src/delivery/send/claim/backlogs.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';

@@ -1,6 +1,7 @@
 // Outcomes, opens and clicks count once for the contact of their message, and never for a deleted contact.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';

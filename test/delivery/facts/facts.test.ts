@@ -1,6 +1,7 @@
 // Reports count once, in any order, and only from a provider that has had the message.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';

@@ -1,7 +1,8 @@
 // An unknown message is handed over again soon with an idempotency key, or after 120 s without a callback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
+import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';

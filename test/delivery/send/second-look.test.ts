@@ -1,7 +1,7 @@
 // A suppression or opt-out stops a message even if the statement of its intent began earlier.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import type { DeliveryFact } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
 import { createReportRecording } from '../../../src/delivery/inbound/record-reports.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { createRecipientFence, type RecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cancelCampaignMessages } from '../../../../src/delivery/blocks/campaign-blocks.ts';
 import { skipRecipients } from '../../../../src/delivery/cancel.ts';
-import { type DeliveryFact, recordFacts } from '../../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../../src/delivery/facts/delivery-fact.ts';
+import { recordFacts } from '../../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../../src/delivery/message.ts';
 import { intendBatch } from '../../../../src/delivery/send/intend/batch.ts';
 import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';

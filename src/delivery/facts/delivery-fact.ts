@@ -1,0 +1,48 @@
+/** What a provider, or a mail server, reports about a message after its hand-over. */
+import type { Bounce, FailureCode } from '../message.ts';
+
+/** Where a report about a message came from. */
+export type FactSource =
+  /** A callback of this provider. It counts only if the provider has the message or had it before. */
+  | { kind: 'callback'; provider: string }
+  /** A mail to the message's return path, or a feedback report that returned its Message-ID. */
+  | { kind: 'mail' };
+
+/**
+ * A report about a message that arrived after its hand-over, or during it. Whoever creates it has checked its MAC, so
+ * the message is one of the account's.
+ */
+export interface DeliveryFact {
+  accountId: number;
+  messageId: number;
+  source: FactSource;
+  type: 'accepted' | 'delivered' | 'deferred' | 'bounced' | 'complained' | 'failed';
+  occurredAt: Date;
+  providerMessageId: string | null;
+  response: string | null;
+  /** With `bounced` only. */
+  bounce: Bounce | null;
+  /** With `failed` only. */
+  failure: { code: FailureCode; message: string } | null;
+  /** With `bounced` and `complained`: whether the report may suppress the address. */
+  suppresses: boolean;
+  /**
+   * With `complained`: the recipient that the report names. If it is not the recipient of the message, or null, the
+   * complaint suppresses the address but does not count against the account. Absent: the source is trusted.
+   */
+  complainant?: string | null;
+  /** With `failed`: the provider refused the message because the recipient opted out of the brand's messages. */
+  optedOut?: true;
+}
+
+/**
+ * The accounts whose recipients the facts may suppress or unsubscribe, be they new or known. After recording, wait for
+ * the recipient fence of each before you confirm the report: the first time it may have failed before.
+ */
+export function accountsToFence(facts: readonly DeliveryFact[]): number[] {
+  const stops = facts.filter(
+    ({ type, suppresses, optedOut }) =>
+      optedOut === true || (suppresses && (type === 'bounced' || type === 'complained')),
+  );
+  return [...new Set(stops.map(({ accountId }) => accountId))];
+}
