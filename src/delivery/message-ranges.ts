@@ -9,7 +9,7 @@ import {
 import { dropPartition, inMakerTransaction } from '../platform/db/partition-changes.ts';
 import { onClient, type Queryable } from '../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
-import { type IdSpan, isUncounted, recountSpan } from './blocks/campaign-counts.ts';
+import { type IdSpan, isUncounted, recountSpan } from './blocks/tallies.ts';
 import { MESSAGE_ID_SEQUENCE } from './accept/write-messages.ts';
 
 /** Days for which a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */

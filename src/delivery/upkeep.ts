@@ -1,7 +1,7 @@
 import { onClient } from '../platform/db/queryable.ts';
 import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../platform/housekeeping/task.ts';
 import type { Upkeep } from '../platform/housekeeping/upkeep.ts';
-import { recountSpan } from './blocks/campaign-counts.ts';
+import { recountSpan } from './blocks/tallies.ts';
 import { firstMessageId, messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 

@@ -2,11 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { holdRetries, releaseRetries } from '../../src/delivery/blocks/campaign-blocks.ts';
-import {
-  type CampaignCounts,
-  campaignCounts,
-  recountBlocks,
-} from '../../src/delivery/blocks/campaign-counts.ts';
+import { type CampaignCounts, campaignCounts } from '../../src/features/campaigns/campaign-counts.ts';
+import { recountBlocks } from '../../src/delivery/blocks/tallies.ts';
 import { lockCampaignForChange } from '../../src/delivery/blocks/campaign-lock.ts';
 import { inTransaction, isConnectionError } from '../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign, wrongTallies } from '../support/campaigns.ts';

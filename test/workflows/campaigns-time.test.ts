@@ -7,7 +7,7 @@ import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createCampaignActivities } from '../../activities/campaigns.ts';
 import { loadConfig } from '../../src/config.ts';
-import { campaignCounts } from '../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../src/features/campaigns/campaign-counts.ts';
 import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
 import type { CampaignRow } from '../../src/features/campaigns/model.ts';
 import { readCampaign } from '../../src/features/campaigns/run/page.ts';

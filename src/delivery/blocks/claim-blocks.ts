@@ -1,169 +1,26 @@
+/** Claims a picked block for a sender: reserves what its messages need, and takes turns between campaigns. */
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
-import { ROLLING_PERIOD } from '../limits/allowance.ts';
+import { BLOCKS_CLASS } from '../backlog.ts';
 import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
-import { blockLimits, sandboxOfBlocks } from '../limits/block-limits.ts';
-import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
-import type { Limit } from '../limits/limit.ts';
-import { SEVERAL_COUNTRIES } from '../limits/money.ts';
+import { blockLimits } from '../limits/block-limits.ts';
+import { figuresCtes } from '../limits/claim-decision.ts';
 import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
-import { spendCap } from '../limits/spend-cap.ts';
-import { wallet } from '../limits/wallet.ts';
-import { type Channel, messageClasses } from '../message.ts';
+import { ACCOUNT_LOCK, type Claim } from '../send/claim/claim.ts';
 import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
 import { takeSandbox } from './block-sandbox.ts';
 import { type BlockClaim, endBlockClaim } from './claimed-blocks.ts';
-import { ACCOUNT_LOCK, type Claim } from '../send/claim/claim.ts';
+import {
+  type BlocksRequest,
+  hasPlaces,
+  HOLD_RECHECK,
+  openIds,
+  type PickedBlock,
+  pickBlocks,
+} from './pick-blocks.ts';
 
 /** How many blocks are held at once if a limit holds the first. */
 const HELD_AT_ONCE = 1_000;
-/** A held block is looked at again after this if it is not known when its limit ends. */
-const HOLD_RECHECK = `interval '5 minutes'`;
-const MIN_HOLD = `interval '10 seconds'`;
-
-export interface BlocksRequest extends Omit<Backlog, 'class'> {
-  /** Id of the process, in `processes`. */
-  owner: number;
-  /** Messages at most. The rest of a larger block becomes a block of its own. */
-  messages: number;
-}
-
-interface PickedBlock {
-  campaignId: number;
-  n: number;
-  firstId: number;
-  lastId: number;
-  epoch: number;
-  reserved: number;
-  channel: Channel;
-  /** Its messages have reserved what they cost, or cost nothing. */
-  paid: boolean;
-  /** How many messages the spend cap and the wallet let go, about. */
-  affordable: number;
-  /** The limit on money that leaves less: the name of the spend cap or of the wallet. */
-  scarcer: string;
-  /** Bytes of the content that its messages are rendered from. */
-  bytes: number;
-  held: boolean;
-  /** How many messages the limits let go. */
-  room: number;
-  /** How many messages the sandbox lets go that do not count this month; null: they count already, or need not. */
-  sandboxRoom: number | null;
-  /** With {@link sandboxRoom}: the earlier month in which they count, and how many. */
-  sandboxMonth: string | null;
-  sandboxReserved: number;
-}
-
-/** SQL over the block `b`: whether its places still count. After a long pause they do not, and it needs others. */
-const PLACES_COUNT = `b.reserved_bucket > now() - ${ROLLING_PERIOD}`;
-
-/** Columns that a limit may read of a queue row, as a block has them. */
-const blockColumns: Readonly<Record<string, string>> = {
-  message_id: 'b.first_id as message_id',
-  queued_at: 'now() as queued_at',
-  class: `${messageClasses.campaign}::smallint as class`,
-  reserved_bucket: `case when ${PLACES_COUNT} then b.reserved_bucket end as reserved_bucket`,
-  // Its recipients may have different ones.
-  price_country: `'${SEVERAL_COUNTRIES}' as price_country`,
-  price_units: 'null::int as price_units',
-};
-
-const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
-
-/** The limits on what messages cost. */
-const isOnMoney = ({ refusal }: Limit) => refusal !== undefined;
-/** The limits in whose places {@link PickedBlock.room} is counted. */
-const hasPlaces = (limit: Limit) => !isOnMoney(limit) && limit !== sandboxOfBlocks;
-
-/** SQL: how many messages like `q` the limits let go. */
-function roomSql(table: Limits): string {
-  const rooms = table.flatMap(({ name, quota }) =>
-    quota
-      ? [
-          `case when (${quota.counts}) then ${quota.room?.('q.channel') ?? quota.remaining ?? `${name}.remaining`} end`,
-        ]
-      : [],
-  );
-  return `least(${['2147483647', ...rooms].join(', ')})::int`;
-}
-
-const figuresJoins = (table: Limits): string =>
-  table.flatMap(({ name, figures, claim }) => (figures && claim ? [`cross join ${name}`] : [])).join(' ');
-
-/** SQL: a due block `b` that no sender has. */
-const DUE = `b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4`;
-/** Blocks of a campaign that a pick looks at besides those it wants: other transactions may have locked as many. */
-const SPARE = 50;
-
-/**
- * SQL: picks due blocks of active campaigns of an account for one provider: of the brand that was served longest ago, and of
- * its campaigns of the one that was served longest ago, the block that is due first. A throttled campaign has none until
- * its next recipients are free to go. The limits decide on a block as on a queue row: those that a limit holds are due again
- * when it ends.
- */
-const pickSql = (table: Limits): string => {
-  const columns = queueColumnsSql(table).split(', ').map(columnSql).join(', ');
-  return `
-  with alive as materialized (
-    select id from processes where id = $1 for key share
-  ), account as materialized (
-    select * from accounts where id = $2
-  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, sending as materialized (
-    select c.id, c.version_ids, t.claimed_at, r.claimed_at as brand_claimed_at
-    from campaigns c left join campaign_turns t on t.campaign_id = c.id
-    left join brand_turns r on r.brand_id = c.brand_id and r.channel = $3 and r.provider_id = $4
-    where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
-      and c.phase in ('snapshot', 'sending')
-      and (t.next_free_at is null or t.next_free_at <= now() or c.options ->> 'throttle_per_minute' is null)
-      -- The fence, as in a claim of queue rows.
-      and (select id from alive) is not null
-  ), first_due as materialized (
-    -- A campaign may have many due blocks: of each, the first are read from the index.
-    select b.campaign_id, b.n, c.version_ids, c.claimed_at, c.brand_claimed_at
-    from sending c cross join lateral (
-      select b.campaign_id, b.n from campaign_blocks b
-      where b.campaign_id = c.id and ${DUE}
-      order by b.due_at, b.n limit $6::int + ${SPARE}) b
-  ), picked as materialized (
-    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch,
-      case when ${PLACES_COUNT} then b.reserved else 0 end as reserved, b.sandbox_reserved, b.variant, f.version_ids, ${columns}
-    from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
-    where ${DUE}
-    order by f.brand_claimed_at nulls first, f.claimed_at nulls first, b.due_at, b.campaign_id, b.n
-    limit $6 for update of b skip locked
-  ), decided as materialized (
-    ${decidedSql(table)}
-  ), holds as materialized (${heldSql(table)}
-  ), held as (
-    update campaign_blocks b set hold_reason = h.hold ->> 'reason',
-      due_at = greatest(now() + ${MIN_HOLD}, coalesce((h.hold ->> 'until')::timestamptz,
-        case when h.with_backlog then now() + ${HOLD_RECHECK} else h.due end))
-    from decided d join holds h using (message_id)
-    where d.held_by is not null and b.campaign_id = d.campaign_id and b.n = d.n
-  )
-  select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
-    q.reserved, q.channel,
-    case when ${sandboxOfBlocks.quota.counts} then sandbox_cap.remaining end as "sandboxRoom",
-    q.sandbox_month::text as "sandboxMonth", q.sandbox_reserved as "sandboxReserved",
-    q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
-    case when spend_cap.remaining < wallet.remaining then '${spendCap.name}' else '${wallet.name}' end as scarcer,
-    q.held_by is not null as held,
-    ${roomSql(table.filter(hasPlaces))} as room, ${roomSql(table.filter(isOnMoney))} as affordable,
-    coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
-      where v.id = q.version_ids[q.variant + 1]), 0)::int as bytes
-  from decided q ${figuresJoins(table)}`;
-};
-
-/**
- * SQL: the recipients of a block who wait for their first attempt. A statement of its own: that of the pick may have
- * begun before the last owner's records were committed.
- */
-const OPEN = `
-  select id from messages m where m.campaign_id = $1 and m.id between $2 and $3 and m.status = 'queued'
-    and ($4 or not exists (select 1 from send_queue q where q.message_id = m.id))
-  order by id`;
-
 /** A throttled campaign makes up for so much: senders take a block some time after it is due. */
 const MAX_LATE = `interval '2 seconds'`;
 
@@ -225,29 +82,7 @@ function claimSql(table: Limits): string {
   returning b.claim_epoch as epoch`;
 }
 
-const pickText = pickSql(blockLimits);
 const claimText = claimSql(blockLimits);
-
-async function pick(
-  trx: Queryable,
-  { owner, accountId, channel, providerId }: BlocksRequest,
-  settings: LimitSettings,
-  count: number,
-): Promise<PickedBlock[]> {
-  const values = [owner, accountId, channel, providerId, JSON.stringify(settings), count];
-  const { rows } = await trx.query<PickedBlock>({ name: 'pick_due_blocks', text: pickText, values });
-  return rows;
-}
-
-async function openIds(trx: Queryable, block: PickedBlock): Promise<number[]> {
-  const { campaignId, firstId, lastId, epoch } = block;
-  const { rows } = await trx.query<{ id: number }>({
-    name: 'open_recipients',
-    text: OPEN,
-    values: [campaignId, firstId, lastId, epoch === 0],
-  });
-  return rows.map(({ id }) => id);
-}
 
 /** How many messages of a block the limits and the request let go. A block that was claimed before has its places. */
 const countOf = (
@@ -373,10 +208,10 @@ async function claimFirst(
     `select set_config('synchronous_commit', 'off', true), lock_months('{${request.accountId}}');
      select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${request.accountId % 2_147_483_647})`,
   );
-  const [block] = await pick(trx, request, settings, 1);
+  const [block] = await pickBlocks(trx, request, settings, 1);
   if (!block) return { lookedAt: 0, claims: [] };
   if (block.held) {
-    const held = await pick(trx, request, settings, HELD_AT_ONCE);
+    const held = await pickBlocks(trx, request, settings, HELD_AT_ONCE);
     return { lookedAt: 1 + held.length, claims: [] };
   }
   const ids = await openIds(trx, block);

@@ -1,8 +1,4 @@
-import {
-  campaignCounts,
-  type CampaignCounts,
-  countsOfLastLook,
-} from '../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts, type CampaignCounts, countsOfLastLook } from './campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';

@@ -2,7 +2,7 @@
  * The recipients of a campaign: its messages, found by the ranges of ids of its blocks. No statement looks at more than
  * a few blocks, however many recipients there are.
  */
-import { campaignCounts } from '../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from './campaign-counts.ts';
 import type { Bounce, MessageStatus } from '../../delivery/message.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';

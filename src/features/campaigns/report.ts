@@ -1,6 +1,6 @@
 /** What became of a campaign: counts, rates, opens and clicks over time, links, and domains of recipients. */
 import { z } from 'zod';
-import { campaignCounts, type CampaignCounts } from '../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts, type CampaignCounts } from './campaign-counts.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

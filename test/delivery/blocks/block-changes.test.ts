@@ -1,7 +1,8 @@
 // The blocks and counts of a campaign stay correct after late reports, deleted contacts and failed providers.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { campaignCounts, recountBlocks } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
+import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
 import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
 import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { backlogName, BLOCKS_CLASS } from '../../../src/delivery/backlog.ts';

@@ -1,7 +1,8 @@
 // A campaign block is claimed, intended, recorded and recovered without a lost or repeated recipient.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
-import { campaignCounts, recountBlocks } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
+import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import { optOutHashes } from '../../../src/delivery/consent/opt-outs.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';

@@ -1,7 +1,7 @@
 // A campaign sends each recipient one mail, respects a pause, and starves neither other mail nor other accounts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { holdRetries, releaseRetries, wakeCampaign } from '../../../src/delivery/blocks/campaign-blocks.ts';
-import { campaignCounts } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';

@@ -1,7 +1,7 @@
 // A recipient with an unknown attempt stays unknown, even if a later attempt is held, skipped or canceled.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
-import { campaignCounts } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
 import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';

@@ -1,4 +1,4 @@
-import type { CampaignCounts } from '../../../delivery/blocks/campaign-counts.ts';
+import type { CampaignCounts } from '../campaign-counts.ts';
 
 export const NO_RECIPIENTS: CampaignCounts = {
   audience: 0,

@@ -1,10 +1,7 @@
 import type pg from 'pg';
 import { cancelCampaignMessages } from '../../../delivery/blocks/campaign-blocks.ts';
-import {
-  campaignCounts,
-  type CampaignCounts,
-  recountBlocks,
-} from '../../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts, type CampaignCounts } from '../campaign-counts.ts';
+import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { createEvent, type PublishedEvent } from '../../../platform/events/define.ts';

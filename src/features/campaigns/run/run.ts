@@ -9,7 +9,8 @@ import {
 } from '../../../../workflows/campaigns/contract.ts';
 import { wakeCampaign } from '../../../delivery/blocks/campaign-blocks.ts';
 import type { StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
-import { campaignCounts, recountBlocks } from '../../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../campaign-counts.ts';
+import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { createEvent } from '../../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { campaignCounts } from '../../../delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
 import { type Harm, stopReason, type StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';

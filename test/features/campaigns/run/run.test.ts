@@ -1,7 +1,7 @@
 // A campaign stops at its thresholds, ends once with its counts, and says what it waits for.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { campaignCounts } from '../../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../../src/features/campaigns/campaign-counts.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun, type Stay } from '../../../../src/features/campaigns/run/run.ts';
 import { stopReason } from '../../../../src/delivery/limits/stop-thresholds.ts';

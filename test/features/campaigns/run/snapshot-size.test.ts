@@ -1,7 +1,7 @@
 // The snapshot of a large audience takes few pages and few blocks.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { campaignCounts } from '../../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../../src/features/campaigns/campaign-counts.ts';
 import {
   planSnapshot,
   readCampaign,

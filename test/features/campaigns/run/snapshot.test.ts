@@ -1,7 +1,7 @@
 // A snapshot writes each eligible contact exactly once, and records why it skips the others.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { campaignCounts } from '../../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../../src/features/campaigns/campaign-counts.ts';
 import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../../src/features/contacts/remove.ts';
 import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';

@@ -1,6 +1,7 @@
 // Campaign counts stay correct if outcomes are recorded while blocks are counted.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { campaignCounts, recountBlocks } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
+import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';

@@ -1,6 +1,7 @@
 // The counts of a campaign outlive its messages, are refreshed after its end, and cost a list no look at messages.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { campaignCounts, recountBlocks } from '../../../src/delivery/blocks/campaign-counts.ts';
+import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
+import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
 import { messageRanges } from '../../../src/delivery/message-ranges.ts';
 import { presentCampaigns } from '../../../src/features/campaigns/presenter.ts';
 import { readCampaign } from '../../../src/features/campaigns/run/page.ts';

@@ -1,23 +1,12 @@
+/** The tallies of blocks: what became of their messages, and how that is counted again once their rows have changed. */
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type pg from 'pg';
 
-/** Recipients of a campaign. `audience` is the sum of the others. */
-export interface CampaignCounts {
-  audience: number;
-  /** A provider has accepted the message. Never falls. */
-  sent: number;
-  /** Refused, also bounced at hand-over. */
-  failed: number;
-  skipped: number;
-  unknown: number;
-  canceled: number;
-  remaining: number;
-}
-
-const groups = ['sent', 'failed', 'skipped', 'unknown', 'canceled'] as const;
+/** What a block counts of its messages: what became of them. Those that are left count in none. */
+export const tallyGroups = ['sent', 'failed', 'skipped', 'unknown', 'canceled'] as const;
 
 /** SQL over the message `m`: the condition of each count. */
-const conditions: Readonly<Record<(typeof groups)[number], string>> = {
+const conditions: Readonly<Record<(typeof tallyGroups)[number], string>> = {
   sent: 'm.sent_at is not null',
   failed: `m.sent_at is null and m.status in ('bounced', 'failed')`,
   skipped: `m.sent_at is null and m.status = 'skipped'`,
@@ -36,14 +25,14 @@ const countOf = (condition: string) => `count(*) filter (where ${condition})`;
 
 /** SQL over the messages `m` of a block and their campaign `c`: a value for each tally of a block. */
 const tallies: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(groups.map((group) => [group, countOf(conditions[group])])),
+  ...Object.fromEntries(tallyGroups.map((group) => [group, countOf(conditions[group])])),
   counted: countOf(countedSql),
   bounced: countOf(`${countedSql} and m.bounce->>'type' = 'hard'`),
   complained: countOf(`${countedSql} and m.status = 'complained'`),
 };
 
 /** SQL over the block `b`: how often each group is in its rows now, in one row `r`; `found` is how many rows there are. */
-const rowsOfBlock = (names: readonly string[]) => `cross join lateral (
+export const rowsOfBlock = (names: readonly string[]) => `cross join lateral (
       select count(*) as found, ${names.map((name) => `${tallies[name]} as ${name}`).join(', ')}
       from messages m where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id) r`;
 
@@ -51,73 +40,7 @@ const rowsOfBlock = (names: readonly string[]) => `cross join lateral (
  * SQL over the block `b` and its rows `r`: all of its messages are there. Those of an old block may have been dropped: its
  * tallies then say what became of them.
  */
-const IS_WHOLE = 'r.found >= b.size';
-
-/**
- * SQL: the blocks `b` of the campaign `c` whose tallies may be older than their rows. No row of an open block that was
- * never claimed has changed.
- */
-const staleOf = (columns: string) => `(
-      select ${columns} from campaign_blocks where campaign_id = c.id and closed_at is null and claim_epoch > 0
-      union all
-      select ${columns} from campaign_blocks where campaign_id = c.id and closed_at is not null and recount) b`;
-
-const blockColumns = ['campaign_id', 'first_id', 'last_id', 'size', ...groups].join(', ');
-
-/** SQL: the sums of campaigns, and what their blocks have changed by since. It sees all as it is at one moment. */
-const COUNTS = `
-  select c.id, c.audience_count as audience,
-    ${groups.map((group) => `coalesce(s.${group}, 0) + coalesce(d.${group}, 0) as ${group}`).join(', ')}
-  from campaigns c left join campaign_sums s on s.campaign_id = c.id
-  left join lateral (
-    select ${groups.map((group) => `sum(r.${group} - b.${group}) as ${group}`).join(', ')}
-    from ${staleOf(blockColumns)} ${rowsOfBlock(groups)} where ${IS_WHOLE}) d on true
-  where c.id = any($1::bigint[])`;
-
-const SUMS = `
-  select c.id, c.audience_count as audience, ${groups.map((group) => `coalesce(s.${group}, 0) as ${group}`).join(', ')}
-  from campaigns c left join campaign_sums s on s.campaign_id = c.id where c.id = any($1::bigint[])`;
-
-type CountRow = Record<'id' | keyof Omit<CampaignCounts, 'remaining'>, string | number>;
-
-function countsOf(rows: readonly CountRow[]): Map<number, CampaignCounts> {
-  return new Map(
-    rows.map((row) => {
-      const audience = Number(row.audience);
-      const [sent, failed, skipped, unknown, canceled] = groups.map((group) => Number(row[group])) as [
-        number,
-        number,
-        number,
-        number,
-        number,
-      ];
-      const remaining = audience - sent - failed - skipped - unknown - canceled;
-      return [Number(row.id), { audience, sent, failed, skipped, unknown, canceled, remaining }];
-    }),
-  );
-}
-
-/** Counts the recipients of campaigns as they are now. A campaign without recipients has zeros. */
-export async function campaignCounts(
-  db: Queryable,
-  campaignIds: readonly number[],
-): Promise<Map<number, CampaignCounts>> {
-  const { rows } = await db.query<CountRow>({
-    name: 'campaign_counts_now',
-    text: COUNTS,
-    values: [campaignIds],
-  });
-  return countsOf(rows);
-}
-
-/** The counts of campaigns at their last look, without reading a message: seconds old while a campaign is sent. */
-export async function countsOfLastLook(
-  db: Queryable,
-  campaignIds: readonly number[],
-): Promise<Map<number, CampaignCounts>> {
-  const { rows } = await db.query<CountRow>({ name: 'campaign_sums', text: SUMS, values: [campaignIds] });
-  return countsOf(rows);
-}
+export const IS_WHOLE = 'r.found >= b.size';
 
 /** Blocks that are counted in one transaction. Their rows are locked meanwhile. */
 const RECOUNT_PAGE = 20;
