@@ -209,17 +209,42 @@ describe('POST /v1/my/brand/scrape', () => {
     await query('delete from brands where id = $1', [second]);
   });
 
-  it('creates the brand of an account that has none', async () => {
+  /** An account without a brand, as its owner calls. */
+  async function emptyAccount() {
     const { userId, userJwt } = await api.addUser('owner');
     const { rows } = await query(`insert into accounts (name) values ('Empty') returning id`);
     const accountId = (rows[0] as { id: number }).id;
     await query('update memberships set account_id = $1 where user_id = $2', [accountId, userId]);
-    const asUser = { token: userJwt };
-    expect((await api.request('GET', '/v1/my/brand', asUser)).text).toBe('null');
-    const answer = await api.request('POST', PATH, { ...asUser, body: { url: 'public.test' } });
-    expect(answer.status).toBe(202);
-    const made = (await api.request('GET', '/v1/my/brand', asUser)).body;
+    const request = (method: string, path: string, more = {}) =>
+      api.request(method, path, { token: userJwt, ...more });
+    return { accountId, request };
+  }
+
+  it('creates the brand of an account that has none', async () => {
+    const { accountId, request } = await emptyAccount();
+    expect((await request('GET', '/v1/my/brand')).text).toBe('null');
+    expect((await request('POST', PATH, { body: { url: 'private.test' } })).status).toBe(422);
+    expect((await request('GET', '/v1/my/brand')).text).toBe('null');
+    expect((await request('POST', PATH, { body: { url: 'public.test' } })).status).toBe(202);
+    const made = (await request('GET', '/v1/my/brand')).body;
     expect(made).toMatchObject({ account_id: accountId, scrape: { status: 'scraping' } });
+  });
+
+  it('creates one brand and begins one scrape for one idempotency key', async () => {
+    const { accountId, request } = await emptyAccount();
+    const key = { headers: { 'Idempotency-Key': 'first-brand' } };
+    const scrape = (url: string) => request('POST', PATH, { body: { url }, ...key });
+    const both = await Promise.all([scrape('public.test'), scrape('public.test')]);
+    expect(both.map(({ status }) => status)).toEqual([202, 202]);
+    expect(both[0]?.body).toEqual(both[1]?.body);
+    expect((await scrape('public.test')).headers.get('idempotent-replayed')).toBe('true');
+    expect((await scrape('private.test')).status).toBe(409);
+    const { rows } = await query(
+      `select (select count(*)::int from brands where account_id = $1) as brands,
+         (select count(*)::int from brand_scrapes where account_id = $1) as scrapes`,
+      [accountId],
+    );
+    expect(rows).toEqual([{ brands: 1, scrapes: 1 }]);
   });
 });
 

@@ -210,6 +210,27 @@ describe('POST /campaigns/{id}/send', () => {
   });
 });
 
+it.each([
+  ['cancel', 200],
+  ['duplicate', 201],
+])(
+  'POST /campaigns/{id}/%s is repeated with its key although it would be refused by now',
+  async (action, status) => {
+    const id = await readyCampaign(api, listId, { scheduled_at: '2099-01-01T00:00:00Z' });
+    await act(api, id, 'send', {});
+    const request = () =>
+      api.request('POST', `${CAMPAIGNS}/${id}/${action}`, { headers: { 'Idempotency-Key': `${action}-1` } });
+    const first = await request();
+    const capabilities = 'update accounts set capabilities = $2 where id = $1';
+    await api.database.pool.query(capabilities, [api.accountId, { campaigns: false }]);
+    const [again, refused] = [await request(), await act(api, id, action)];
+    await api.database.pool.query(capabilities, [api.accountId, {}]);
+    expect([first.status, again.status, again.body.id]).toEqual([status, status, first.body.id]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(refused.body.code).toMatch(/forbidden|invalid_transition/);
+  },
+);
+
 describe('GET /campaigns', () => {
   it('filters by status, channel and name, newest first, with templates that have no design', async () => {
     const one = await readyCampaign(api, listId, { name: 'Filter me' });

@@ -162,6 +162,22 @@ describe('activation', () => {
     expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);
   });
 
+  it('is repeated with its key although it would be refused by now', async () => {
+    const id = await flowOf(api, { steps: [emailStep] });
+    const activate = (body: object) =>
+      api.request('POST', `${FLOWS}/${id}/activate`, { body, headers: { 'Idempotency-Key': 'activate' } });
+    expect((await activate({})).status).toBe(200);
+    await actOnFlow(api, id, 'pause');
+    await pool().query(`update accounts set capabilities = '{"flows":false}' where id = $1`, [api.accountId]);
+    const [again, other] = [await activate({}), await activate({ enter_existing: true })];
+    const refused = await actOnFlow(api, id, 'activate');
+    await pool().query(`update accounts set capabilities = '{}' where id = $1`, [api.accountId]);
+    expect([again.status, again.body.status]).toEqual([200, 'paused']);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
+  });
+
   it('pins the contents and the structure, and lets events of the brand be looked at', async () => {
     const id = await activeFlow(api, { steps: [emailStep, wait, { type: 'sms', body: 'Hi' }] });
     const row = await one<Record<string, unknown>>(
