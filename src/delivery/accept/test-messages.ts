@@ -72,13 +72,14 @@ export const testEvents: Addition = {
 
 /**
  * Refuses a test message before any work for it. {@link testEvents} decides when the message is written.
- * @param isReplay whether the request repeats an accepted one; asked only if the account has reached its limit
+ * @param isReplay whether the request repeats an accepted one; asked only if the account has reached its limit. By
+ *   default it does not
  * @throws AppError rate_limited
  */
 export async function requireTestCapacity(
   db: Queryable,
   accountId: number,
-  isReplay: () => Promise<boolean>,
+  isReplay: () => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<void> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int as count from test_messages

@@ -1,27 +1,12 @@
 import type pg from 'pg';
-import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { findOutcome, withIdempotency } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Egress } from '../../platform/egress/client.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
-import {
-  defineRoute,
-  type JsonResult,
-  type RouteDefinition,
-  type RouteInput,
-} from '../../platform/http/route.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createImageReferences } from '../uploads/service.ts';
-import {
-  brandReadOnlyFields,
-  brandSchema,
-  putBrandBody,
-  scrapeBody,
-  type ScrapeBody,
-  scrapeStarted,
-} from './schema.ts';
+import { brandReadOnlyFields, brandSchema, putBrandBody, scrapeBody, scrapeStarted } from './schema.ts';
 import { findScrape } from './scrape/model.ts';
 import { requireWebsite, startScrape } from './scrape/start.ts';
 import { type BrandService, createBrandPresenter, createBrandService } from './service.ts';
@@ -34,7 +19,6 @@ export interface BrandRouteDeps {
 }
 
 const tag = 'Brand';
-const SCRAPE_PATH = '/v1/my/brand/scrape';
 
 interface ScrapeParts {
   pool: pg.Pool;
@@ -43,37 +27,9 @@ interface ScrapeParts {
   waker: Waker;
 }
 
-type ScrapeInput = RouteInput<unknown, unknown, ScrapeBody, AccountTenant>;
-
-/** Looks the address up first, outside the transaction. A replay does not need it. */
-async function scrape(parts: ScrapeParts, input: ScrapeInput): Promise<JsonResult> {
-  const { pool, brands, websites, waker } = parts;
-  const { tenant, body } = input;
-  const early = idempotentRequest(input, `POST ${SCRAPE_PATH}`);
-  const isReplay = early !== null && (await findOutcome(pool, early)) !== null;
-  const url = isReplay ? body.url : await requireWebsite(websites, body.url);
-  const scope = { accountId: tenant.accountId, brandId: await brands.ensure(tenant) };
-  const request = idempotentRequest({ ...input, tenant: { ...tenant, ...scope } }, `POST ${SCRAPE_PATH}`);
-  return withIdempotency(
-    pool,
-    request,
-    async (trx) => ({
-      status: 202,
-      body: { status: 'scraping', url },
-      resourceId: await startScrape(trx, scope, { url, overwrite: body.overwrite }),
-      afterCommit: () => waker.wake('outbox'),
-    }),
-    async (id) => {
-      const found = await findScrape(pool, scope, id);
-      return found && { status: 'scraping', url: found.url };
-    },
-  );
-}
-
-function scrapeRoute(parts: ScrapeParts): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
-    path: SCRAPE_PATH,
+function scrapeRoute({ pool, brands, websites, waker }: ScrapeParts): RouteDefinition {
+  return defineIdempotentRoute({
+    path: '/v1/my/brand/scrape',
     operationId: 'scrapeBrand',
     tag,
     summary: 'Fill the brand from a website',
@@ -85,10 +41,20 @@ function scrapeRoute(parts: ScrapeParts): RouteDefinition {
       'A brand may be scraped ten times an hour, and all brands of an account thirty times.',
     auth: 'account',
     testKeys: 'refused',
-    idempotency: 'own',
     body: scrapeBody,
     responses: { 202: { description: 'The scrape has begun', schema: scrapeStarted } },
-    handler: (input) => scrape(parts, input),
+    // The name in the address is looked up.
+    prepare: ({ body }) => requireWebsite(websites, body.url),
+    ensureBrand: (tenant) => brands.ensure(tenant),
+    async handler({ tenant: { accountId, brandId }, body }, trx, url) {
+      const id = await startScrape(trx, { accountId, brandId }, { url, overwrite: body.overwrite });
+      const afterCommit = () => waker.wake('outbox');
+      return { status: 202, body: { status: 'scraping', url }, resourceId: id, afterCommit };
+    },
+    async load({ tenant }, id) {
+      const found = await findScrape(pool, tenant, id);
+      return found && { status: 'scraping', url: found.url };
+    },
   });
 }
 

@@ -139,8 +139,6 @@ export const scrapeBody = z.strictObject({
   }),
 });
 
-export type ScrapeBody = z.infer<typeof scrapeBody>;
-
 /** The answer to `POST /v1/my/brand/scrape`. */
 export const scrapeStarted = z
   .object({ status: z.literal('scraping'), url: z.string() })

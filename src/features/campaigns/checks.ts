@@ -14,6 +14,7 @@ import {
   addContentProblems,
   addFooterProblems,
   type CompiledContents,
+  createCompiledContents,
   pinVersion,
   type Pinned,
   type TemplateDeps,
@@ -42,16 +43,13 @@ type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 
 /** What is read before the transaction, because it may take a while. */
 export interface Outside {
   brand: Brand;
-  /** Contents that the request has compiled, see `withCompiled`. */
+  /** Contents that the request has compiled. */
   compiled: CompiledContents;
   /** No contact is in the audience. */
   isEmpty: boolean;
   /** More contacts would be sent to than the sandbox has left this month. */
   isOverSandbox: boolean;
 }
-
-/** What does not change if the transaction runs again. */
-export type Prepared = Omit<Outside, 'compiled'>;
 
 /** Runs a statement that may take too long. @returns null if it does */
 async function inTime<T>(work: Promise<T>): Promise<T | null> {
@@ -107,7 +105,7 @@ async function lookAtAudience(
 }
 
 /** Reads what a send needs beside its campaign. */
-export async function readOutside(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Prepared> {
+export async function readOutside(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Outside> {
   const { contact_list_id: listId, segment_id: segmentId } = planned.trigger;
   const [brand, audience] = await Promise.all([
     deps.templates.brandOf(tenant),
@@ -115,7 +113,7 @@ export async function readOutside(deps: CheckDeps, tenant: Tenant, planned: Plan
       ? lookAtAudience(deps, tenant, planned)
       : { isEmpty: false, isOverSandbox: false },
   ]);
-  return { brand, ...audience };
+  return { brand, compiled: createCompiledContents(deps.templates.contents), ...audience };
 }
 
 /** @throws AppError forbidden if the account may not have campaigns */
@@ -149,7 +147,7 @@ export interface PinnedContent {
 
 /**
  * Pins the content of a campaign and of its variants, and adds what is wrong with them to `problems`.
- * @throws NotCompiledError
+ * @throws NotPreparedError
  */
 export async function pinContent(
   trx: Queryable,

@@ -1,9 +1,7 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
-import { withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { csvFile, wantsCsv } from '../../platform/http/csv-file.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -152,11 +150,10 @@ function reportRoute({ pool, heavyReads }: RecipientRouteDeps): RouteDefinition 
   });
 }
 
-function resendRoute({ pool, wake }: RecipientRouteDeps): RouteDefinition {
-  const path = `${PATH}/resend_unknown`;
-  return defineRoute({
-    method: 'POST',
-    path,
+function resendRoute({ wake }: RecipientRouteDeps): RouteDefinition {
+  const present = (count: number) => ({ requeued_count: count });
+  return defineIdempotentRoute({
+    path: `${PATH}/resend_unknown`,
     operationId: 'resendUnknownRecipients',
     tag,
     summary: 'Send again to recipients whose message may be lost',
@@ -166,27 +163,16 @@ function resendRoute({ pool, wake }: RecipientRouteDeps): RouteDefinition {
       '20,000 of them; the next one continues. No recipient is queued twice.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: campaignParams,
     responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
     errors: ['forbidden', 'invalid_transition'],
-    handler(input) {
-      const { tenant, params } = input;
-      const present = (count: number) => ({ requeued_count: count });
-      return withIdempotency(
-        pool,
-        idempotentRequest(input, `POST ${path}`),
-        async (trx) => {
-          const { row, requeued } = await resendUnknown(trx, tenant, params.id);
-          // The request creates nothing: its key keeps the count, which a replay returns.
-          return {
-            ...{ status: 200, body: present(requeued), resourceId: requeued },
-            afterCommit: () => wake(row),
-          };
-        },
-        (count) => Promise.resolve(present(count)),
-      );
+    async handler({ tenant, params }, trx) {
+      const { row, requeued } = await resendUnknown(trx, tenant, params.id);
+      const body = present(requeued);
+      // The request creates nothing: its key keeps the count, which a replay returns.
+      return { status: 200, body, resourceId: requeued, afterCommit: () => wake(row) };
     },
+    load: (_input, count) => Promise.resolve(present(count)),
   });
 }
 

@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { wakeCampaign } from '../../delivery/blocks/campaign-blocks.ts';
+import type { CreatedResult } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import type { RequestDeps } from '../templates/service.ts';
 import type { CheckDeps } from './checks.ts';
 import type { CampaignRow } from './model.ts';
+import { presentCampaign } from './presenter.ts';
 
-export interface Shared extends RequestDeps<CampaignRow> {
+export interface Shared {
   pool: pg.Pool;
   waker: Waker;
   deps: CheckDeps;
@@ -20,4 +21,15 @@ export function wake(waker: Waker, row: CampaignRow): void {
     channel: row.channel,
     providerId: row.provider_id ?? 0,
   });
+}
+
+/** The result of a POST on a campaign. */
+export async function campaignResult(
+  { waker, deps }: Shared,
+  trx: pg.PoolClient,
+  row: CampaignRow,
+  status = 200,
+): Promise<CreatedResult> {
+  const body = await presentCampaign(trx, row, deps.limits);
+  return { status, body, resourceId: row.id, afterCommit: () => wake(waker, row) };
 }

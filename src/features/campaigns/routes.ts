@@ -6,18 +6,16 @@ import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
-import { inTransaction } from '../../platform/db/queryable.ts';
+import { inPreparedTransaction, inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
-import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { createBrandOf, once, withCompiled } from '../templates/service.ts';
-import type { CheckDeps, Prepared } from './checks.ts';
-import type { CampaignRow } from './model.ts';
+import { createBrandOf } from '../templates/service.ts';
+import type { CheckDeps, Outside } from './checks.ts';
 import { presentCampaign } from './presenter.ts';
-import { type Shared, wake } from './requests.ts';
+import { campaignResult, type Shared, wake } from './requests.ts';
 import { createRecipientRoutes } from './recipients-routes.ts';
 import {
   campaignParams,
@@ -83,15 +81,8 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
     limits: limitSettings(config),
     approvalTiers: config.APPROVAL_TIERS,
   };
-  return {
-    ...{ pool, waker, deps, templates: deps.templates, requestOf: idempotentRequest },
-    present: (trx, row) => presentCampaign(trx, row, deps.limits),
-    load: (tenant, id) => getCampaign(pool, deps, tenant, id),
-    wake: (row) => wake(waker, row),
-  };
+  return { pool, waker, deps };
 }
-
-const nothing = () => Promise.resolve(null);
 
 function listRoute({ pool, deps }: Shared, largeLists: LargeLists): RouteDefinition {
   return defineRoute({
@@ -123,9 +114,8 @@ function listRoute({ pool, deps }: Shared, largeLists: LargeLists): RouteDefinit
 }
 
 function createRoute(shared: Shared): RouteDefinition {
-  const { deps } = shared;
-  return defineRoute({
-    method: 'POST',
+  const { pool, deps } = shared;
+  return defineIdempotentRoute({
     path: PATH,
     operationId: 'createCampaign',
     tag,
@@ -133,21 +123,14 @@ function createRoute(shared: Shared): RouteDefinition {
     description: `Creates a draft. With \`status: active\` it is sent at once. ${SEND_CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts' },
-    idempotency: 'own',
     body: createCampaignBody,
     readOnlyFields,
     responses: { 201: { description: 'The campaign.', schema: campaignSchema } },
     errors: sendErrors,
-    handler: (input) =>
-      once(
-        shared,
-        input,
-        PATH,
-        201,
-        () => prepareRequest(deps, input.tenant, null, input.body),
-        (trx, prepared, compiled) =>
-          createCampaign(trx, deps, input.tenant, input.body, prepared && { ...prepared, compiled }),
-      ),
+    prepare: ({ tenant, body }) => prepareRequest(deps, tenant, null, body),
+    handler: async ({ tenant, body }, trx, outside) =>
+      campaignResult(shared, trx, await createCampaign(trx, deps, tenant, body, outside), 201),
+    load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
 
@@ -190,14 +173,11 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
     errors: [...sendErrors, 'conflict'],
     async handler({ tenant, params, body }) {
       const before = await requireCampaign(pool, tenant, params.id);
-      const prepared = await prepareRequest(deps, tenant, before, body);
-      const { row, shown } = await withCompiled(deps, (compiled) =>
-        inTransaction(pool, async (trx) => {
-          const outside = prepared && { ...prepared, compiled };
-          const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
-          return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
-        }),
-      );
+      const outside = await prepareRequest(deps, tenant, before, body);
+      const { row, shown } = await inPreparedTransaction(pool, async (trx) => {
+        const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
+        return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
+      });
       wake(waker, row);
       return { status: 200, body: shown };
     },
@@ -225,10 +205,8 @@ function deleteRoute({ pool, deps }: Shared): RouteDefinition {
 
 function sendRoute(shared: Shared): RouteDefinition {
   const { pool, deps } = shared;
-  const path = `${PATH}/:id/send`;
-  return defineRoute({
-    method: 'POST',
-    path,
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/send`,
     operationId: 'sendCampaign',
     tag,
     summary: 'Send a campaign',
@@ -237,31 +215,26 @@ function sendRoute(shared: Shared): RouteDefinition {
       `sent now. ${SEND_CHECKS}`,
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: campaignParams,
     body: sendCampaignBody,
     bodyOptional: true,
     responses: { 200: { description: 'The campaign, which is active.', schema: campaignSchema } },
     errors: [...sendErrors, 'conflict'],
-    async handler(input) {
-      const { tenant, params, body } = input;
-      const prepare = async (): Promise<{ before: CampaignRow; outside: Prepared }> => {
-        const before = await requireCampaign(pool, tenant, params.id);
-        const outside = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
-        return { before, outside: outside as Prepared };
-      };
-      return once(shared, input, path, 200, prepare, (trx, { before, outside }, compiled) =>
-        send(trx, deps, tenant, before, body, { ...outside, compiled }),
-      );
+    async prepare({ tenant, params, body }) {
+      const before = await requireCampaign(pool, tenant, params.id);
+      const outside = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
+      return { before, outside: outside as Outside };
     },
+    handler: async ({ tenant, body }, trx, { before, outside }) =>
+      campaignResult(shared, trx, await send(trx, deps, tenant, before, body, outside)),
+    load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
 
 function cancelRoute(shared: Shared): RouteDefinition {
-  const path = `${PATH}/:id/cancel`;
-  return defineRoute({
-    method: 'POST',
-    path,
+  const { pool, deps } = shared;
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/cancel`,
     operationId: 'cancelCampaign',
     tag,
     summary: 'Cancel a campaign',
@@ -270,36 +243,33 @@ function cancelRoute(shared: Shared): RouteDefinition {
       '`canceled`: those who were not sent to are not sent to.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: campaignParams,
     responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
     errors: ['invalid_transition'],
-    handler: (input) =>
-      once(shared, input, path, 200, nothing, (trx) => cancel(trx, input.tenant, input.params.id)),
+    handler: async ({ tenant, params }, trx) =>
+      campaignResult(shared, trx, await cancel(trx, tenant, params.id)),
+    load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
 
 function duplicateRoute(shared: Shared): RouteDefinition {
-  const path = `${PATH}/:id/duplicate`;
-  return defineRoute({
-    method: 'POST',
-    path,
+  const { pool, deps } = shared;
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/duplicate`,
     operationId: 'duplicateCampaign',
     tag,
     summary: 'Copy a campaign as a draft',
     description: 'The copy has no `scheduled_at`.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: campaignParams,
     body: duplicateCampaignBody,
     bodyOptional: true,
     responses: { 201: { description: 'The copy.', schema: campaignSchema } },
     errors: ['forbidden', 'invalid_transition'],
-    handler: (input) =>
-      once(shared, input, path, 201, nothing, (trx) =>
-        duplicateCampaign(trx, input.tenant, input.params.id, input.body),
-      ),
+    handler: async ({ tenant, params, body }, trx) =>
+      campaignResult(shared, trx, await duplicateCampaign(trx, tenant, params.id, body), 201),
+    load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
 

@@ -16,7 +16,6 @@ import {
   makePins,
   type Outside,
   pinContent,
-  type Prepared,
   readOutside,
   requireCampaigns,
   requireSender,
@@ -122,7 +121,7 @@ export async function prepareRequest(
   tenant: Tenant,
   row: CampaignRow | null,
   body: Pick<ChangeCampaignBody, 'channel' | 'status' | 'trigger_attributes' | 'template_attributes'>,
-): Promise<Prepared | null> {
+): Promise<Outside | null> {
   const isFixed = row !== null && row.phase !== 'draft' && row.phase !== 'waiting';
   const pins = body.status === 'active' || row?.status === 'paused';
   if (!pins && row?.phase !== 'waiting') return null;

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import type pg from 'pg';
 import { defaultEmailProvider } from '../../delivery/providers/settings-url.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ownHosts, serviceHosts } from './name.ts';
 import { createDomainBody, domainParams, domainResource, listDomainsQuery } from './schema.ts';
@@ -24,9 +21,8 @@ export interface DomainRouteDeps {
 const tag = 'Domains';
 const path = '/v1/my/domains';
 
-function createRoute(pool: pg.Pool, domains: DomainManager, waker: Waker): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
+function createRoute(domains: DomainManager, waker: Waker): RouteDefinition {
+  return defineIdempotentRoute({
     path,
     operationId: 'createDomain',
     tag,
@@ -37,31 +33,17 @@ function createRoute(pool: pg.Pool, domains: DomainManager, waker: Waker): Route
       'key is in the DNS has it.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     body: createDomainBody,
     readOnlyFields: [],
     responses: { 201: { description: 'The domain with the records to publish', schema: domainResource } },
     errors: ['conflict', 'forbidden'],
-    async handler(input) {
-      const { tenant, body } = input;
-      const request = idempotentRequest(input, `POST ${path}`);
-      // Keys take a while to make.
-      const prepared = await prepareOnce(pool, request, () => domains.prepare(tenant, body));
-      return withIdempotency(
-        pool,
-        request,
-        async (trx) => {
-          const domain = await domains.create(trx, tenant, await prepared());
-          return {
-            status: 201,
-            body: domain,
-            resourceId: domain.id,
-            afterCommit: () => waker.wake('outbox'),
-          };
-        },
-        (id) => domains.get(tenant, id),
-      );
+    // Keys take a while to make.
+    prepare: ({ tenant, body }) => domains.prepare(tenant, body),
+    async handler({ tenant }, trx, prepared) {
+      const domain = await domains.create(trx, tenant, prepared);
+      return { status: 201, body: domain, resourceId: domain.id, afterCommit: () => waker.wake('outbox') };
     },
+    load: ({ tenant }, id) => domains.get(tenant, id),
   });
 }
 
@@ -138,5 +120,5 @@ export function createDomainRoutes({ config, database, keyring, waker }: DomainR
     own: ownHosts(config),
     presentation: { hosts: serviceHosts(config), defaultProvider: defaultEmailProvider(config) },
   });
-  return [createRoute(pool, domains, waker), listRoute(domains), ...domainRoutes(domains)];
+  return [createRoute(domains, waker), listRoute(domains), ...domainRoutes(domains)];
 }

@@ -38,7 +38,7 @@ export interface CheckDeps {
 /** What is read and made outside of the transaction. */
 export interface Outside {
   brand: Brand;
-  /** Contents that the request has compiled, see `withCompiled`. */
+  /** Contents that the request has compiled. */
   compiled: CompiledContents;
 }
 
@@ -58,7 +58,7 @@ type Paths = ReadonlyMap<number, string>;
 
 const pathOf = (paths: Paths, { id }: { id: number }) => paths.get(id) ?? 'steps';
 
-/** Pins the contents of steps, and adds what is wrong with them. @throws NotCompiledError */
+/** Pins the contents of steps, and adds what is wrong with them. @throws NotPreparedError */
 async function pinContents(
   trx: Queryable,
   { brand, compiled }: Outside,

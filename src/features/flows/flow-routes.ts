@@ -1,12 +1,13 @@
+import type pg from 'pg';
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
+import type { CreatedResult } from '../../platform/db/idempotency.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
-import { inTransaction } from '../../platform/db/queryable.ts';
+import { inPreparedTransaction, inTransaction } from '../../platform/db/queryable.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { once, type RequestDeps, withCompiled } from '../templates/service.ts';
 import type { CheckDeps } from './checks.ts';
 import {
   activate,
@@ -38,9 +39,12 @@ import {
   resumeFlowBody,
 } from './schema.ts';
 
-export interface FlowRouteParts extends RequestDeps<FlowRow> {
+export interface FlowRouteParts {
+  pool: pg.Pool;
   deps: CheckDeps;
   largeLists: LargeLists;
+  /** Wakes what acts on a change, after its commit. */
+  wake(): void;
 }
 
 const PATH = '/v1/my/flows';
@@ -58,7 +62,15 @@ const CHECKS =
   'Everything is checked first, and all that is wrong is returned at once: the trigger, the steps and what they name, ' +
   'the contents with their Liquid, the senders, and the postal address of the brand.';
 
-const nothing = () => Promise.resolve(null);
+/** The result of a POST on a flow. */
+async function flowResult(
+  { wake }: FlowRouteParts,
+  trx: pg.PoolClient,
+  row: FlowRow,
+  status = 200,
+): Promise<CreatedResult> {
+  return { status, body: await presentFlow(trx, row), resourceId: row.id, afterCommit: wake };
+}
 
 function listRoute({ pool, largeLists }: FlowRouteParts): RouteDefinition {
   return defineRoute({
@@ -86,9 +98,8 @@ function listRoute({ pool, largeLists }: FlowRouteParts): RouteDefinition {
 }
 
 function createRoute(parts: FlowRouteParts): RouteDefinition {
-  const { deps } = parts;
-  return defineRoute({
-    method: 'POST',
+  const { pool, deps } = parts;
+  return defineIdempotentRoute({
     path: PATH,
     operationId: 'createFlow',
     tag,
@@ -96,21 +107,14 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     description: `Creates a draft. With \`status: active\` it is activated at once. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts' },
-    idempotency: 'own',
     body: createFlowBody,
     readOnlyFields,
     responses: { 201: { description: 'The flow.', schema: flowSchema } },
     errors: activationErrors,
-    handler: (input) =>
-      once(
-        parts,
-        input,
-        PATH,
-        201,
-        () => (needsOutside(null, input.body) ? prepareRequest(deps, input.tenant) : nothing()),
-        (trx, brand, compiled) =>
-          createFlow(trx, deps, input.tenant, input.body, brand && { brand, compiled }),
-      ),
+    prepare: async ({ tenant, body }) => (needsOutside(null, body) ? prepareRequest(deps, tenant) : null),
+    handler: async ({ tenant, body }, trx, outside) =>
+      flowResult(parts, trx, await createFlow(trx, deps, tenant, body, outside), 201),
+    load: ({ tenant }, id) => getFlow(pool, tenant, id),
   });
 }
 
@@ -154,15 +158,11 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
     errors: activationErrors,
     async handler({ tenant, params, body }) {
       const before = await requireFlow(pool, tenant, params.id);
-      const brand = needsOutside(before, body) ? await prepareRequest(deps, tenant) : null;
-      const { row, shown } = await withCompiled(deps, (compiled) =>
-        inTransaction(pool, async (trx) => {
-          const outside = brand && { brand, compiled };
-          const changed = await changeFlow(trx, deps, tenant, params.id, body, outside);
-          return { row: changed, shown: await presentFlow(trx, changed) };
-        }),
+      const outside = needsOutside(before, body) ? await prepareRequest(deps, tenant) : null;
+      const shown = await inPreparedTransaction(pool, async (trx) =>
+        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, body, outside)),
       );
-      parts.wake(row);
+      parts.wake();
       return { status: 200, body: shown };
     },
   });
@@ -183,11 +183,10 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
     params: flowParams,
     responses: { 200: { description: 'The archived flow.', schema: flowSchema } },
     async handler({ tenant, params }) {
-      const { row, shown } = await inTransaction(parts.pool, async (trx) => {
-        const archived = await archive(trx, tenant, params.id);
-        return { row: archived, shown: await presentFlow(trx, archived) };
-      });
-      parts.wake(row);
+      const shown = await inTransaction(parts.pool, async (trx) =>
+        presentFlow(trx, await archive(trx, tenant, params.id)),
+      );
+      parts.wake();
       return { status: 200, body: shown };
     },
   });
@@ -195,10 +194,8 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
 
 function activateRoute(parts: FlowRouteParts): RouteDefinition {
   const { pool, deps } = parts;
-  const path = `${PATH}/:id/activate`;
-  return defineRoute({
-    method: 'POST',
-    path,
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/activate`,
     operationId: 'activateFlow',
     tag,
     summary: 'Activate a flow',
@@ -208,22 +205,18 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       'that: until then nobody enters.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: flowParams,
     body: activateFlowBody,
     bodyOptional: true,
     responses: { 200: { description: 'The flow, which is active.', schema: flowSchema } },
     errors: activationErrors,
-    handler: (input) => {
-      const { tenant, params, body } = input;
-      const prepare = async () => {
-        await requireFlow(pool, tenant, params.id);
-        return prepareRequest(deps, tenant);
-      };
-      return once(parts, input, path, 200, prepare, (trx, brand, compiled) =>
-        activate(trx, deps, tenant, params.id, body, { brand, compiled }),
-      );
+    async prepare({ tenant, params }) {
+      await requireFlow(pool, tenant, params.id);
+      return prepareRequest(deps, tenant);
     },
+    handler: async ({ tenant, params, body }, trx, outside) =>
+      flowResult(parts, trx, await activate(trx, deps, tenant, params.id, body, outside)),
+    load: ({ tenant }, id) => getFlow(pool, tenant, id),
   });
 }
 
@@ -245,7 +238,6 @@ interface Action<Body extends z.ZodType> {
 
 /** A POST on a flow whose work is one short transaction. */
 function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Action<Body>): RouteDefinition {
-  const { present, load, wake } = parts;
   const status = action.status ?? 200;
   return defineIdempotentRoute({
     path: `${PATH}/:id/${action.name}`,
@@ -262,14 +254,9 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
     errors: action.errors,
     async handler({ tenant, params, body }, trx) {
       const row = await action.work(trx, tenant, params.id, body as z.output<Body>);
-      return {
-        status,
-        body: await present(trx, row),
-        resourceId: row.id,
-        afterCommit: () => wake(row),
-      };
+      return flowResult(parts, trx, row, status);
     },
-    load: ({ tenant }, id) => load(tenant, id),
+    load: ({ tenant }, id) => getFlow(parts.pool, tenant, id),
   });
 }
 

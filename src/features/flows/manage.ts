@@ -6,8 +6,7 @@ import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import type { Brand } from '../brands/schema.ts';
-import { copyTemplate, listedBytesSql } from '../templates/service.ts';
+import { copyTemplate, createCompiledContents, listedBytesSql } from '../templates/service.ts';
 import { enterExisting, forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Outside, requireActivator, requireFlows } from './checks.ts';
 import { sendingSteps } from './content.ts';
@@ -221,14 +220,14 @@ async function changeStatus(
 }
 
 /** Reads what an activation or a change of an active flow needs, before its transaction. @throws AppError forbidden */
-export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Brand> {
+export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Outside> {
   // Refused before events of the brand are looked at.
   await requireActivator(pool, tenant);
   const [brand] = await Promise.all([
     templates.brandOf(tenant),
     inTransaction(pool, (trx) => openBrand(trx, tenant.brandId)),
   ]);
-  return brand;
+  return { brand, compiled: createCompiledContents(templates.contents) };
 }
 
 /** Whether a change pins something, so that the brand must be read before its transaction. */

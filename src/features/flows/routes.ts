@@ -6,7 +6,6 @@ import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf, type TemplateOwners } from '../templates/service.ts';
@@ -14,9 +13,7 @@ import type { CheckDeps } from './checks.ts';
 import { ENTRIES_CHANNEL } from './entry/entries.ts';
 import { createEntryRoutes } from './entry/routes.ts';
 import { createDefinitionRoutes, type FlowRouteParts } from './flow-routes.ts';
-import { getFlow } from './manage.ts';
 import { createFlowTemplates } from './own-templates.ts';
-import { presentFlow } from './presenter.ts';
 import { createReportRoutes } from './report-routes.ts';
 import { createRunRoutes } from './runs-routes.ts';
 import { createSimulateRoutes } from './simulate-routes.ts';
@@ -50,9 +47,8 @@ function partsOf({
     approvalTiers: config.APPROVAL_TIERS,
   };
   return {
-    ...{ pool, deps, templates: deps.templates, requestOf: idempotentRequest },
-    present: presentFlow,
-    load: (tenant, id) => getFlow(pool, tenant, id),
+    pool,
+    deps,
     wake: () => {
       waker.wake('outbox');
       waker.wake(ENTRIES_CHANNEL);

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
-import { withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { findFlow } from './model.ts';
 import { notFound } from '../../errors.ts';
@@ -68,30 +66,22 @@ function getRoute({ database: { pool } }: RunRouteDeps): RouteDefinition {
 }
 
 function cancelRoute({ database: { pool }, waker }: RunRouteDeps): RouteDefinition {
-  const path = '/v1/my/flow_runs/:id/cancel';
-  return defineRoute({
-    method: 'POST',
-    path,
+  return defineIdempotentRoute({
+    path: '/v1/my/flow_runs/:id/cancel',
     operationId: 'cancelFlowRun',
     tag,
     summary: 'Cancel a run',
     description: 'The run does no further step. Its messages that are queued are sent.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     params: runParams,
     responses: { 200: { description: 'The run.', schema: runSchema } },
     errors: ['invalid_transition'],
-    handler: (input) =>
-      withIdempotency(
-        pool,
-        idempotentRequest(input, `POST ${path}`),
-        async (trx) => {
-          const body = await cancelRun(trx, input.tenant, input.params.id);
-          return { status: 200, body, resourceId: body.id, afterCommit: () => waker.wake('outbox') };
-        },
-        (id) => getRun(pool, input.tenant, id),
-      ),
+    async handler({ tenant, params }, trx) {
+      const body = await cancelRun(trx, tenant, params.id);
+      return { status: 200, body, resourceId: body.id, afterCommit: () => waker.wake('outbox') };
+    },
+    load: ({ tenant }, id) => getRun(pool, tenant, id),
   });
 }
 

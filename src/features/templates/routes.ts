@@ -5,11 +5,9 @@ import { limitSettings } from '../../delivery/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -36,7 +34,7 @@ import {
   templateSummary,
   versionSchema,
 } from './schema.ts';
-import { sendTest, type SendTestDeps } from './send-test.ts';
+import { findSentTest, prepareTest, sendTest, type SendTestDeps } from './send-test.ts';
 import {
   changeTemplate,
   checkTemplate,
@@ -101,8 +99,7 @@ function listRoute({ pool, largeLists }: Parts): RouteDefinition {
 
 function createRoute(parts: Parts): RouteDefinition {
   const { pool } = parts;
-  return defineRoute({
-    method: 'POST',
+  return defineIdempotentRoute({
     path: PATH,
     operationId: 'createTemplate',
     tag,
@@ -110,24 +107,15 @@ function createRoute(parts: Parts): RouteDefinition {
     description: CONTENT,
     auth: 'brand',
     testKeys: 'allowed',
-    idempotency: 'own',
     body: createTemplateBody,
     readOnlyFields: templateReadOnlyFields.filter((name) => name !== 'channel'),
     responses: { 201: { description: 'The template.', schema: templateResource } },
-    async handler(input) {
-      const { tenant, body } = input;
-      const request = idempotentRequest(input, `POST ${PATH}`);
-      const prepared = await prepareOnce(pool, request, () => prepareTemplate(parts, tenant, body));
-      return withIdempotency(
-        pool,
-        request,
-        async (trx) => {
-          const created = await createTemplate(trx, tenant, await prepared());
-          return { status: 201, body: created, resourceId: created.id };
-        },
-        (id) => getTemplate(pool, tenant, id),
-      );
+    prepare: ({ tenant, body }) => prepareTemplate(parts, tenant, body),
+    async handler({ tenant }, trx, prepared) {
+      const created = await createTemplate(trx, tenant, prepared);
+      return { status: 201, body: created, resourceId: created.id };
     },
+    load: ({ tenant }, id) => getTemplate(pool, tenant, id),
   });
 }
 
@@ -305,10 +293,8 @@ function previewRoute(parts: Parts): RouteDefinition {
 }
 
 function sendTestRoute(parts: Parts): RouteDefinition {
-  const path = `${PATH}/:id/send_test`;
-  return defineRoute({
-    method: 'POST',
-    path,
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/send_test`,
     operationId: 'sendTestOfTemplate',
     tag,
     summary: 'Send a template to test recipients',
@@ -319,18 +305,20 @@ function sendTestRoute(parts: Parts): RouteDefinition {
       'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
     testKeys: { only: 'samples and variables, no `contact_id`' },
-    idempotency: 'own',
     params: templateParams,
     body: sendTestBody,
     bodyOptional: true,
     responses: { 200: { description: 'The messages.', schema: sentTestSchema } },
     errors: ['sender_not_verified', 'sandbox_limit_reached', 'spend_cap_reached', 'insufficient_funds'],
-    async handler(input) {
-      const { tenant, params, body } = input;
-      const request = idempotentRequest(input, `POST ${path}`);
-      const { status, body: sent, replayed } = await sendTest(parts, tenant, params.id, body, request);
-      return { status, body: sent, replayed };
+    prepare: ({ tenant, params, body }) => prepareTest(parts, tenant, params.id, body),
+    async handler({ tenant, body }, trx, prepared) {
+      const { sent, firstId, backlogs } = await sendTest(trx, parts, tenant, prepared, body.to);
+      const afterCommit = () => {
+        if (backlogs.length > 0) parts.waker.wake('send', backlogs);
+      };
+      return { status: 200, body: sent, resourceId: firstId, afterCommit };
     },
+    load: ({ tenant }, firstId) => findSentTest(parts.pool, tenant, firstId),
   });
 }
 

@@ -12,13 +12,6 @@ import type { NewMessage } from '../../delivery/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
-import {
-  type IdempotentRequest,
-  type IdempotentResult,
-  isKeyTaken,
-  prepareOnce,
-  withIdempotency,
-} from '../../platform/db/idempotency.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { errorsOf, fromEngine } from './compile.ts';
@@ -108,14 +101,14 @@ const NOT_ALLOWED: Record<Channel, string> = {
   sms: 'is not the mobile number of a user of the account',
 };
 
-type Prepared = Pick<NewMessage, 'channel' | 'subject' | 'html' | 'text'> & Partial<NewMessage>;
+export type PreparedTest = Pick<NewMessage, 'channel' | 'subject' | 'html' | 'text'> & Partial<NewMessage>;
 
 async function emailOf(
   { identities }: SendTestDeps,
   tenant: Tenant,
   version: VersionContent,
   { subject, html, text }: RenderedContent,
-): Promise<Prepared> {
+): Promise<PreparedTest> {
   const sender = senderOfTemplate(await identities.ofBrand(tenant), version);
   if (sender === null) {
     throw invalid({ from_email: ['is not a verified sender of this brand'] }, 'sender_not_verified');
@@ -134,7 +127,7 @@ async function smsOf(
   { smsSenderOf }: SendTestDeps,
   tenant: Tenant,
   rendered: RenderedContent,
-): Promise<Prepared> {
+): Promise<PreparedTest> {
   const sender = await smsSenderOf(tenant.brandId);
   const text = rendered.text ?? '';
   const { segments } = countSegments(text);
@@ -144,13 +137,18 @@ async function smsOf(
   return { channel: 'sms', text, segments, from_address: sender?.from, provider_id: sender?.providerId };
 }
 
-/** Pins and renders a template for a test, outside of any transaction. */
-async function prepare(
+/**
+ * Pins and renders a template for a test, outside of any transaction.
+ * @param templateId a template of the brand, of a campaign or of a flow
+ * @throws AppError not_found; validation_error that names the field; sender_not_verified, rate_limited, unavailable
+ */
+export async function prepareTest(
   deps: SendTestDeps,
   tenant: Tenant,
   templateId: number,
   { contact_id, variables = {} }: SendTestBody,
-): Promise<Prepared> {
+): Promise<PreparedTest> {
+  await requireTestCapacity(deps.pool, tenant.accountId);
   const [row, brand, contact] = await Promise.all([
     findTemplate(deps.pool, tenant, templateId),
     deps.brandOf(tenant),
@@ -189,7 +187,7 @@ async function reserved(
   });
 }
 
-function messagesOf(tenant: Tenant, prepared: Prepared, recipients: readonly Recipient[], ids: number[]) {
+function messagesOf(tenant: Tenant, prepared: PreparedTest, recipients: readonly Recipient[], ids: number[]) {
   return recipients.map(({ address, key }, index): TestMessage => {
     const message = {
       status: 'queued' as const,
@@ -211,7 +209,7 @@ async function writeTestMessages(
   trx: Queryable,
   { limits }: Pick<SendTestDeps, 'limits'>,
   tenant: Tenant,
-  prepared: Prepared,
+  prepared: PreparedTest,
   recipients: readonly Recipient[],
 ) {
   const ids = await allocateMessageIds(trx, recipients.length);
@@ -232,7 +230,11 @@ async function writeTestMessages(
 }
 
 /** The messages of an earlier test: one transaction wrote all of them. */
-async function findSent(db: Queryable, { accountId, brandId }: Tenant, firstId: number): Promise<SentTest> {
+export async function findSentTest(
+  db: Queryable,
+  { accountId, brandId }: Tenant,
+  firstId: number,
+): Promise<SentTest> {
   const { rows } = await db.query<{ id: number; to: string | null }>(
     `select m.id, m.to_address as "to" from messages first join messages m
        on m.id between $3 and $4 and m.brand_id = first.brand_id and m.created_at = first.created_at
@@ -248,36 +250,19 @@ async function findSent(db: Queryable, { accountId, brandId }: Tenant, firstId: 
  * marked as tests in their subject, and have no webhooks, events and counts, but SMS are charged, and emails from the
  * sandbox count in its cap. A day's tests count with the messages of test keys. With a test key, nothing leaves the
  * service, and nothing is charged.
- * @param templateId a template of the brand, of a campaign or of a flow
- * @param request of the client's idempotency key; null: it sent none
- * @returns a body of {@link SentTest}; the messages are committed
- * @throws AppError not_found; validation_error that names the field; sender_not_verified, sandbox_limit_reached,
- *   spend_cap_reached, insufficient_funds, rate_limited, idempotency_conflict, unavailable
+ * @param prepared from {@link prepareTest}
+ * @param to the addresses that the client chose
+ * @returns also the id of the first message, and the backlogs to wake after the commit
+ * @throws AppError validation_error that names the field; sandbox_limit_reached, spend_cap_reached,
+ *   insufficient_funds, rate_limited, unavailable
  */
 export async function sendTest(
-  deps: SendTestDeps,
+  trx: Queryable,
+  deps: Pick<SendTestDeps, 'limits'>,
   tenant: Tenant,
-  templateId: number,
-  body: SendTestBody,
-  request: IdempotentRequest | null,
-): Promise<IdempotentResult> {
-  const { pool } = deps;
-  const isReplay = async () => request !== null && isKeyTaken(pool, request);
-  await requireTestCapacity(pool, tenant.accountId, isReplay);
-  const prepared = await prepareOnce(pool, request, () => prepare(deps, tenant, templateId, body));
-  return withIdempotency(
-    pool,
-    request,
-    async (trx) => {
-      const message = await prepared();
-      const allowed = await readAllowed(trx, tenant.accountId);
-      const recipients = recipientsOf(message.channel, tenant, body.to, allowed);
-      const { sent, backlogs, firstId } = await writeTestMessages(trx, deps, tenant, message, recipients);
-      const afterCommit = () => {
-        if (backlogs.length > 0) deps.waker.wake('send', backlogs);
-      };
-      return { status: 200, body: sent, resourceId: firstId, afterCommit };
-    },
-    (firstId) => findSent(pool, tenant, firstId),
-  );
+  prepared: PreparedTest,
+  to: string[] | undefined,
+) {
+  const allowed = await readAllowed(trx, tenant.accountId);
+  return writeTestMessages(trx, deps, tenant, prepared, recipientsOf(prepared.channel, tenant, to, allowed));
 }

@@ -6,10 +6,10 @@ import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
-import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { inPreparedTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fromEngine, requireNoMistakes } from './compile.ts';
-import { type CompiledContents, withCompiled } from './compiled.ts';
+import { type CompiledContents, createCompiledContents } from './compiled.ts';
 import {
   findListedTemplates,
   findTemplate,
@@ -37,7 +37,7 @@ import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts
 
 export { brandValues, createBrandOf } from './brand-parts.ts';
 export { fromEngine } from './compile.ts';
-export { type CompiledContents, withCompiled };
+export { type CompiledContents, createCompiledContents };
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentSummary as presentTemplateSummary, presentTemplate } from './presenter.ts';
@@ -48,7 +48,6 @@ export {
   listedBytesSql,
   type ListedTemplateRow,
 } from './model.ts';
-export { once, type RequestDeps } from './requests.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
 export { copyTemplate, replaceContent, writeOwnTemplate } from './write.ts';
@@ -177,13 +176,12 @@ export async function changeTemplate(
     };
     const { flow_id: flowId, campaign_id: campaignId } = before;
     const brand = flowId !== null && changesOwner ? await deps.brandOf(tenant) : null;
-    const row = await withCompiled({ templates: deps }, (compiled) =>
-      inTransaction(deps.pool, async (trx) => {
-        if (campaignId !== null && changesOwner) await requireDraft(trx, tenant, campaignId);
-        if (flowId === null || !brand) return change(trx);
-        return owners.changeOfFlow(trx, tenant, flowId, { brand, compiled }, () => change(trx));
-      }),
-    );
+    const compiled = createCompiledContents(deps.contents);
+    const row = await inPreparedTransaction(deps.pool, async (trx) => {
+      if (campaignId !== null && changesOwner) await requireDraft(trx, tenant, campaignId);
+      if (flowId === null || !brand) return change(trx);
+      return owners.changeOfFlow(trx, tenant, flowId, { brand, compiled }, () => change(trx));
+    });
     if (row) return presentTemplate(row);
   }
   throw new AppError('conflict', 'the template is being changed by others; try again');

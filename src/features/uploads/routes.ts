@@ -1,15 +1,10 @@
-import type pg from 'pg';
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { withIdempotency } from '../../platform/db/idempotency.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import {
+  defineIdempotentRoute,
   defineRoute,
-  type JsonResult,
   type RouteDefinition,
-  type RouteInput,
   type UploadedFile,
 } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -25,16 +20,9 @@ export interface UploadRouteDeps {
   keyring: Keyring;
 }
 
-interface UploadParts {
-  pool: pg.Pool;
-  uploads: Uploads;
-}
-
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const PATH = '/v1/my/uploads';
 const MAX_SIGNED_ID_LENGTH = 64;
-
-type CreateInput = RouteInput<unknown, unknown, unknown, Tenant>;
 
 /** Presents an upload to clients. */
 function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): UploadBody {
@@ -46,34 +34,10 @@ function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): 
   };
 }
 
-/** Stores the content first, outside the transaction that inserts the row. A replay does not use the stored content. */
-async function createUpload({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
-  const { tenant, publicUrl } = input;
-  const stored = await uploads.store(tenant, input.file as UploadedFile);
-  let used = false;
-  const present = (upload: UploadRow) => presentUpload(upload, uploads.signedIdOf(upload), publicUrl);
-  try {
-    return await withIdempotency(
-      pool,
-      idempotentRequest(input, `POST ${PATH}`),
-      async (trx) => {
-        const upload = await uploads.add(trx, tenant, stored);
-        used = true;
-        return { status: 201, body: present(upload), resourceId: upload.id };
-      },
-      async (id) => {
-        const upload = await uploads.find(tenant.accountId, id);
-        return upload && present(upload);
-      },
-    );
-  } finally {
-    if (!used) await uploads.discard(stored);
-  }
-}
-
-function createUploadRoute(parts: UploadParts): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
+function createUploadRoute(uploads: Uploads): RouteDefinition {
+  const present = (upload: UploadRow, publicUrl: string) =>
+    presentUpload(upload, uploads.signedIdOf(upload), publicUrl);
+  return defineIdempotentRoute({
     path: PATH,
     operationId: 'createUpload',
     tag: 'Uploads',
@@ -84,15 +48,23 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
       'as an avatar, banner or logo are removed after 30 days. The uploads of an account have a quota in all.',
     auth: 'brand',
     testKeys: 'refused',
-    idempotency: 'own',
     body: z.strictObject({}),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
     responses: { 201: { description: 'The upload', schema: uploadSchema } },
-    handler: (input) => createUpload(parts, input),
+    prepare: ({ tenant, file }) => uploads.store(tenant, file as UploadedFile),
+    async handler({ tenant, publicUrl }, trx, stored) {
+      const upload = await uploads.add(trx, tenant, stored);
+      return { status: 201, body: present(upload, publicUrl), resourceId: upload.id };
+    },
+    discard: (stored) => uploads.discard(stored),
+    async load({ tenant, publicUrl }, id) {
+      const upload = await uploads.find(tenant.accountId, id);
+      return upload && present(upload, publicUrl);
+    },
   });
 }
 
-function removeUploadRoute({ uploads }: UploadParts): RouteDefinition {
+function removeUploadRoute(uploads: Uploads): RouteDefinition {
   return defineRoute({
     method: 'DELETE',
     path: `${PATH}/:signed_id`,
@@ -121,7 +93,7 @@ const downloadHeaders = {
   },
 };
 
-function downloadRoute({ uploads }: UploadParts): RouteDefinition {
+function downloadRoute(uploads: Uploads): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: '/uploads/:signed_id',
@@ -163,6 +135,6 @@ export function createUploadRoutes({
   const store = createHomeStore(config.CARILLON_HOME);
   const signedIds = createSignedIds(keyring);
   const quotaBytes = config.UPLOAD_QUOTA_MB * 1024 * 1024;
-  const parts = { pool, uploads: createUploads({ db: pool, store, signedIds, quotaBytes }) };
-  return [createUploadRoute(parts), removeUploadRoute(parts), downloadRoute(parts)];
+  const uploads = createUploads({ db: pool, store, signedIds, quotaBytes });
+  return [createUploadRoute(uploads), removeUploadRoute(uploads), downloadRoute(uploads)];
 }

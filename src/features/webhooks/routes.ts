@@ -1,12 +1,9 @@
-import type pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
-import { withIdempotency } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Egress } from '../../platform/egress/client.ts';
 import { pageOf, wholeList, wholeListQuery } from '../../platform/db/paging.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -32,17 +29,11 @@ export interface WebhookRouteDeps {
   log: Logger;
 }
 
-interface WebhookParts {
-  pool: pg.Pool;
-  webhooks: WebhookManager;
-}
-
 const tag = 'Webhooks';
 const path = '/v1/my/webhooks';
 
-function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
+function createRoute(webhooks: WebhookManager): RouteDefinition {
+  return defineIdempotentRoute({
     path,
     operationId: 'createWebhook',
     tag,
@@ -53,29 +44,20 @@ function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
     auth: 'brand',
     testKeys: 'refused',
     roles,
-    idempotency: 'own',
     body: createWebhookBody,
     readOnlyFields: createReadOnlyFields,
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
-    async handler(input) {
-      const { tenant, body } = input;
-      // The URL is resolved before the transaction begins. A replayed request does not depend on the result.
-      const requireAllowedUrl = await webhooks.checkUrl(body.url);
-      return withIdempotency(
-        pool,
-        idempotentRequest(input, `POST ${path}`),
-        async (trx) => {
-          requireAllowedUrl();
-          const webhook = await webhooks.create(trx, tenant, body);
-          return { status: 201, body: webhook, resourceId: webhook.id };
-        },
-        (id) => webhooks.get(tenant, id, true),
-      );
+    // The name in the URL is looked up.
+    prepare: ({ body }) => webhooks.requireAllowedUrl(body.url),
+    async handler({ tenant, body }, trx) {
+      const webhook = await webhooks.create(trx, tenant, body);
+      return { status: 201, body: webhook, resourceId: webhook.id };
     },
+    load: ({ tenant }, id) => webhooks.get(tenant, id, true),
   });
 }
 
-function changeRoute({ webhooks }: WebhookParts): RouteDefinition {
+function changeRoute(webhooks: WebhookManager): RouteDefinition {
   return defineRoute({
     method: 'PATCH',
     path: `${path}/:id`,
@@ -98,7 +80,7 @@ function changeRoute({ webhooks }: WebhookParts): RouteDefinition {
   });
 }
 
-function rotateRoute({ webhooks }: WebhookParts): RouteDefinition {
+function rotateRoute(webhooks: WebhookManager): RouteDefinition {
   return defineIdempotentRoute({
     path: `${path}/:id/rotate_secret`,
     operationId: 'rotateWebhookSecret',
@@ -122,12 +104,11 @@ function rotateRoute({ webhooks }: WebhookParts): RouteDefinition {
 }
 
 /** POST, GET, PATCH and DELETE of /v1/my/webhooks, and POST …/rotate_secret. */
-function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
-  const { webhooks } = parts;
+function endpointRoutes(webhooks: WebhookManager): RouteDefinition[] {
   return [
-    createRoute(parts),
-    changeRoute(parts),
-    rotateRoute(parts),
+    createRoute(webhooks),
+    changeRoute(webhooks),
+    rotateRoute(webhooks),
     defineRoute({
       method: 'GET',
       path,
@@ -189,5 +170,5 @@ export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
   const { pool } = database;
   const webhooks = createWebhookManager({ pool, keyring, egress, waker, log });
   const deliveries = createWebhookDeliveries({ pool });
-  return [...endpointRoutes({ pool, webhooks }), ...createWebhookDeliveryRoutes({ deliveries, waker })];
+  return [...endpointRoutes(webhooks), ...createWebhookDeliveryRoutes({ deliveries, waker })];
 }

@@ -50,9 +50,9 @@ export interface WebhookManagerDeps {
 export interface WebhookManager {
   /**
    * Checks whether requests to a URL are allowed. It resolves the host name, so call it before the transaction.
-   * @returns a function that throws AppError validation_error if they are not
+   * @throws AppError validation_error if they are not
    */
-  checkUrl(url: string): Promise<() => void>;
+  requireAllowedUrl(url: string): Promise<void>;
   /**
    * @param trx the caller's transaction
    * @throws AppError validation_error if the brand has ten webhooks
@@ -194,15 +194,13 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     return row;
   }
 
-  async function checkUrl(url: string): Promise<() => void> {
+  async function requireAllowedUrl(url: string): Promise<void> {
     const verdict = await egress.checkUrl(url);
-    return () => {
-      if (!verdict.ok) throw invalid({ url: [verdict.message] });
-    };
+    if (!verdict.ok) throw invalid({ url: [verdict.message] });
   }
 
   return {
-    checkUrl,
+    requireAllowedUrl,
     async create(trx, tenant, { url, events }) {
       if ((await countUnderLock(trx, tenant)) >= MAX_WEBHOOKS_PER_BRAND) {
         throw invalid({ webhooks: [`are limited to ${MAX_WEBHOOKS_PER_BRAND} for each brand`] });
@@ -228,7 +226,7 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     async change(tenant, id, body) {
       const before = await find(tenant, id);
       // An unchanged URL is not checked again: a broken one must not keep the webhook from being turned off.
-      if (body.url !== undefined && body.url !== before.url) (await checkUrl(body.url))();
+      if (body.url !== undefined && body.url !== before.url) await requireAllowedUrl(body.url);
       const row = await inTransaction(pool, (trx) => changeWebhook(trx, tenant, id, body));
       waker.wake('outbox');
       return presentWebhook(row);

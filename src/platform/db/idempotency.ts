@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { AppError } from '../../errors.ts';
-import { inTransaction, type Queryable } from './queryable.ts';
+import { inPreparedTransaction, type Queryable } from './queryable.ts';
 
 /** Keys older than this count as unused; housekeeping removes their rows. */
 export const IDEMPOTENCY_DAYS = 7;
@@ -104,15 +104,6 @@ async function keepOutcome(
   );
 }
 
-async function readKept(pool: Queryable, request: IdempotentRequest): Promise<KeptRow | null> {
-  const { rows } = await pool.query<KeptRow>(
-    `select fingerprint, status, resource_id from idempotency_keys
-     where brand_id = $1 and endpoint = $2 and key = $3`,
-    [request.brandId, request.endpoint, request.key],
-  );
-  return rows[0] ?? null;
-}
-
 /** Whether an earlier request has taken the key. */
 export async function isKeyTaken(
   db: Queryable,
@@ -147,30 +138,16 @@ export async function findOutcome(
 }
 
 /**
- * Does before the transaction what takes a while, or may be refused later although it was accepted once. A repeated
- * request needs none of it.
- * @returns a function for the transaction, once it has taken the key. It throws a refusal only then: another request
- *   with the same key may just have done the work.
+ * Loads what an earlier request with the same key created.
+ * @param kept from {@link findOutcome}
+ * @param load the current state of the resource; null if it was removed
+ * @throws AppError `not_found` if the resource was removed
  */
-export async function prepareOnce<T>(
-  db: Queryable,
-  request: IdempotentRequest | null,
-  prepare: () => Promise<T>,
-): Promise<() => Promise<T>> {
-  // The key may still expire before the transaction.
-  if (request !== null && (await isKeyTaken(db, request))) return prepare;
-  const [result] = await Promise.allSettled([prepare()]);
-  return async () => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-}
-
-async function replay(
-  kept: KeptRow,
+export async function replay(
+  kept: { status: number; resourceId: number },
   load: (resourceId: number) => Promise<unknown>,
 ): Promise<IdempotentResult> {
-  const body = await load(kept.resource_id);
+  const body = await load(kept.resourceId);
   if (body === null || body === undefined) {
     throw new AppError('not_found', 'the resource that the first request with this key created was removed');
   }
@@ -181,8 +158,8 @@ async function replay(
  * Does work once per key. The work and the key commit together, so only a success is kept. Two requests with the same
  * key: the second waits until the first has committed, then replays it.
  * @param request null if the client sent no key: the work runs in a transaction all the same
- * @param create the work
- * @param load the current state of the resource; null if it was removed
+ * @param create the work; it runs again after a `NotPreparedError`
+ * @param load as for {@link replay}
  * @throws AppError `idempotency_conflict` if the key belongs to another payload; `not_found` if the resource was
  *   removed
  */
@@ -192,7 +169,7 @@ export async function withIdempotency(
   create: (trx: pg.PoolClient) => Promise<CreatedResult>,
   load: (resourceId: number) => Promise<unknown>,
 ): Promise<IdempotentResult> {
-  const created = await inTransaction(pool, async (trx) => {
+  const created = await inPreparedTransaction(pool, async (trx) => {
     if (request && !(await takeKey(trx, request))) return null;
     const result = await create(trx);
     if (request) await keepOutcome(trx, request, result);
@@ -203,8 +180,7 @@ export async function withIdempotency(
     return { status: created.status, body: created.body, replayed: false };
   }
   if (!request) throw new Error('unreachable: without a key the work is always done');
-  const kept = await readKept(pool, request);
+  const kept = await findOutcome(pool, request);
   if (!kept) throw new AppError('unavailable', 'the request this key belongs to has just expired; try again');
-  requireSameFingerprint(kept.fingerprint, request.fingerprint);
   return replay(kept, load);
 }

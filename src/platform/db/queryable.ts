@@ -44,6 +44,37 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
   });
 }
 
+/**
+ * Thrown inside a transaction that needs something which takes a while. The transaction is rolled back, `prepare` runs
+ * without one, and the transaction runs again: see {@link inPreparedTransaction}.
+ */
+export class NotPreparedError extends Error {
+  readonly prepare: () => Promise<void>;
+
+  constructor(prepare: () => Promise<void>) {
+    super('the transaction needs something that is not prepared yet');
+    this.prepare = prepare;
+  }
+}
+
+/**
+ * Runs `work` in a transaction, and again after each {@link NotPreparedError} of it.
+ * @throws as {@link inTransaction}; what `prepare` of the error throws
+ */
+export async function inPreparedTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await inTransaction(pool, work);
+    } catch (error) {
+      if (!(error instanceof NotPreparedError)) throw error;
+      await error.prepare();
+    }
+  }
+}
+
 /** Whether an error means that the connection is lost, so that it is unknown whether a COMMIT succeeded. */
 export function isConnectionError(error: unknown): boolean {
   const given = (error as { code?: unknown }).code;

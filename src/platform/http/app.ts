@@ -63,7 +63,7 @@ function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string |
     ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
     validate(route, { log, publicUrl, budgets, networkOf }),
     route.idempotency === 'middleware'
-      ? idempotency(pool, `${route.method} ${route.path}`, route.handler)
+      ? idempotency(pool, `${route.method} ${route.path}`, route)
       : handle(route.handler),
   ];
 }

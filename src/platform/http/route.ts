@@ -91,9 +91,33 @@ interface RouteFacts<Auth extends RouteAuth = RouteAuth> {
   paginated?: boolean;
 }
 
-/** A handler that runs inside a transaction together with the idempotency key: both commit, or neither. */
-export interface TransactionalHandler<Input = RouteInput> {
-  create(input: Input, trx: pg.PoolClient): Promise<CreatedResult>;
+/**
+ * The phases of a POST that is done once for each idempotency key:
+ *
+ * 1. With a key, what an earlier request with it created is loaded and returned; another payload is a 409.
+ * 2. `prepare` does what takes a while, or refuses, outside of the transaction.
+ * 3. In one transaction, the key is taken, `handler` does the work, and both commit. If another request has just taken the
+ *    key, its outcome is returned as in 1.
+ * 4. `discard` removes what was prepared if it was not handled.
+ *
+ * A route without `prepare` begins with 3. After a crash in any phase, the request can be repeated.
+ */
+export interface IdempotentPhases<Early = RouteInput, Input = Early, Prepared = unknown> {
+  /**
+   * May run for several requests with one key, of which one is handled: it writes nothing but what `discard` removes,
+   * or what does no harm and is found again by the next request.
+   * @throws AppError the refusal of the request
+   */
+  prepare?(input: Early): Promise<Prepared>;
+  /** For callers whose account has no brand: makes its first one, after `prepare`. The key belongs to that brand. */
+  ensureBrand?(tenant: AccountTenant): Promise<number>;
+  /** Runs again after a `NotPreparedError`. */
+  handler(input: Input, trx: pg.PoolClient, prepared: Prepared): Promise<CreatedResult>;
+  /**
+   * Runs if the key is lost, or `handler` throws. It does not run after a crash, or if it is unknown whether the
+   * transaction was committed: housekeeping then removes what no row refers to.
+   */
+  discard?(prepared: Prepared): Promise<void>;
   /**
    * Returns the body for a replay: the current state of the resource.
    * @returns null if the resource was removed; the replay is then a 404
@@ -116,14 +140,12 @@ interface ErasedRoute extends RouteFacts {
  * A route as the app, OpenAPI and tests see it: its schemas are values, and their types are erased.
  *
  * `idempotency` is how it treats the `Idempotency-Key` header. `middleware`: the handler runs in a transaction that also
- * keeps the key. `own`: the feature uses `input.idempotencyKey` itself. `none`: the header is ignored, since repeating
- * the request does no harm.
+ * keeps the key. `own`: the feature uses `input.idempotencyKey` itself, because many requests share a transaction, or
+ * because its keys live as long as what they created. `none`: the header is ignored, since repeating the request does
+ * no harm.
  */
 export type RouteDefinition = ErasedRoute &
-  (
-    | { idempotency: 'own' | 'none'; handler: Handler }
-    | { idempotency: 'middleware'; handler: TransactionalHandler }
-  );
+  ({ idempotency: 'own' | 'none'; handler: Handler } | ({ idempotency: 'middleware' } & IdempotentPhases));
 
 type MaybeObject = z.ZodObject | undefined;
 type MaybeSchema = z.ZodType | undefined;
@@ -151,11 +173,19 @@ export interface PlainRoute<
   handler: Handler<RouteInput<Output<P>, Output<Q>, Output<B>, TenantOf[Auth]>>;
 }
 
-export interface IdempotentRoute<P extends MaybeObject, Q extends MaybeObject, B extends MaybeSchema>
-  extends RouteFacts<'brand'>, Schemas<P, Q, B> {
-  handler: TransactionalHandler<RouteInput<Output<P>, Output<Q>, Output<B>, Tenant>>['create'];
-  load: TransactionalHandler<RouteInput<Output<P>, Output<Q>, Output<B>, Tenant>>['load'];
-}
+type ParsedInput<P, Q, B, T> = RouteInput<Output<P>, Output<Q>, Output<B>, T>;
+
+export interface IdempotentRoute<
+  Auth extends 'account' | 'brand',
+  P extends MaybeObject,
+  Q extends MaybeObject,
+  B extends MaybeSchema,
+  Prepared,
+>
+  extends
+    RouteFacts<Auth>,
+    Schemas<P, Q, B>,
+    IdempotentPhases<ParsedInput<P, Q, B, TenantOf[Auth]>, ParsedInput<P, Q, B, Tenant>, Prepared> {}
 
 /**
  * Declares a route of any method. A POST handles idempotency itself; see also {@link defineIdempotentRoute}.
@@ -181,22 +211,26 @@ export function defineRoute<
 }
 
 /**
- * Declares a POST whose handler runs in the transaction that also keeps the `Idempotency-Key`.
- * @throws Error for a route without `testKeys`
+ * Declares a POST that is done once for each `Idempotency-Key`, in the phases of {@link IdempotentPhases}.
+ * @throws Error for a route without `testKeys`, and for one with `auth: 'account'` without `ensureBrand`
  */
 export function defineIdempotentRoute<
+  Auth extends 'account' | 'brand',
   P extends MaybeObject = undefined,
   Q extends MaybeObject = undefined,
   B extends MaybeSchema = undefined,
->(route: IdempotentRoute<P, Q, B>): RouteDefinition {
+  Prepared = undefined,
+>(route: IdempotentRoute<Auth, P, Q, B, Prepared>): RouteDefinition {
   requireTestKeys(route);
-  const { handler: create, load, ...facts } = route;
+  if (route.auth === 'account' && !route.ensureBrand) {
+    throw new Error(`${route.operationId}: idempotency keys belong to a brand, which ensureBrand must make`);
+  }
   return {
-    ...facts,
+    // As in defineRoute, the input has the type that is erased here.
+    ...(route as unknown as RouteFacts & IdempotentPhases),
     ...schemasOf(route, 'POST'),
     method: 'POST',
     idempotency: 'middleware',
-    handler: { create, load } as unknown as TransactionalHandler,
   };
 }
 

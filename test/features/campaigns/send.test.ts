@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { withCompiled } from '../../../src/features/templates/service.ts';
-import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createCompiledContents } from '../../../src/features/templates/service.ts';
+import { inPreparedTransaction, inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {
   act,
@@ -336,13 +336,12 @@ describe('a send beside others', () => {
     const own = new pg.Pool({ connectionString: api.config.DATABASE_URL });
     const source = withBody('<p>Hi</p>');
     try {
-      const { content } = await withCompiled({ templates: { contents } }, (compiled) =>
-        inTransaction(own, async () => {
-          const found = await compiled.compile(source, 1);
-          compiled.requireAll();
-          return found;
-        }),
-      );
+      const compiled = createCompiledContents(contents);
+      const { content } = await inPreparedTransaction(own, async () => {
+        const found = await compiled.compile(source, 1);
+        compiled.requireAll();
+        return found;
+      });
       expect([content?.html?.includes('Hi'), busy]).toEqual([true, [0]]);
     } finally {
       await own.end();

@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import type { Database } from '../../../platform/db/database.ts';
-import { withIdempotency } from '../../../platform/db/idempotency.ts';
 import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
-import { idempotentRequest } from '../../../platform/http/middlewares/idempotency.ts';
-import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
+import { defineIdempotentRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import { enterFlow, type EnterResult, enterResults } from './enter.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
 
 /** Contacts that one request lets enter. */
 const MAX_CONTACTS = 1_000;
-const PATH = '/v1/my/flows/:id/enter';
 
 const enterBody = z.strictObject({
   contact_ids: z
@@ -40,37 +37,26 @@ export interface EntryRouteDeps {
 
 /** `POST /flows/{id}/enter`. */
 export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps): RouteDefinition[] {
-  const enter = defineRoute({
-    method: 'POST',
-    path: PATH,
+  const present = (results: EnterResult[]) => ({ results });
+  const enter = defineIdempotentRoute({
+    path: '/v1/my/flows/:id/enter',
     operationId: 'enterFlow',
     tag: 'Flows',
     summary: 'Let contacts enter a flow',
     description: 'The flow must be active and, where that is needed, approved. A test key begins test runs.',
     auth: 'brand',
     testKeys: 'allowed',
-    idempotency: 'own',
     params: z.strictObject({ id: idParam }),
     body: enterBody,
     responses: { 200: { description: 'The result for each contact.', schema: enteredSchema } },
     errors: ['invalid_transition'],
-    handler(input) {
-      const { tenant, params, body } = input;
-      const present = (results: EnterResult[]) => ({ results });
-      return withIdempotency(
-        pool,
-        idempotentRequest(input, `POST ${PATH}`),
-        async (trx) => {
-          const { requestId, results } = await enterFlow(trx, tenant, params.id, body.contact_ids);
-          // The request creates no resource: its key keeps its number, and a replay looks for the contacts again.
-          return {
-            ...{ status: 200, body: present(results), resourceId: requestId },
-            afterCommit: () => waker.wake(ENTRIES_CHANNEL),
-          };
-        },
-        async () => present(await enterResults(pool, tenant, body.contact_ids)),
-      );
+    async handler({ tenant, params, body }, trx) {
+      const { requestId, results } = await enterFlow(trx, tenant, params.id, body.contact_ids);
+      const afterCommit = () => waker.wake(ENTRIES_CHANNEL);
+      // The request creates no resource: its key keeps its number, and a replay looks for the contacts again.
+      return { status: 200, body: present(results), resourceId: requestId, afterCommit };
     },
+    load: async ({ tenant, body }) => present(await enterResults(pool, tenant, body.contact_ids)),
   });
   return [enter];
 }

@@ -1,18 +1,26 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { isTestCaller } from '../../auth/tenant.ts';
-import { fingerprintOf, keySpace, withIdempotency, type IdempotentRequest } from '../../db/idempotency.ts';
+import {
+  findOutcome,
+  fingerprintOf,
+  keySpace,
+  replay,
+  withIdempotency,
+  type IdempotentRequest,
+  type IdempotentResult,
+} from '../../db/idempotency.ts';
 import type { Middleware } from '../context.ts';
 import type { RouteInput } from '../input.ts';
 import { reply } from '../reply.ts';
-import type { TransactionalHandler } from '../route.ts';
+import type { IdempotentPhases } from '../route.ts';
 
 /**
  * The idempotency key of a request, with a fingerprint of its whole payload: parameters, query, body and file.
  * @param endpoint method and path of the route, such as `POST /v1/my/webhooks`
  * @returns null if the client sent no key
  */
-export function idempotentRequest(input: RouteInput, endpoint: string): IdempotentRequest | null {
+function idempotentRequest(input: RouteInput, endpoint: string): IdempotentRequest | null {
   const { idempotencyKey: key, params, query, body, file, stored, tenant } = input;
   const brandId = tenant?.brandId ?? null;
   if (key === null || tenant === null || brandId === null) return null;
@@ -24,23 +32,48 @@ export function idempotentRequest(input: RouteInput, endpoint: string): Idempote
 }
 
 /**
+ * Does the work of a request once for its key, in the phases that {@link IdempotentPhases} describes.
+ *
+ * If `prepare` refuses a request that has a key, the refusal waits until the transaction has taken the key: another
+ * request with the key may just have done the work, and this one is then a replay.
+ */
+async function once(
+  pool: pg.Pool,
+  endpoint: string,
+  phases: IdempotentPhases,
+  input: RouteInput,
+): Promise<IdempotentResult> {
+  const known = idempotentRequest(input, endpoint);
+  const load = (resourceId: number) => phases.load(input, resourceId);
+  const kept = phases.prepare && known && (await findOutcome(pool, known));
+  if (kept) return replay(kept, load);
+  const [prepared] = await Promise.allSettled([phases.prepare?.(input)]);
+  if (prepared.status === 'rejected' && known === null) throw prepared.reason;
+  let isHandled = false;
+  try {
+    if (phases.ensureBrand && input.tenant?.brandId === null) {
+      input.tenant = { ...input.tenant, brandId: await phases.ensureBrand(input.tenant) };
+    }
+    const handle = async (trx: pg.PoolClient) => {
+      if (prepared.status === 'rejected') throw prepared.reason;
+      const created = await phases.handler(input, trx, prepared.value);
+      isHandled = true;
+      return created;
+    };
+    return await withIdempotency(pool, known ?? idempotentRequest(input, endpoint), handle, load);
+  } finally {
+    if (!isHandled && prepared.status === 'fulfilled') await phases.discard?.(prepared.value);
+  }
+}
+
+/**
  * Runs the handler in the transaction that also keeps the idempotency key, or replays the first response.
  * @param endpoint as for {@link idempotentRequest}
  */
-export function idempotency(
-  pool: pg.Pool,
-  endpoint: string,
-  { create, load }: TransactionalHandler,
-): Middleware {
+export function idempotency(pool: pg.Pool, endpoint: string, phases: IdempotentPhases): Middleware {
   return async function idempotency(ctx) {
     const { input } = ctx.state;
     if (!input) throw new Error('idempotency runs after validate');
-    const result = await withIdempotency(
-      pool,
-      idempotentRequest(input, endpoint),
-      (trx) => create(input, trx),
-      (resourceId) => load(input, resourceId),
-    );
-    reply(ctx, result);
+    reply(ctx, await once(pool, endpoint, phases, input));
   };
 }
