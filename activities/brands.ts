@@ -18,7 +18,7 @@ import type { ScrapeActivities } from '../workflows/brands/contract.ts';
 import { createTurns } from './turns.ts';
 
 /** Websites that one process reads at the same time. They mostly wait for servers. */
-const LIMITS = { places: 8, perAccount: 4 };
+const LIMITS = { places: 8, perKey: 4 };
 /** Of requests to the AI endpoint. */
 const USER_AGENT = 'Carillon/1';
 /** The operator has chosen the AI endpoint, so it may be anywhere. */

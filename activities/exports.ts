@@ -8,7 +8,7 @@ import { accountOf, createTurns, type Turn } from './turns.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Exports that one process works on at the same time, each for a turn of about ten seconds. */
-const LIMITS = { places: 2, perAccount: 1 };
+const LIMITS = { places: 2, perKey: 1 };
 
 export interface ExportActivityDependencies {
   config: Pick<Config, 'CARILLON_HOME' | 'EXPORT_QUOTA_MB'>;

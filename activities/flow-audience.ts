@@ -7,7 +7,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Flows whose audience one process compares at the same time: fewer than there are connections for heavy reads. */
-const LIMITS = { places: 3, perAccount: 2 };
+const LIMITS = { places: 3, perKey: 2 };
 
 export interface FlowAudienceActivityDependencies {
   database: Database;

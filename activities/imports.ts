@@ -11,7 +11,7 @@ import type { ImportActivities } from '../workflows/imports/contract.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Imports that one process works on at the same time, each for a turn of about ten seconds. */
-const LIMITS = { places: 2, perAccount: 1 };
+const LIMITS = { places: 2, perKey: 1 };
 
 export interface ImportActivityDependencies {
   config: Config;

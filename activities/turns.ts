@@ -1,6 +1,6 @@
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 import type { Queryable } from '../src/platform/db/queryable.ts';
-import { createTurns as createAccountTurns } from '../src/platform/processes/fair-gate.ts';
+import { FairGate, type GateOptions } from '../src/platform/processes/fair-gate.ts';
 
 const HEARTBEAT_MS = 5_000;
 
@@ -14,19 +14,13 @@ export interface Turn {
   attempt: number;
 }
 
-/** Long activities that one process runs at the same time. Others wait. */
-export interface TurnLimits {
-  places: number;
-  /** Of one account: fewer than there are places, so that another account can begin at once. */
-  perAccount: number;
-}
-
 /**
  * Runs long activities, a few at a time. They send heartbeats also while they wait for their turn.
+ * @param limits of one process, for all accounts and for one, which must have fewer: another can then begin at once
  * @param stopping aborted when the process is about to stop
  */
-export function createTurns(limits: TurnLimits, stopping: AbortSignal) {
-  const turns = createAccountTurns(limits);
+export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stopping: AbortSignal) {
+  const gate = new FairGate<number | null>(limits);
   return async function attended<T>(accountId: number | null, work: (turn: Turn) => Promise<T>): Promise<T> {
     const turn: Turn = {
       progress: () => heartbeat(),
@@ -35,7 +29,7 @@ export function createTurns(limits: TurnLimits, stopping: AbortSignal) {
     };
     const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {
-      return await turns.run(String(accountId), () => work(turn));
+      return await gate.run(accountId, () => work(turn));
     } finally {
       clearInterval(timer);
     }

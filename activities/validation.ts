@@ -7,7 +7,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Operations that one process works on at the same time: they mostly wait for answers of other servers. */
-const LIMITS = { places: 32, perAccount: 8 };
+const LIMITS = { places: 32, perKey: 8 };
 
 export interface ValidationActivityDependencies {
   database: Database;

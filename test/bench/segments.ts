@@ -136,7 +136,7 @@ async function explain({ database, accountId, brandId }: Stage): Promise<void> {
   const reads = openHeavyReads(database);
   for (const [name, filters] of Object.entries(segments)) {
     const { sql, values } = await compileFilters(database.pool, { brandId, asOf: new Date() }, filters, 2);
-    const { rows } = await reads.run(accountId, async (client) => {
+    const { rows } = await reads.run({ accountId, what: 'plans' }, async (client) => {
       await client.query('set statement_timeout = 0');
       return client.query<{ 'QUERY PLAN': string }>(
         `explain (analyze, buffers, settings) with members as materialized (select c.id from contacts c where c.brand_id = $1 and ${sql})

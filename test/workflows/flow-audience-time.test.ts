@@ -33,7 +33,7 @@ const stay = { forMs: 30_000, signal: new AbortController().signal };
 function activities(): FlowAudienceActivities {
   const audience = createFlowAudience({
     pool: pool(),
-    heavyReads: { run: (_accountId, work) => work(pool()), close: () => Promise.resolve() },
+    heavyReads: { run: (_read, work) => work(pool()), close: () => Promise.resolve() },
     waker: { wake: () => undefined },
   });
   return {

@@ -1,5 +1,5 @@
 /** The content engine: compiles, checks and renders templates. What an author wrote is only read in threads. */
-import { createAccountTurns } from '../../platform/processes/heavy-reads.ts';
+import { FairGate } from '../../platform/processes/fair-gate.ts';
 import {
   createThreadPool,
   ThreadLostError,
@@ -76,28 +76,6 @@ function resultOf(reply: RenderReply): RenderedContent | RenderError {
 
 type Run<Job, Reply> = (accountId: number, job: Job) => Promise<Reply>;
 
-type TurnLimits = Required<Pick<ContentEngineOptions, 'threads' | 'maxWaiting' | 'waitMs'>>;
-
-/** Gives accounts turns in the threads of a pool, so that one with much work holds up no others. */
-function createTurns({ threads, maxWaiting, waitMs }: TurnLimits) {
-  const limits = { total: threads, perAccount: Math.max(1, threads - 1), waiting: maxWaiting, waitMs };
-  let isClosed = false;
-  const inTurn = createAccountTurns(
-    limits,
-    () => new ContentEngineUnavailableError('too many contents of the account wait for a thread'),
-  );
-  return {
-    run: <T>(accountId: number, work: () => Promise<T>): Promise<T> =>
-      inTurn(accountId, () => {
-        if (isClosed) throw new ContentEngineUnavailableError('the process is stopping');
-        return work();
-      }),
-    close() {
-      isClosed = true;
-    },
-  };
-}
-
 /** A content that a thread was lost for is reported as its problem. */
 function tooSlow(source: ContentSource, error: unknown): Problem {
   const fault = faultOf(error);
@@ -142,7 +120,7 @@ function threadRenderer(run: Run<RenderJob, RenderReply[]>) {
   return { renderInThread, renderOneInThread };
 }
 
-/** Opens the threads. */
+/** Opens the threads. Accounts take turns in them, so that one with much work does not hold up the others. */
 function openThreads({
   threads,
   compileMs = COMPILE_MS,
@@ -162,18 +140,26 @@ function openThreads({
     maxHeapMb: MAX_HEAP_MB,
     limitMs: () => renderMs,
   });
-  const compiling = createTurns({ threads, maxWaiting, waitMs });
-  const rendering = createTurns({ threads, maxWaiting, waitMs });
+  const limits = {
+    places: threads,
+    perKey: Math.max(1, threads - 1),
+    maxWaiting,
+    waitMs,
+    refusal: () => new ContentEngineUnavailableError('too many contents of the account wait for a thread'),
+  };
+  const compiling = new FairGate(limits);
+  const rendering = new FairGate(limits);
+  const closing = new AbortController();
+  const { signal } = closing;
   const runCompile: Run<CompileJob, CompileReply> = (accountId, job) =>
-    compiling.run(accountId, () => compilers.run(job));
+    compiling.run(accountId, () => compilers.run(job), { signal });
   const runRender: Run<RenderJob, RenderReply[]> = (accountId, job) =>
-    rendering.run(accountId, () => renderers.run(job));
+    rendering.run(accountId, () => renderers.run(job), { signal });
   return {
     runCompile,
     runRender,
     async close() {
-      compiling.close();
-      rendering.close();
+      closing.abort(new ContentEngineUnavailableError('the process is stopping'));
       await Promise.all([compilers.close(), renderers.close()]);
     },
   };

@@ -87,7 +87,7 @@ async function lookAtAudience(
   const from = `contacts c where c.brand_id = $1 and (${sql})`;
   const read = (condition: string) =>
     inTime(
-      heavyReads.run(tenant.accountId, async (db) => {
+      heavyReads.run({ accountId: tenant.accountId, what: 'checks of audiences' }, async (db) => {
         const text = `select ${condition} as is`;
         const { rows } = await db.query<{ is: boolean }>(text, [tenant.brandId, ...values]);
         return rows[0]?.is === true;

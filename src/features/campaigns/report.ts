@@ -323,7 +323,7 @@ function presentReport(
  */
 export async function reportCampaign(reads: HeavyReads, row: CampaignRow): Promise<CampaignReport> {
   const bucketSize = bucketSeconds(row);
-  return reads.run(row.account_id, async (db) => {
+  return reads.run({ accountId: row.account_id, what: 'reports of campaigns' }, async (db) => {
     const counted = (await campaignCounts(db, [row.id])).get(row.id);
     if (!counted) throw notFound('campaign');
     const found = await collect(db, row, bucketSize).catch((error: unknown) => {

@@ -76,5 +76,7 @@ export function listEvents(
     return { rows, count: { total: Math.max(planned, 1), estimated: true } };
   };
   const isQuick = QUICK.some((quick) => quick.join() === names.join());
-  return isQuick ? onClient(pool, read) : heavyReads.run(tenant.accountId, read);
+  return isQuick
+    ? onClient(pool, read)
+    : heavyReads.run({ accountId: tenant.accountId, what: 'filtered lists of events' }, read);
 }

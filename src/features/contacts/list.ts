@@ -2,7 +2,12 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
-import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/processes/heavy-reads.ts';
+import {
+  type HeavyReads,
+  HEAVY_READ_MS,
+  READS_OF_CONTACTS,
+  withLimit,
+} from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
@@ -167,5 +172,7 @@ export function listContacts(
     return { contacts: rows.map(presentContact), count: counted };
   };
   const isQuick = names.every((name) => QUICK.includes(name));
-  return isQuick ? onClient(pool, read) : heavyReads.run(tenant.accountId, read);
+  return isQuick
+    ? onClient(pool, read)
+    : heavyReads.run({ accountId: tenant.accountId, what: READS_OF_CONTACTS }, read);
 }

@@ -214,7 +214,7 @@ export async function readTimeline(
     return items && counted && { items, counted };
   });
   if (quick) return quick;
-  return heavyReads.run(accountId, async (client) => {
+  return heavyReads.run({ accountId, what: 'timelines of contacts' }, async (client) => {
     const items = await findItems(client, wanted, pageMs);
     if (!items) {
       const message = `takes longer than ${HEAVY_READ_MS / 1_000} seconds: ask for a lower page, or use before`;

@@ -192,7 +192,7 @@ export async function reportFlow(
   row: FlowRow,
   { from = null, to = null }: { from?: string | null | undefined; to?: string | null | undefined },
 ): Promise<FlowReport> {
-  return reads.run(row.account_id, async (db) => {
+  return reads.run({ accountId: row.account_id, what: 'reports of flows' }, async (db) => {
     const found = await readFlowCounts(db, row.id, { from, to }).catch((error: unknown) => {
       if (!isStatementTimeout(error)) throw error;
       throw new AppError('unavailable', 'the report takes too long now; try again later');

@@ -38,7 +38,8 @@ function listRoute({ heavyReads }: RunRouteDeps): RouteDefinition {
     errors: ['unavailable'],
     async handler(input) {
       const page = pageOf(input.query);
-      const { runs, count } = await heavyReads.run(input.tenant.accountId, (client) =>
+      const { accountId } = input.tenant;
+      const { runs, count } = await heavyReads.run({ accountId, what: 'lists of runs' }, (client) =>
         listRuns(client, input.tenant, input.params.id, input.query, page),
       );
       return paginate(input, page, runs, count);

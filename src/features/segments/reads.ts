@@ -1,6 +1,11 @@
 import { AppError, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { type HeavyReads, HEAVY_READ_MS, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
+import {
+  type HeavyReads,
+  HEAVY_READ_MS,
+  isStatementTimeout,
+  READS_OF_CONTACTS,
+} from '../../platform/processes/heavy-reads.ts';
 import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContacts } from '../contacts/service.ts';
@@ -94,7 +99,7 @@ export function previewFilters(
   filters: readonly NamedFilter[],
 ): Promise<SegmentPreview> {
   const { brandId } = tenant;
-  return reads.run(tenant.accountId, async (db) => {
+  return reads.run({ accountId: tenant.accountId, what: READS_OF_CONTACTS }, async (db) => {
     const audience = { brandId, asOf: new Date() };
     await requireKnownReferences(db, audience, filters);
     const condition = await compileFilters(db, audience, filters, FIRST_PARAMETER);
@@ -168,7 +173,7 @@ export function listMembers(
   page: Page,
 ): Promise<{ contacts: Contact[]; count: RowCount }> {
   const { brandId } = tenant;
-  return reads.run(tenant.accountId, async (db) => {
+  return reads.run({ accountId: tenant.accountId, what: READS_OF_CONTACTS }, async (db) => {
     const segment = await findSegment(db, tenant, segmentId);
     if (!segment) throw notFound('segment');
     const filters = segment.filters as NamedFilter[];

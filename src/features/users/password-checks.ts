@@ -1,6 +1,6 @@
 import { verify } from '@node-rs/argon2';
 import { Overload } from '../../errors.ts';
-import { createAccountTurns } from '../../platform/processes/heavy-reads.ts';
+import { FairGate } from '../../platform/processes/fair-gate.ts';
 
 /** Checks a password. A malformed hash matches no password. */
 export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
@@ -24,8 +24,12 @@ const QUEUE = 0;
  * @returns {@link verifyPassword}, which throws unavailable if too many passwords wait to be checked
  */
 export function createPasswordChecks(): typeof verifyPassword {
-  const limits = { total: AT_ONCE, perAccount: AT_ONCE, waiting: MAX_WAITING, waitMs: WAIT_MS };
-  const refusal = () => new Overload('too many logins at once; try again', RETRY_AFTER_SECONDS);
-  const inTurn = createAccountTurns(limits, refusal);
-  return (passwordHash, password) => inTurn(QUEUE, () => verifyPassword(passwordHash, password));
+  const gate = new FairGate({
+    places: AT_ONCE,
+    perKey: AT_ONCE,
+    maxWaiting: MAX_WAITING,
+    waitMs: WAIT_MS,
+    refusal: () => new Overload('too many logins at once; try again', RETRY_AFTER_SECONDS),
+  });
+  return (passwordHash, password) => gate.run(QUEUE, () => verifyPassword(passwordHash, password));
 }

@@ -61,7 +61,7 @@ async function counting<T>(
 ): Promise<T> {
   if (!isHeavy(audience)) return inTransaction(pool, work);
   try {
-    return await heavyReads.run(accountId, async (client) => {
+    return await heavyReads.run({ accountId, what: 'counts of contacts' }, async (client) => {
       await client.query('begin');
       try {
         const result = await work(client);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { AppError } from '../../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
-import { createAccountTurns } from '../processes/heavy-reads.ts';
 import type { Page, RowCount, SizedItem } from '../db/paging.ts';
+import { FairGate } from '../processes/fair-gate.ts';
 import { paginate } from './pagination.ts';
 import type { RouteInput, RouteResult } from './route.ts';
 
@@ -20,8 +20,8 @@ const LEEWAY_MS = 60_000;
 /** A page of less is returned without a turn. */
 const SMALL_PAGE_BYTES = 256 * 1024;
 /** Responses at once, of the process and of an account. Each keeps a slice in memory until it is read. */
-const PAGES_OF_ONE_SLICE = { total: 32, perAccount: 4, waiting: 16 };
-const PAGES_OF_MANY_SLICES = { total: 8, perAccount: 2, waiting: 4 };
+const PAGES_OF_ONE_SLICE = { places: 32, perKey: 4, maxWaiting: 16 };
+const PAGES_OF_MANY_SLICES = { places: 8, perKey: 2, maxWaiting: 4 };
 const WAIT_MS = 10_000;
 
 /** The code of the error that ends a response to a client that does not read it. */
@@ -106,29 +106,14 @@ function tooMany(): AppError {
   return new AppError('rate_limited', message, { headers: { 'Retry-After': '5' } });
 }
 
-type Turns = ReturnType<typeof createAccountTurns>;
-
-/** Resolves when the response has begun; its turn lasts until it has ended. */
-function begun(inTurn: Turns, accountId: number, begin: () => Promise<Readable>): Promise<Readable> {
-  return new Promise((resolve, reject) => {
-    const work = async () => {
-      const body = await begin();
-      const closed = once(body, 'close');
-      resolve(body);
-      await closed.catch(() => undefined);
-    };
-    inTurn(accountId, work).catch(reject);
-  });
-}
-
 export function createLargeLists({
   stallMs = STALL_MS,
   waitMs = WAIT_MS,
   leewayMs = LEEWAY_MS,
   minBytesPerSecond = MIN_BYTES_PER_SECOND,
 } = {}): LargeLists {
-  const ofOneSlice = createAccountTurns({ ...PAGES_OF_ONE_SLICE, waitMs }, tooMany);
-  const ofManySlices = createAccountTurns({ ...PAGES_OF_MANY_SLICES, waitMs }, tooMany);
+  const ofOneSlice = new FairGate({ ...PAGES_OF_ONE_SLICE, waitMs, refusal: tooMany });
+  const ofManySlices = new FairGate({ ...PAGES_OF_MANY_SLICES, waitMs, refusal: tooMany });
   return {
     async reply(input, page, items, count, read) {
       const { headers = {} } = paginate(input, page, [...items], count);
@@ -136,11 +121,17 @@ export function createLargeLists({
       const size = items.reduce((sum, { bytes }) => sum + bytes, 0);
       if (size < SMALL_PAGE_BYTES) return { status: 200, body: await read(first), headers };
       const deadlineMs = leewayMs + (size / minBytesPerSecond) * 1_000;
-      const turns = others.length === 0 ? ofOneSlice : ofManySlices;
-      const body = await begun(turns, input.tenant.accountId, async () =>
-        openBody(jsonPieces(await read(first), others, read), { stallMs, deadlineMs }),
-      );
-      return { status: 200, raw: { contentType: 'application/json; charset=utf-8', body }, headers };
+      const gate = others.length === 0 ? ofOneSlice : ofManySlices;
+      const leave = await gate.enter(input.tenant.accountId);
+      try {
+        const body = openBody(jsonPieces(await read(first), others, read), { stallMs, deadlineMs });
+        // The response is under way until the client has read it.
+        void once(body, 'close').then(leave, leave);
+        return { status: 200, raw: { contentType: 'application/json; charset=utf-8', body }, headers };
+      } catch (error) {
+        leave();
+        throw error;
+      }
     },
   };
 }

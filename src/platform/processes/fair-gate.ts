@@ -1,109 +1,157 @@
-/** Work of many accounts on a limited number of places. */
-export interface Turns {
-  /**
-   * Runs the work when the account's turn has come.
-   * @param signal ends the wait; work that has begun goes on
-   * @throws the reason of `signal`
-   */
-  run<T>(accountId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+/**
+ * Bounds how much work of one kind a process does at once, and divides the places fairly between keys, such as accounts:
+ * work of one key, however much and however slow, does not hold up the others.
+ */
+
+export interface GateOptions {
+  /** Work at once. */
+  places: number;
+  /** Work of one key at once. If this is less than `places`, work of another key can begin at once. */
+  perKey: number;
+  /** Work of one key that may wait. Any number by default. */
+  maxWaiting?: number;
+  /** How long work may wait. For any time by default. */
+  waitMs?: number;
+  /** Creates the error if too much work of the key waits, or it has waited for too long. */
+  refusal?: () => Error;
 }
 
-interface Job {
-  begin: () => void;
+export interface WaitOptions {
+  /** Ends the wait. Work that has begun goes on. */
+  signal?: AbortSignal | undefined;
+  /** Replaces the `refusal` of the gate. */
+  refusal?: () => Error;
 }
 
-interface Queue {
-  accountId: string;
-  jobs: Job[];
-  /** Places that the account has. */
+/** The work of one key. */
+interface Line {
   running: number;
+  /** Functions that begin the work, in the order of arrival. */
+  waiting: Set<() => void>;
+}
+
+function refused(): Error {
+  return new Error('too much work waits for a place');
 }
 
 /**
- * Gives a free place to the account that has the fewest; among equals, to the one that has waited longest for one. No
- * account takes the last places, so that another one can begin at once.
- * @param places at most so much work at the same time
- * @param perAccount at most so much work of one account
+ * A free place goes to the key that has the fewest; among equals, to the key that was served longest ago; within a key, to
+ * the work that came first.
  */
-export function createTurns({ places, perAccount }: { places: number; perAccount: number }): Turns {
-  /** Accounts with work, least recently served first. */
-  const queues = new Map<string, Queue>();
-  let running = 0;
+export class FairGate<Key = number> {
+  /** Keys that have work, the one served longest ago first. */
+  readonly #lines = new Map<Key, Line>();
+  readonly #options: GateOptions;
+  #running = 0;
 
-  const next = (): Queue | null => {
-    let best: Queue | null = null;
-    for (const queue of queues.values()) {
-      if (queue.jobs.length === 0 || queue.running >= perAccount) continue;
-      if (best === null || queue.running < best.running) best = queue;
-    }
-    return best;
-  };
-  const fill = (): void => {
-    while (running < places) {
-      const queue = next();
-      if (queue === null) return;
-      queues.delete(queue.accountId);
-      queues.set(queue.accountId, queue);
-      queue.running += 1;
-      running += 1;
-      queue.jobs.shift()?.begin();
-    }
-  };
-  const end = (queue: Queue): void => {
-    queue.running -= 1;
-    running -= 1;
-    if (queue.running === 0 && queue.jobs.length === 0) queues.delete(queue.accountId);
-    fill();
-  };
-  return {
-    async run(accountId, work, signal) {
-      signal?.throwIfAborted();
-      const queue = queues.get(accountId) ?? { accountId, jobs: [], running: 0 };
-      queues.set(accountId, queue);
-      return new Promise((resolve, reject) => {
-        const leave = (): void => {
-          queue.jobs.splice(queue.jobs.indexOf(job), 1);
-          if (queue.running === 0 && queue.jobs.length === 0) queues.delete(accountId);
-          reject(signal?.reason as Error);
-        };
-        const begin = (): void => {
-          signal?.removeEventListener('abort', leave);
-          void work()
-            .then(resolve, reject)
-            .finally(() => end(queue));
-        };
-        const job = { begin };
-        signal?.addEventListener('abort', leave, { once: true });
-        queue.jobs.push(job);
-        fill();
-      });
-    },
-  };
-}
-
-/** A queue in which accounts take turns. */
-export class FairQueue<T> {
-  /** Least recently served first; none is empty. */
-  readonly #byAccount = new Map<string, T[]>();
-
-  push(accountId: string, item: T): void {
-    const items = this.#byAccount.get(accountId);
-    if (items) items.push(item);
-    else this.#byAccount.set(accountId, [item]);
+  constructor(options: GateOptions) {
+    this.#options = options;
   }
 
-  /** The account whose turn is next; undefined if the queue is empty. */
-  get next(): string | undefined {
-    return this.#byAccount.keys().next().value;
+  /**
+   * Runs the work when its key has a place; if there is one, at once.
+   * @throws the refusal; the reason of the signal; what the work throws
+   */
+  async run<T>(key: Key, work: () => Promise<T>, options: WaitOptions = {}): Promise<T> {
+    const wait = this.#claim(key, options);
+    if (wait) await wait;
+    try {
+      return await work();
+    } finally {
+      this.#leave(key);
+    }
   }
 
-  shift(): T | undefined {
-    const accountId = this.next;
-    if (accountId === undefined) return undefined;
-    const items = this.#byAccount.get(accountId) ?? [];
-    const item = items.shift();
-    this.#byAccount.delete(accountId);
-    if (items.length > 0) this.#byAccount.set(accountId, items);
-    return item;
+  /**
+   * Waits for a place, for work that ends elsewhere.
+   * @returns a function that gives the place back; call it once
+   * @throws the refusal; the reason of the signal
+   */
+  async enter(key: Key, options: WaitOptions = {}): Promise<() => void> {
+    await this.#claim(key, options);
+    return () => this.#leave(key);
+  }
+
+  /** How much work of the key runs and waits, and whether more would have to wait. */
+  stateOf(key: Key): { running: number; waiting: number; isFull: boolean } {
+    const line = this.#lines.get(key);
+    const running = line?.running ?? 0;
+    return { running, waiting: line?.waiting.size ?? 0, isFull: this.#isFull(running) };
+  }
+
+  /** @param running work of the key */
+  #isFull(running: number): boolean {
+    return this.#running >= this.#options.places || running >= this.#options.perKey;
+  }
+
+  /** Takes a place. @returns null if there was one, otherwise the wait for it */
+  #claim(key: Key, options: WaitOptions): Promise<void> | null {
+    const { maxWaiting = Infinity, refusal = refused } = { ...this.#options, ...options };
+    options.signal?.throwIfAborted();
+    const line = this.#lines.get(key) ?? { running: 0, waiting: new Set() };
+    if (!this.#isFull(line.running)) {
+      this.#take(key, line);
+      return null;
+    }
+    if (line.waiting.size >= maxWaiting) throw refusal();
+    this.#lines.set(key, line);
+    return this.#wait(key, line, refusal, options.signal);
+  }
+
+  #wait(key: Key, line: Line, refusal: () => Error, signal: AbortSignal | undefined): Promise<void> {
+    const { waitMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const stopWaiting = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+        line.waiting.delete(begin);
+      };
+      const begin = () => {
+        stopWaiting();
+        this.#take(key, line);
+        resolve();
+      };
+      const giveUp = (reason: Error) => {
+        stopWaiting();
+        this.#forgetIfIdle(key, line);
+        reject(reason);
+      };
+      const abort = () => giveUp(signal?.reason as Error);
+      const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(refusal()), waitMs);
+      signal?.addEventListener('abort', abort, { once: true });
+      line.waiting.add(begin);
+    });
+  }
+
+  #take(key: Key, line: Line): void {
+    line.running += 1;
+    this.#running += 1;
+    // The key is served now, so it goes behind all others.
+    this.#lines.delete(key);
+    this.#lines.set(key, line);
+  }
+
+  #leave(key: Key): void {
+    const line = this.#lines.get(key) as Line;
+    line.running -= 1;
+    this.#running -= 1;
+    this.#forgetIfIdle(key, line);
+    // What waits could not begin before, so one place lets at most one begin.
+    const [begin] = this.#next()?.waiting ?? [];
+    begin?.();
+  }
+
+  /** The line that a free place goes to. @returns null if no work may begin */
+  #next(): Line | null {
+    let next: Line | null = null;
+    for (const line of this.#lines.values()) {
+      const mayBegin = line.waiting.size > 0 && !this.#isFull(line.running);
+      if (mayBegin && (next === null || line.running < next.running)) next = line;
+    }
+    return next;
+  }
+
+  #forgetIfIdle(key: Key, line: Line): void {
+    if (line.running + line.waiting.size === 0) this.#lines.delete(key);
   }
 }

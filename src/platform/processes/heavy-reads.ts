@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts';
 import { type DatabaseOptions, directUrlOf, openDatabase } from '../db/database.ts';
 import { onClient, type Queryable } from '../db/queryable.ts';
+import { FairGate } from './fair-gate.ts';
 
 /** Connections for statements that read many rows. They take nothing from the pool of the other requests. */
 export const CONNECTIONS = 4;
@@ -13,6 +14,15 @@ const WORK_MEMORY_MB = 64;
 /** After this long, a run begins no further statement. */
 const RUN_MS = 15_000;
 
+/** Previews of segments and lists of contacts, for {@link HeavyRead.what}. */
+export const READS_OF_CONTACTS = 'previews and filtered lists of contacts';
+
+export interface HeavyRead {
+  accountId: number;
+  /** What clients know such reads as, in the plural. The refusal names it. */
+  what: string;
+}
+
 /** Runs statements that read many rows, on connections of their own and a few at a time. */
 export interface HeavyReads {
   /**
@@ -21,7 +31,7 @@ export interface HeavyReads {
    * @throws AppError rate_limited if too much of the account's work waits, or it has waited for ten seconds; unavailable
    *   if its statements take too long together
    */
-  run<T>(accountId: number, work: (client: Queryable) => Promise<T>): Promise<T>;
+  run<T>(read: HeavyRead, work: (client: Queryable) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -47,83 +57,10 @@ export async function withLimit<T>(
   }
 }
 
-interface Waiting {
-  accountId: number;
-  begin: () => void;
-}
-
-function tooMany(): AppError {
-  return new AppError(
-    'rate_limited',
-    'too many previews and filtered lists of contacts at once; try again soon',
-    {
-      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-    },
-  );
-}
-
-/**
- * Gives accounts turns. Of those that wait, one whose account runs the least begins first, and among these the oldest, so
- * that an account that always has work waiting does not hold up others.
- * @param refusal the error if too much of the account's work waits, or it has waited for too long
- */
-export function createAccountTurns(
-  limits: { total: number; perAccount: number; waiting: number; waitMs: number },
-  refusal: () => Error = tooMany,
-) {
-  const running = new Map<number, number>();
-  const queue: Waiting[] = [];
-  let total = 0;
-  const isFree = (accountId: number) =>
-    total < limits.total && (running.get(accountId) ?? 0) < limits.perAccount;
-
-  const take = (accountId: number) => {
-    total += 1;
-    running.set(accountId, (running.get(accountId) ?? 0) + 1);
-  };
-
-  const giveBack = (accountId: number) => {
-    total -= 1;
-    const left = (running.get(accountId) ?? 1) - 1;
-    if (left === 0) running.delete(accountId);
-    else running.set(accountId, left);
-    const free = queue.filter((waiting) => isFree(waiting.accountId));
-    const runs = ({ accountId: waiting }: Waiting) => running.get(waiting) ?? 0;
-    const least = Math.min(...free.map(runs));
-    const next = free.find((waiting) => runs(waiting) === least);
-    if (!next) return;
-    queue.splice(queue.indexOf(next), 1);
-    next.begin();
-  };
-
-  const wait = (accountId: number) =>
-    new Promise<void>((resolve, reject) => {
-      const waiting: Waiting = {
-        accountId,
-        begin() {
-          clearTimeout(timer);
-          take(accountId);
-          resolve();
-        },
-      };
-      const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(waiting), 1);
-        reject(refusal());
-      }, limits.waitMs);
-      queue.push(waiting);
-    });
-
-  return async <T>(accountId: number, work: () => Promise<T>): Promise<T> => {
-    if (isFree(accountId)) take(accountId);
-    else if (queue.filter((waiting) => waiting.accountId === accountId).length >= limits.waiting)
-      throw refusal();
-    else await wait(accountId);
-    try {
-      return await work();
-    } finally {
-      giveBack(accountId);
-    }
-  };
+function tooMany(what: string): AppError {
+  return new AppError('rate_limited', `too many ${what} at once; try again soon`, {
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+  });
 }
 
 /** Runs `work` with a client that refuses statements once `ms` have passed, and leaves no transaction open. */
@@ -165,15 +102,17 @@ export function openHeavyReads(
     statementTimeoutMs: HEAVY_READ_MS,
     workMemoryMb: WORK_MEMORY_MB,
   });
-  const inTurn = createAccountTurns({
-    total: CONNECTIONS,
-    perAccount: PER_ACCOUNT,
-    waiting: MAX_WAITING_PER_ACCOUNT,
+  const gate = new FairGate({
+    places: CONNECTIONS,
+    perKey: PER_ACCOUNT,
+    maxWaiting: MAX_WAITING_PER_ACCOUNT,
     waitMs: WAIT_MS,
   });
   return {
-    run: (accountId, work) =>
-      inTurn(accountId, () => onClient(database.pool, (client) => withDeadline(client, RUN_MS, work))),
+    run: ({ accountId, what }, work) =>
+      gate.run(accountId, () => onClient(database.pool, (client) => withDeadline(client, RUN_MS, work)), {
+        refusal: () => tooMany(what),
+      }),
     close: () => database.close(),
   };
 }

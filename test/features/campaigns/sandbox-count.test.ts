@@ -35,7 +35,7 @@ function prepare(fromEmail?: string) {
     sender: Pick<CheckDeps['sender'], 'mailDomain'>;
   } = {
     pool,
-    heavyReads: { run: (_accountId, work) => work(observed), close: () => Promise.resolve() },
+    heavyReads: { run: (_read, work) => work(observed), close: () => Promise.resolve() },
     limits: TEST_LIMITS,
     templates: { brandOf: createBrandOf(pool, testKeyring, null) },
     sender: { mailDomain: 'mail.test' },

@@ -88,7 +88,7 @@ beforeAll(async () => {
     pool: pool(),
     ensureContacts: (trx, brand, addresses) => ensureContacts(trx, consent, brand, addresses, 'event'),
     consumers: [consumer],
-    heavyReads: { run: (_accountId, work) => work(pool()), close: () => Promise.resolve() },
+    heavyReads: { run: (_read, work) => work(pool()), close: () => Promise.resolve() },
     log: pino({}, { write: (line) => void logged.push(line) }),
   });
 });

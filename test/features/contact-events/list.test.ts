@@ -118,7 +118,7 @@ describe('deleteContactEvents', () => {
 describe('a slow list of events', () => {
   const limited = (limits: { pageMs: number; countMs: number }, slow: string) => {
     const tenant: Tenant = { ...api, actor: { kind: 'api_key', id: 1, test: false }, role: 'admin' };
-    const run = async <T>(_accountId: number, work: (client: Queryable) => Promise<T>) =>
+    const run = async <T>(_read: object, work: (client: Queryable) => Promise<T>) =>
       onClient(api.database.pool, (client) =>
         work({
           // The first statement with this text takes long.

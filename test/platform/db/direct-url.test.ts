@@ -37,7 +37,7 @@ it('listens and notifies past the pooler', async () => {
 it('keeps the limits of heavy reads past the pooler, which would ignore them', async () => {
   const reads = openHeavyReads({ url: POOLER, directUrl: test.url });
   const settings = `select current_setting('statement_timeout') as limit, current_setting('work_mem') as memory`;
-  const { rows } = await reads.run(1, (client) => client.query(settings));
+  const { rows } = await reads.run({ accountId: 1, what: 'settings' }, (client) => client.query(settings));
   expect(rows).toEqual([{ limit: '5s', memory: '64MB' }]);
   await reads.close();
 });

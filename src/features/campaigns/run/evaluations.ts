@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { type DatabaseOptions, directUrlOf, openDatabase } from '../../../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { createTurns } from '../../../platform/processes/fair-gate.ts';
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { evaluateAudience, type PinnedRow } from './audience-source.ts';
 import { readCampaign, snapshotLock, wantsPage } from './page.ts';
 
@@ -36,10 +36,10 @@ export function openEvaluations(
     poolMax: CONNECTIONS,
     applicationName: 'carillon audiences',
   });
-  const turns = createTurns({ places: CONNECTIONS, perAccount: 1 });
+  const gate = new FairGate({ places: CONNECTIONS, perKey: 1 });
   return {
     run: (accountId, work, signal) =>
-      turns.run(String(accountId), () => inTransaction(database.pool, work), signal),
+      gate.run(accountId, () => inTransaction(database.pool, work), { signal }),
     close: () => database.close(),
   };
 }

@@ -41,6 +41,11 @@ interface Tally {
   entered: number;
 }
 
+const comparisonOf = ({ account_id: accountId }: Comparison['flow']) => ({
+  accountId,
+  what: 'comparisons of audiences',
+});
+
 /** The contacts of a brand who match, among those with a condition over `c` with parameters `$2` and up. */
 async function matching(
   db: Queryable,
@@ -105,7 +110,7 @@ async function comparePage(
   const found =
     last === null
       ? []
-      : await heavyReads.run(flow.account_id, (db) =>
+      : await heavyReads.run(comparisonOf(flow), (db) =>
           matching(db, flow, asOf, 'c.id > $2 and c.id <= $3', range),
         );
   return inTransaction(pool, async (trx) => {
@@ -164,7 +169,7 @@ async function compareSome(
   follow: (trx: Queryable) => Promise<void> = () => Promise.resolve(),
 ): Promise<boolean> {
   const { flow } = task;
-  const found = await heavyReads.run(flow.account_id, (db) =>
+  const found = await heavyReads.run(comparisonOf(flow), (db) =>
     matching(db, flow, turn.asOf(), 'c.id = any($2)', [ids], true),
   );
   return inTransaction(pool, async (trx) => {
@@ -189,7 +194,7 @@ async function lookAtChanged(deps: FlowAudienceDeps, task: Look, turn: Turn): Pr
     const forget = (trx: Queryable) => forgetCandidates(trx, noted.rowIds);
     if (!(await compareSome(deps, task, noted.contactIds, turn, forget))) return;
   }
-  const { contactIds, until } = await heavyReads.run(flow.account_id, (db) =>
+  const { contactIds, until } = await heavyReads.run(comparisonOf(flow), (db) =>
     activeContacts(db, flow, state.seen_at),
   );
   for (const ids of partsOf(contactIds ?? [])) {

@@ -60,7 +60,7 @@ export function simulateFlow(
   body: SimulateBody,
 ): Promise<FlowSimulation> {
   const { brandId } = tenant;
-  return reads.run(tenant.accountId, async (db) => {
+  return reads.run({ accountId: tenant.accountId, what: 'simulations of flows' }, async (db) => {
     const flow = await findFlow(db, tenant, flowId);
     if (!flow) throw notFound('flow');
     const { contact_id: contactId } = body;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { lookUpAddresses, lookUpDomain, type DomainFacts, type HostAddresses } from './mail-hosts.ts';
-import { createTurns } from '../../../platform/processes/fair-gate.ts';
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
 
 /** For all look-ups of one domain. */
 const DOMAIN_TIMEOUT_MS = 5_000;
@@ -174,7 +174,7 @@ function createSharedLookups(
 export function createDomainLookups(deps: LookupDeps): DomainLookups {
   const { now, domainTimeoutMs = DOMAIN_TIMEOUT_MS } = deps;
   const memory = createMemory(now);
-  const turns = createTurns({ places: MAX_IN_FLIGHT, perAccount: MAX_IN_FLIGHT_PER_ACCOUNT });
+  const gate = new FairGate<string>({ places: MAX_IN_FLIGHT, perKey: MAX_IN_FLIGHT_PER_ACCOUNT });
   const addressesOf = createHostLookups(memory, deps, domainTimeoutMs);
   const share = createSharedLookups(memory, deps, addressesOf, domainTimeoutMs);
 
@@ -184,7 +184,7 @@ export function createDomainLookups(deps: LookupDeps): DomainLookups {
     try {
       if (isSilent(zone)) return TIMEOUT;
       if (isExcessive(memory, question.accountId, domain, now())) return TIMEOUT;
-      const facts = await turns.run(question.accountId, () => share(domain));
+      const facts = await gate.run(question.accountId, () => share(domain));
       if (facts.kind === 'timeout') {
         zone.unanswered += 1;
         memory.unanswered.set(`${question.operationId} ${domain}`, true);
@@ -205,7 +205,7 @@ export function createDomainLookups(deps: LookupDeps): DomainLookups {
       return wanted;
     },
     async addressesOf(host, accountId) {
-      const found = await turns.run(accountId, () => addressesOf(host, domainTimeoutMs));
+      const found = await gate.run(accountId, () => addressesOf(host, domainTimeoutMs));
       return Array.isArray(found) ? found : [];
     },
     forget(operationId) {

@@ -1,6 +1,6 @@
 import type { Egress } from '../../../platform/egress/client.ts';
 import { createKickbox } from './kickbox.ts';
-import { createTurns } from '../../../platform/processes/fair-gate.ts';
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import type { Reason, Verdict } from './verdict.ts';
 
 /** What an outside validator says. */
@@ -35,12 +35,12 @@ const PAUSE_MS = 60_000;
 
 /** Asks a service by turns, and leaves it alone for a minute if it refuses or has failed several times in a row. */
 export function useOutsideService(service: OutsideService, now: () => number): OutsideValidator {
-  const turns = createTurns({ places: MAX_REQUESTS, perAccount: MAX_REQUESTS_PER_ACCOUNT });
+  const gate = new FairGate<string>({ places: MAX_REQUESTS, perKey: MAX_REQUESTS_PER_ACCOUNT });
   let failures = 0;
   let pausedUntil = 0;
   return {
     check: (email, accountId, signal) =>
-      turns.run(accountId, async () => {
+      gate.run(accountId, async () => {
         if (signal?.aborted || now() < pausedUntil) return null;
         const answer = await service.ask(email, signal);
         if (typeof answer !== 'string') {

@@ -12,7 +12,8 @@ import {
   type RecipientAnswer,
 } from './probe-session.ts';
 import { createSpacing, type Spacing } from './spacing.ts';
-import { createTurns, FairQueue } from '../../../platform/processes/fair-gate.ts';
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
+import { AccountQueue } from './account-queue.ts';
 
 const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000, recipientMs: 40_000 };
 /** Connections to all mail servers, and those on behalf of one account. */
@@ -94,7 +95,7 @@ interface Lane {
   address: string;
   /** Names that lead here. As long as the lane works, their questions come here, so that a host has one connection. */
   hosts: Set<string>;
-  jobs: FairQueue<Job>;
+  jobs: AccountQueue<Job>;
   session: ProbeSession | null;
 }
 
@@ -125,7 +126,7 @@ class Prober implements MailboxProbe {
   readonly #deps: Required<ProbeDeps>;
   readonly #lanes = new Map<string, Lane>();
   readonly #laneOfHost = new Map<string, Lane>();
-  readonly #sessions = createTurns({ places: MAX_SESSIONS, perAccount: MAX_SESSIONS_PER_ACCOUNT });
+  readonly #sessions = new FairGate<string>({ places: MAX_SESSIONS, perKey: MAX_SESSIONS_PER_ACCOUNT });
   readonly #spacing: Spacing;
   readonly #patience: Patience;
   /** Per domain. */
@@ -186,7 +187,7 @@ class Prober implements MailboxProbe {
     const lane = this.#lanes.get(address) ?? {
       address,
       hosts: new Set<string>(),
-      jobs: new FairQueue<Job>(),
+      jobs: new AccountQueue<Job>(),
       session: null,
     };
     lane.hosts.add(host);

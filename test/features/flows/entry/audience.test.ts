@@ -24,7 +24,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
   audience = createFlowAudience({
     pool: pool(),
-    heavyReads: { run: (_accountId, work) => work(pool()), close: () => Promise.resolve() },
+    heavyReads: { run: (_read, work) => work(pool()), close: () => Promise.resolve() },
     waker: { wake: () => void (woken += 1) },
   });
 });

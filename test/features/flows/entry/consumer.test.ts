@@ -54,7 +54,7 @@ beforeAll(async () => {
     pool: watched(),
     ensureContacts: null,
     consumers: [createFlowConsumer({ waker: { wake: (channel) => void woken.push(channel) } })],
-    heavyReads: { run: (_accountId, work) => work(pool()), close: () => Promise.resolve() },
+    heavyReads: { run: (_read, work) => work(pool()), close: () => Promise.resolve() },
     log: pino({ level: 'silent' }),
   });
 });

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DomainFacts } from '../../../../src/features/validation/checks/mail-hosts.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';
-import { createTurns } from '../../../../src/platform/processes/fair-gate.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createAddressPolicy } from '../../../../src/platform/egress/addresses.ts';
 import { startDnsServer, type TestDnsServer } from '../../../support/dns/server.ts';
@@ -216,25 +215,5 @@ describe('accounts', () => {
     // The first account's 300 names take four rounds.
     expect(slowEnded).toBeLessThan(240);
     await Promise.all(slow);
-  });
-
-  it('take turns, the one with the fewest places first', async () => {
-    const turns = createTurns({ places: 4, perAccount: 3 });
-    const begun: string[] = [];
-    const ends: (() => void)[] = [];
-    const work = (account: string) =>
-      turns.run(account, () => {
-        begun.push(account);
-        return new Promise<void>((resolve) => ends.push(resolve));
-      });
-    const all = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b', 'c'].map(work);
-    expect(begun).toEqual(['a', 'a', 'a', 'b']);
-    while (begun.length < all.length) {
-      ends[begun.length - 4]?.();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(begun.slice(4)).toEqual(['c', 'a', 'b', 'a', 'b']);
-    for (const end of ends) end();
-    await Promise.all(all);
   });
 });

@@ -5,7 +5,7 @@ import {
   ThreadLostError,
   ThreadTimeoutError,
 } from '../../../../platform/processes/thread-pool.ts';
-import { createTurns } from '../../../../platform/processes/fair-gate.ts';
+import { FairGate } from '../../../../platform/processes/fair-gate.ts';
 import type { JobName, Jobs, ThreadJob, ThreadReply } from './jobs.ts';
 
 export interface PageReader {
@@ -53,7 +53,7 @@ const MAX_HEAP_MB = 256;
 export function createPageReaders(options: PageReaderOptions = {}): PageReaders {
   const { threads = THREADS, limitMs = LIMIT_MS, maxHeapMb = MAX_HEAP_MB } = options;
   const entry = options.entry ?? new URL('./page-thread.ts', import.meta.url);
-  const turns = createTurns({ places: threads, perAccount: Math.max(1, threads - 1) });
+  const gate = new FairGate({ places: threads, perKey: Math.max(1, threads - 1) });
   let pool: ThreadPool<ThreadJob, ThreadReply> | null = null;
   let users = 0;
 
@@ -71,7 +71,7 @@ export function createPageReaders(options: PageReaderOptions = {}): PageReaders 
       async read(name, job) {
         try {
           const run = () => used.run({ name, ...job } as ThreadJob, over);
-          const reply = await turns.run(String(accountId), run, over);
+          const reply = await gate.run(accountId, run, { signal: over });
           return 'value' in reply ? (reply.value as never) : null;
         } catch (error) {
           signal.throwIfAborted();
