@@ -3,6 +3,7 @@
  * is not recorded because a process ends, the provider refuses the next message, too, and it is recorded then.
  */
 import type { Logger } from 'pino';
+import { FairGate } from '../../platform/processes/fair-gate.ts';
 import { recipientKey } from '../addresses/recipient.ts';
 import type { Channel } from '../message.ts';
 
@@ -36,11 +37,11 @@ export function createOptOutRecording(
   record: (refused: Omit<RefusedMessage, 'to'> & { key: string }) => Promise<void>,
   log: Logger,
 ): OptOutRecording {
-  const waiting: (Omit<RefusedMessage, 'to'> & { key: string })[] = [];
-  const busyBrands = new Set<number>();
-  const running = new Set<Promise<void>>();
+  const gate = new FairGate({ places: MAX_AT_ONCE, perKey: 1 });
+  const recordings = new Set<Promise<void>>();
+  let waiting = 0;
 
-  async function recordOne(refused: (typeof waiting)[number]): Promise<void> {
+  async function recordOne(refused: Parameters<typeof record>[0]): Promise<void> {
     try {
       await record(refused);
     } catch (error) {
@@ -48,34 +49,24 @@ export function createOptOutRecording(
     }
   }
 
-  function start(): void {
-    while (running.size < MAX_AT_ONCE) {
-      const index = waiting.findIndex(({ brandId }) => !busyBrands.has(brandId));
-      const [next] = index === -1 ? [] : waiting.splice(index, 1);
-      if (!next) return;
-      busyBrands.add(next.brandId);
-      const recording = recordOne(next).then(() => {
-        busyBrands.delete(next.brandId);
-        running.delete(recording);
-        start();
-      });
-      running.add(recording);
-    }
-  }
-
   return {
     add({ to, ...message }) {
       const key = recipientKey(message.channel, to);
       if (key === null) return;
-      if (waiting.length >= MAX_WAITING) {
+      if (waiting >= MAX_WAITING) {
         log.warn({ message_id: message.messageId }, 'opt-out not recorded: too many wait');
         return;
       }
-      waiting.push({ ...message, key });
-      start();
+      waiting += 1;
+      const begin = () => {
+        waiting -= 1;
+        return recordOne({ ...message, key });
+      };
+      const recording = gate.run(message.brandId, begin).finally(() => recordings.delete(recording));
+      recordings.add(recording);
     },
     async settled() {
-      while (running.size > 0) await Promise.all(running);
+      while (recordings.size > 0) await Promise.all(recordings);
     },
   };
 }

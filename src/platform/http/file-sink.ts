@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
+import { FairGate } from '../processes/fair-gate.ts';
 import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
 
 const RETRY_SECONDS = 10;
@@ -31,31 +32,28 @@ export interface FileSinkOptions {
 }
 
 export function createFileSink({ store, kind, maxAtOnce, admit }: FileSinkOptions): FileSink {
-  const present = new Map<number, number>();
-  const count = (accountId: number, change: number): void => {
-    const now = (present.get(accountId) ?? 0) + change;
-    if (now > 0) present.set(accountId, now);
-    else present.delete(accountId);
-  };
+  const gate = new FairGate({
+    places: Infinity,
+    perKey: maxAtOnce,
+    maxWaiting: 0,
+    refusal: () =>
+      new AppError('rate_limited', `the account is already sending ${maxAtOnce} files`, {
+        headers: { 'Retry-After': String(RETRY_SECONDS) },
+      }),
+  });
   return {
     store,
     kind,
     async enter(tenant, request) {
-      const { accountId } = tenant;
-      if ((present.get(accountId) ?? 0) >= maxAtOnce) {
-        throw new AppError('rate_limited', `the account is already sending ${maxAtOnce} files`, {
-          headers: { 'Retry-After': String(RETRY_SECONDS) },
-        });
-      }
-      count(accountId, 1);
+      const leave = await gate.enter(tenant.accountId);
       try {
         const length = request.headers['content-length'];
         await admit?.(tenant, length === undefined ? null : Number(length));
+        return leave;
       } catch (error) {
-        count(accountId, -1);
+        leave();
         throw error;
       }
-      return () => count(accountId, -1);
     },
   };
 }
