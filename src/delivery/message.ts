@@ -1,9 +1,7 @@
 /** Names of the tags with which the service marks an email at its provider. */
 export const systemTags = ['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id'] as const;
 
-export const channels = ['email', 'sms'] as const;
-
-export type Channel = (typeof channels)[number];
+export { type Channel, channels } from './channels/index.ts';
 
 /** Classes by their number in the database. A lower class is sent before a higher one. */
 export const messageClasses = { transactional: 0, flow: 1, campaign: 2 } as const;

@@ -1,6 +1,4 @@
-import type { Channel } from '../message.ts';
-import { parseEmailAddress } from './email.ts';
-import { parsePhone } from './phone.ts';
+import { type Channel, channelFacts } from '../channels/index.ts';
 
 /**
  * Returns the form of a recipient's address in which Carillon compares recipients: `to_key` of messages, `address_key`
@@ -9,13 +7,7 @@ import { parsePhone } from './phone.ts';
  * @returns null if the text is no address of the channel
  */
 export function recipientKey(channel: Channel, address: string | null): string | null {
-  if (address === null) return null;
-  if (channel === 'sms') {
-    const phone = parsePhone(address);
-    return 'error' in phone ? null : phone.e164;
-  }
-  const email = parseEmailAddress(address);
-  return 'error' in email ? null : email.key;
+  return address === null ? null : channelFacts[channel].address.key(address);
 }
 
 /** `ada@x.org` for the key `ada+news@x.org`; any other key unchanged. The SQL function `address_without_tag` agrees. */

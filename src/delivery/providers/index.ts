@@ -1,16 +1,19 @@
-import type { ProviderKind } from './kind.ts';
+import { captureEmail, captureSms } from './capture/provider.ts';
+import type { ProviderEntry, ProviderKind } from './kind.ts';
 import { mailgun } from './mailgun/provider.ts';
 import { postmark } from './postmark/provider.ts';
 import { resend } from './resend/provider.ts';
 import { sendgrid } from './sendgrid/provider.ts';
 import { ses } from './ses/provider.ts';
-import { smtpKind } from './smtp/provider.ts';
+import { smtp } from './smtp/provider.ts';
 import { twilio } from './twilio/provider.ts';
 import { vonage } from './vonage/provider.ts';
 
-/** Every kind of provider that operators can add. A new one is one file in this folder and one line here. */
-export const providerKinds: readonly ProviderKind[] = [
-  smtpKind,
+/** Every provider. A new one is a folder beside this file and a line here, see `docs/adding-a-provider.md`. */
+export const providers: readonly (ProviderEntry | ProviderKind)[] = [
+  captureEmail,
+  captureSms,
+  smtp,
   ses,
   sendgrid,
   postmark,
@@ -19,6 +22,9 @@ export const providerKinds: readonly ProviderKind[] = [
   twilio,
   vonage,
 ];
+
+/** The providers that operators can add; the others can only be named by a setting. */
+export const providerKinds: readonly ProviderKind[] = providers.filter((provider) => 'settings' in provider);
 
 /** @returns undefined if there is no such kind */
 export function providerKind(name: string): ProviderKind | undefined {

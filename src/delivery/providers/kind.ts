@@ -4,13 +4,17 @@ import type { Config } from '../../config.ts';
 import type { Resolver } from '../../platform/dns/resolver.ts';
 import type { Egress } from '../../platform/egress/client.ts';
 import type { Bounce, Channel, FailureCode } from '../message.ts';
-import type { EmailProvider, SmsProvider } from './port.ts';
+import type { ProviderPorts } from './port.ts';
 
-/** What providers are built from. */
-export interface ProviderDeps {
+/** What the providers of the settings are built from. */
+export interface SettingsProviderDeps {
   config: Config;
   pool: pg.Pool;
   resolver: Resolver;
+}
+
+/** What providers are built from. */
+export interface ProviderDeps extends SettingsProviderDeps {
   /** For all requests to the provider's API. */
   egress: Egress;
 }
@@ -21,14 +25,24 @@ export interface NamedProviderDeps extends ProviderDeps {
   callbackUrl: string | null;
 }
 
-/**
- * A kind of provider that operators add with `carillon provider add`: one file in this folder, and one line in
- * `kinds.ts`. `docs/providers.md` describes it.
- */
-export interface ProviderKind<Settings = unknown, C extends Channel = Channel> {
+/** What every provider has: one line of the list in `index.ts`, whichever way operators choose it. */
+export interface ProviderEntry<C extends Channel = Channel> {
   /** As in `carillon provider add --kind ses`. */
   readonly name: string;
   readonly channel: C;
+  /** Absent: the setting of the channel, such as EMAIL_PROVIDER_URL, cannot name it. */
+  readonly url?: {
+    /** With their colon. */
+    readonly schemes: readonly string[];
+    create(url: URL, deps: SettingsProviderDeps): ProviderPorts[C];
+  };
+}
+
+/**
+ * A kind of provider that operators add with `carillon provider add`: one folder, and one line in `index.ts`.
+ * `docs/adding-a-provider.md` is the recipe.
+ */
+export interface ProviderKind<Settings = unknown, C extends Channel = Channel> extends ProviderEntry<C> {
   /** The service's own name. */
   readonly title: string;
   /** A strict object of credentials and options; `describe()` of each field is the help of its option. */
@@ -37,7 +51,7 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> {
   readonly secrets: readonly string[];
   /** The hand-over of a message may be repeated: the service takes an idempotency key. */
   readonly repeatable: boolean;
-  create(settings: Settings, deps: NamedProviderDeps): C extends 'email' ? EmailProvider : SmsProvider;
+  create(settings: Settings, deps: NamedProviderDeps): ProviderPorts[C];
   /**
    * Checks the credentials without sending anything.
    * @returns null, or what is wrong, for the operator

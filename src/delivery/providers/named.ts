@@ -6,7 +6,7 @@ import { type Keyring, type SealedPlace, UnsealError } from '../../platform/secr
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import type { Channel } from '../message.ts';
 import type { ProviderKind } from './kind.ts';
-import { providerKind, providerKinds } from './index.ts';
+import { providerKind, providerKinds, providers } from './index.ts';
 
 /** The settings of any kind, by name. */
 export type ProviderSettings = Record<string, unknown>;
@@ -48,7 +48,7 @@ export interface NamedProvider {
 export class UnusableProviderError extends Error {}
 
 /** The names of the providers that the settings define, and words of the command line. */
-const RESERVED_NAMES = ['smtp', 'capture', 'default', 'none'];
+const RESERVED_NAMES = [...providers.filter(({ url }) => url).map(({ name }) => name), 'default', 'none'];
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const TOKEN_BYTES = 32;
 /** A token has 43 characters. Longer texts are not looked up. */

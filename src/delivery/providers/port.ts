@@ -70,10 +70,7 @@ export interface OutgoingEmail {
   built: BuiltMessage;
 }
 
-/**
- * How Carillon reaches one kind of email service. To add a provider, write one file that exports
- * `create…Provider(url, deps): EmailProvider` and name its URL scheme in `registry.ts`. `docs/providers.md` has more.
- */
+/** How Carillon reaches one email service. `docs/providers.md` describes the contract. */
 export interface EmailProvider {
   readonly name: string;
   /** Who signs messages; by default Carillon. */
@@ -117,4 +114,10 @@ export interface SmsProvider {
   readonly concurrency: number;
   handOver(batch: readonly OutgoingSms[]): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
+}
+
+/** What the providers of each channel are. */
+export interface ProviderPorts {
+  email: EmailProvider;
+  sms: SmsProvider;
 }

@@ -1,54 +1,30 @@
-import type pg from 'pg';
 import { ConfigError, type Config } from '../../config.ts';
-import type { Resolver } from '../../platform/dns/resolver.ts';
-import { createCaptureProvider, createCaptureSmsProvider } from './capture/provider.ts';
-import type { EmailProvider, SmsProvider } from './port.ts';
-import { createSmtpProvider, smtpTargetFromUrl } from './smtp/hand-over.ts';
+import { channelFacts } from '../channels/index.ts';
+import type { Channel } from '../message.ts';
+import { providers } from './index.ts';
+import type { SettingsProviderDeps } from './kind.ts';
+import type { EmailProvider, ProviderPorts, SmsProvider } from './port.ts';
 
-/** What the providers of the settings are built from. */
-export interface DefaultProviderDeps {
-  config: Config;
-  pool: pg.Pool;
-  resolver: Resolver;
-}
-
-/** Factories by URL scheme. A new provider is one file and one line here. */
-const emailProviders: Record<string, (url: URL, deps: DefaultProviderDeps) => EmailProvider> = {
-  'capture:': (_url, { pool }) => createCaptureProvider({ pool }),
-  'smtp:': smtp,
-  'smtps:': smtp,
-};
-
-const smsProviders: Record<string, (url: URL, deps: DefaultProviderDeps) => SmsProvider> = {
-  'capture:': (_url, { pool }) => createCaptureSmsProvider({ pool }),
-};
-
-function smtp(url: URL, { config, resolver }: DefaultProviderDeps): EmailProvider {
-  return createSmtpProvider({
-    target: smtpTargetFromUrl(url, config.MAIL_DOMAIN),
-    connections: config.SENDER_CONNECTIONS,
-    resolver,
-  });
-}
-
-function createFromSetting<Provider>(
-  setting: 'EMAIL_PROVIDER_URL' | 'SMS_PROVIDER_URL',
-  factories: Record<string, (url: URL, deps: DefaultProviderDeps) => Provider>,
-  deps: DefaultProviderDeps,
-): Provider | null {
+/** @returns null if the channel's setting is not set */
+function createFromSetting<C extends Channel>(
+  channel: C,
+  deps: SettingsProviderDeps,
+): ProviderPorts[C] | null {
+  const { setting } = channelFacts[channel];
   const text = deps.config[setting];
   if (text === undefined) return null;
-  const known = Object.keys(factories).join(', ');
+  const ways = providers.flatMap((provider) => (provider.channel === channel ? (provider.url ?? []) : []));
+  const known = ways.flatMap(({ schemes }) => schemes).join(', ');
   if (!URL.canParse(text)) throw new ConfigError(`${setting} is not a URL; it starts with one of: ${known}`);
   const url = new URL(text);
-  const create = factories[url.protocol];
-  if (!create) throw new ConfigError(`${setting} starts with ${url.protocol}, which is not one of: ${known}`);
-  return create(url, deps);
+  const way = ways.find(({ schemes }) => schemes.includes(url.protocol));
+  if (!way) throw new ConfigError(`${setting} starts with ${url.protocol}, which is not one of: ${known}`);
+  return way.create(url, deps) as ProviderPorts[C];
 }
 
 /** @throws ConfigError if EMAIL_PROVIDER_URL is missing or its scheme is unknown */
-export function createEmailProvider(deps: DefaultProviderDeps): EmailProvider {
-  const provider = createFromSetting('EMAIL_PROVIDER_URL', emailProviders, deps);
+export function createEmailProvider(deps: SettingsProviderDeps): EmailProvider {
+  const provider = createFromSetting('email', deps);
   if (!provider) {
     throw new ConfigError(
       'EMAIL_PROVIDER_URL is not set; it says how mail is sent, e.g. smtp://user:password@relay.example.com:587',
@@ -58,8 +34,8 @@ export function createEmailProvider(deps: DefaultProviderDeps): EmailProvider {
 }
 
 /** @returns null if SMS_PROVIDER_URL is not set; SMS then wait */
-export function createSmsProvider(deps: DefaultProviderDeps): SmsProvider | null {
-  return createFromSetting('SMS_PROVIDER_URL', smsProviders, deps);
+export function createSmsProvider(deps: SettingsProviderDeps): SmsProvider | null {
+  return createFromSetting('sms', deps);
 }
 
 /** Whether Carillon signs messages. `?dkim=off` leaves signing to the relay. */
@@ -74,6 +50,6 @@ export function defaultEmailProvider({
   EMAIL_PROVIDER_URL: text,
 }: Pick<Config, 'EMAIL_PROVIDER_URL'>): string {
   if (text === undefined || !URL.canParse(text)) return 'default';
-  const scheme = new URL(text).protocol.slice(0, -1);
-  return scheme === 'smtps' ? 'smtp' : scheme;
+  const { protocol } = new URL(text);
+  return providers.find(({ url }) => url?.schemes.includes(protocol))?.name ?? protocol.slice(0, -1);
 }

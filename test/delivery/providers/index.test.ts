@@ -6,6 +6,14 @@ import { providerKind, providerKinds } from '../../../src/delivery/providers/ind
 const fieldsOf = (schema: unknown) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 
 describe('the kinds of providers', () => {
+  it('are those that operators can add, in the order in which they are offered', () => {
+    expect(providerKinds.map(({ name, channel }) => `${name} ${channel}`)).toEqual([
+      ...['smtp', 'ses', 'sendgrid', 'postmark', 'mailgun', 'resend'].map((name) => `${name} email`),
+      ...['twilio', 'vonage'].map((name) => `${name} sms`),
+    ]);
+    expect(providerKind('capture')).toBeUndefined();
+  });
+
   it('have names of their own', () => {
     const names = providerKinds.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);

@@ -74,7 +74,8 @@ describe('named providers', () => {
 
   it('say which setting is wrong, and nothing of its value', async () => {
     await expect(add('Acme')).rejects.toThrow('name must have 1 to 63 lower-case letters');
-    await expect(add('smtp')).rejects.toThrow('name is reserved');
+    for (const name of ['smtp', 'capture', 'default', 'none'])
+      await expect(add(name)).rejects.toThrow('name is reserved');
     await expect(add('bad', 'https://ann:hunter2@relay.test')).rejects.toThrow(
       /^url must be a URL such as smtp:[^\n]*$/,
     );

@@ -1,11 +1,13 @@
 import type pg from 'pg';
+import type { Channel } from '../../message.ts';
+import type { ProviderEntry } from '../kind.ts';
 import type { HandOverOutcome, EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from '../port.ts';
 
 /** One attempt as the `capture` providers store it. */
 interface CapturedMessage {
   messageId: number;
   attempt: number;
-  channel: 'email' | 'sms';
+  channel: Channel;
   returnPath: string | null;
   from: string | null;
   to: string;
@@ -146,3 +148,17 @@ export function createCaptureSmsProvider(deps: { pool: pg.Pool }): SmsProvider {
     content: Buffer.from(sms.text),
   }));
 }
+
+const schemes = ['capture:'];
+
+export const captureEmail: ProviderEntry<'email'> = {
+  name: 'capture',
+  channel: 'email',
+  url: { schemes, create: (_url, { pool }) => createCaptureProvider({ pool }) },
+};
+
+export const captureSms: ProviderEntry<'sms'> = {
+  name: 'capture',
+  channel: 'sms',
+  url: { schemes, create: (_url, { pool }) => createCaptureSmsProvider({ pool }) },
+};

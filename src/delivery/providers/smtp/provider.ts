@@ -22,13 +22,21 @@ type SmtpSettings = z.infer<typeof settings>;
 const targetOf = ({ url }: SmtpSettings, { config }: ProviderDeps) =>
   smtpTargetFromUrl(new URL(url), config.MAIL_DOMAIN, 'url');
 
-/** A named provider that sends by SMTP, as EMAIL_PROVIDER_URL does. */
-export const smtpKind: ProviderKind<SmtpSettings, 'email'> = {
+export const smtp: ProviderKind<SmtpSettings, 'email'> = {
   name: 'smtp',
   channel: 'email',
   title: 'SMTP',
   settings,
   secrets: ['url'],
+  url: {
+    schemes: ['smtp:', 'smtps:'],
+    create: (url, { config, resolver }) =>
+      createSmtpProvider({
+        target: smtpTargetFromUrl(url, config.MAIL_DOMAIN),
+        connections: config.SENDER_CONNECTIONS,
+        resolver,
+      }),
+  },
   repeatable: false,
   create: (given, deps) =>
     createSmtpProvider({

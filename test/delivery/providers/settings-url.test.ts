@@ -1,14 +1,15 @@
 // The provider URL configures the relay, and an error about it never contains the password.
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { ConfigError, loadConfig } from '../../../../src/config.ts';
+import { ConfigError, loadConfig } from '../../../src/config.ts';
 import {
   createEmailProvider,
   createSmsProvider,
+  defaultEmailProvider,
   signsMessages,
-} from '../../../../src/delivery/providers/settings-url.ts';
-import { smtpTargetFromUrl } from '../../../../src/delivery/providers/smtp/hand-over.ts';
-import { createResolver } from '../../../../src/platform/dns/resolver.ts';
+} from '../../../src/delivery/providers/settings-url.ts';
+import { smtpTargetFromUrl } from '../../../src/delivery/providers/smtp/hand-over.ts';
+import { createResolver } from '../../../src/platform/dns/resolver.ts';
 
 const target = (url: string) => smtpTargetFromUrl(new URL(url), 'mail.test');
 
@@ -67,6 +68,17 @@ describe('the configured providers', () => {
     expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
       'SMS_PROVIDER_URL starts with pigeon:',
     );
+  });
+
+  it.each([
+    ['smtp://relay.test', 'smtp'],
+    ['smtps://relay.test', 'smtp'],
+    ['capture:', 'capture'],
+    ['pigeon://x', 'pigeon'],
+    ['relay', 'default'],
+    [undefined, 'default'],
+  ])('of %s is shown as %s', (url, name) => {
+    expect(defaultEmailProvider({ EMAIL_PROVIDER_URL: url })).toBe(name);
   });
 
   it('leave signing to the relay with ?dkim=off', () => {

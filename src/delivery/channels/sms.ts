@@ -1,0 +1,16 @@
+import { parsePhone } from '../addresses/phone.ts';
+import type { ChannelFacts } from './channel.ts';
+
+export const sms = {
+  setting: 'SMS_PROVIDER_URL',
+  address: {
+    key(text) {
+      const parsed = parsePhone(text);
+      return 'error' in parsed ? null : parsed.e164;
+    },
+    hasTags: false,
+  },
+  contact: { kind: 'phone', key: 'phone' },
+  account: { providers: 'sms_provider_ids', replyTo: null },
+  unit: 'segment',
+} as const satisfies ChannelFacts;
