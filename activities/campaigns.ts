@@ -30,7 +30,10 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
   const { config, database, evaluations, waker, events, log, stopping } = deps;
   const run = createCampaignRun({
     pool: database.pool,
-    ...{ evaluations, events, waker, log },
+    evaluations,
+    events,
+    waker,
+    log,
     limits: limitSettings(config),
     plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
     thresholds: stopThresholds(config),

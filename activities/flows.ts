@@ -40,7 +40,9 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
   const egress = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
   const runs = createFlowRuns({
     pool: database.pool,
-    ...{ keyring, waker, log },
+    keyring,
+    waker,
+    log,
     versions: createFlowVersionReader(database.pool),
     send: createFlowSender({
       mailDomain: config.MAIL_DOMAIN,

@@ -178,6 +178,16 @@ async function claimFolder(
   }
 }
 
+function databaseOptions(config: Config, url: string) {
+  return {
+    url,
+    directUrl: config.DATABASE_DIRECT_URL,
+    serverChanges: createServerChanges(),
+    poolMax: config.DATABASE_POOL ?? POOL,
+    applicationName: 'carillon worker',
+  };
+}
+
 /**
  * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It waits for the
  * database. It starts and runs without the engine, and serves the engine as soon as that is available.
@@ -186,13 +196,7 @@ async function claimFolder(
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const settings = requireSettings(config, 'DATABASE_URL', 'APP_SECRET', 'TEMPORAL_ADDRESS');
   const log = createLogger(config, 'worker');
-  const options = {
-    url: settings.DATABASE_URL,
-    directUrl: config.DATABASE_DIRECT_URL,
-    serverChanges: createServerChanges(),
-    poolMax: config.DATABASE_POOL ?? POOL,
-    applicationName: 'carillon worker',
-  };
+  const options = databaseOptions(config, settings.DATABASE_URL);
   const keyring = createKeyring(settings.APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const engine = openEngine(config);
@@ -210,7 +214,9 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const reads = { heavyReads: openHeavyReads(options), evaluations: openEvaluations(options) };
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
-    ...{ config, database, ...reads },
+    config,
+    database,
+    ...reads,
     waker,
     keyring,
     resolver,

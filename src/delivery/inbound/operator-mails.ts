@@ -47,8 +47,13 @@ export async function keepOperatorMail(
      )
      insert into operator_mails (mailbox, sender, subject, raw, network) values ($1, $2, $3, $4, $5)`,
     [
-      ...[mailbox, clipText(header?.get('from') ?? ''), clipText(header?.get('subject') ?? ''), raw],
-      ...[network, MAX_OF_NETWORK - 1, MAX_KEPT],
+      mailbox,
+      clipText(header?.get('from') ?? ''),
+      clipText(header?.get('subject') ?? ''),
+      raw,
+      network,
+      MAX_OF_NETWORK - 1,
+      MAX_KEPT,
     ],
   );
 }

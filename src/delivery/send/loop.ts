@@ -109,18 +109,16 @@ class SendQueue implements QueueAdapter<Claim> {
     const record = (batch: BatchRecord) => this.#record(batch);
     this.#shares = new Shares(
       {
-        ...{
-          pool,
-          process,
-          limits: deps.limits,
-          keyring: deps.keyring,
-          loop: this.loop,
-          order,
-          intents: this.#intents,
-          record,
-          firstBackoffMs: deps.firstBackoffMs,
-          log,
-        },
+        pool,
+        process,
+        limits: deps.limits,
+        keyring: deps.keyring,
+        loop: this.loop,
+        order,
+        intents: this.#intents,
+        record,
+        firstBackoffMs: deps.firstBackoffMs,
+        log,
         blocks: this.#blocks,
       },
       deps.channels,

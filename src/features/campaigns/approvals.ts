@@ -33,7 +33,14 @@ async function presentOperatorCampaign(
   const shown = await presentCampaigns(db, rows, settings);
   return shown.map(
     ({ id, account_id, name, channel, status, approval_state, scheduled_at, data }, index) => ({
-      ...{ id, account_id, name, channel, status, approval_state, scheduled_at, data },
+      id,
+      account_id,
+      name,
+      channel,
+      status,
+      approval_state,
+      scheduled_at,
+      data,
       brand_id: rows[index]?.brand_id ?? 0,
       version_ids: rows[index]?.version_ids ?? [],
     }),

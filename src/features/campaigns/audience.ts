@@ -122,7 +122,8 @@ export function pinAudience(audience: NamedAudience, named: NamedByFilters): Pin
 
 /** What decides who is in an audience. Segments of other ids may have the same filters. */
 const selectionOf = ({ listId, filters, excludeListIds, excludeFilters, segments }: PinnedAudience) => ({
-  ...{ listId, excludeListIds },
+  listId,
+  excludeListIds,
   included: filters && expandFilters(filters, segments),
   excluded: excludeFilters.map((set) => expandFilters(set, segments)),
 });

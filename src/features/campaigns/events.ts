@@ -19,7 +19,11 @@ const stopField = z.object({
 });
 
 const sampleCampaign = {
-  ...{ campaign_id: null, name: 'Spring sale', test: true as const, unknown_count: 0, canceled_count: 0 },
+  campaign_id: null,
+  name: 'Spring sale',
+  test: true as const,
+  unknown_count: 0,
+  canceled_count: 0,
 };
 
 /** Why a campaign reached no recipient. */
@@ -30,24 +34,34 @@ export const campaignEvents = {
     sentWhen: 'A campaign was sent to its whole audience.',
     data: z.object({ ...campaignFields, test: testField }),
     sample: () => ({
-      ...{ ...sampleCampaign, audience_count: 12_700, sent_count: 12_480 },
-      ...{ failed_count: 14, skipped_count: 206 },
+      ...sampleCampaign,
+      audience_count: 12_700,
+      sent_count: 12_480,
+      failed_count: 14,
+      skipped_count: 206,
     }),
   }),
   failed: defineEvent('campaign.failed', {
     sentWhen: 'A campaign ended before any of its messages was sent.',
     data: z.object({ ...campaignFields, reason: z.enum(failureReasons), test: testField }),
     sample: () => ({
-      ...{ ...sampleCampaign, audience_count: 12_700, sent_count: 0, failed_count: 0 },
-      ...{ skipped_count: 12_700, reason: 'all_skipped' as const },
+      ...sampleCampaign,
+      audience_count: 12_700,
+      sent_count: 0,
+      failed_count: 0,
+      skipped_count: 12_700,
+      reason: 'all_skipped' as const,
     }),
   }),
   stopped: defineEvent('campaign.stopped', {
     sentWhen: 'A campaign was paused because of too many bounces or complaints.',
     data: z.object({ ...campaignFields, stop: stopField, test: testField }),
     sample: (at) => ({
-      ...{ ...sampleCampaign, audience_count: 12_700, sent_count: 2_000 },
-      ...{ failed_count: 132, skipped_count: 31 },
+      ...sampleCampaign,
+      audience_count: 12_700,
+      sent_count: 2_000,
+      failed_count: 132,
+      skipped_count: 31,
       stop: { reason: 'bounce_rate', rate: 0.062, threshold: 0.05, at: at.toISOString() },
     }),
   }),

@@ -54,7 +54,10 @@ export async function pinSender(
     const sender = await findSmsSender(db, scope.brandId);
     const pinned = await route(null, sender?.providerId ?? null);
     return {
-      ...{ fromAddress: sender?.from ?? null, replyTo: null, domainId: null, isSandbox: false },
+      fromAddress: sender?.from ?? null,
+      replyTo: null,
+      domainId: null,
+      isSandbox: false,
       ...pinned,
     };
   }

@@ -239,8 +239,16 @@ export function commitChunk(
          left_out_from = coalesce(left_out_from, $10), engine_expected_by = now() + interval '2 minutes'
        where id = $1`,
       [
-        ...[importId, JSON.stringify(next), tally.created, tally.updated, tally.unchanged, tally.duplicate],
-        ...[tally.failed.length, report.bytes, report.leftOut.length, report.leftOut[0]?.number ?? null],
+        importId,
+        JSON.stringify(next),
+        tally.created,
+        tally.updated,
+        tally.unchanged,
+        tally.duplicate,
+        tally.failed.length,
+        report.bytes,
+        report.leftOut.length,
+        report.leftOut[0]?.number ?? null,
       ],
     );
     return readImport(trx, importId);

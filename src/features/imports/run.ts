@@ -66,8 +66,13 @@ function stateOf(row: ImportRecord, phase: ImportState['phase']): ImportState {
 }
 
 const gone: ImportState = {
-  ...{ phase: 'done', totalRows: null, createdCount: 0, updatedCount: 0, unchangedCount: 0 },
-  ...{ duplicateCount: 0, failedCount: 0 },
+  phase: 'done',
+  totalRows: null,
+  createdCount: 0,
+  updatedCount: 0,
+  unchangedCount: 0,
+  duplicateCount: 0,
+  failedCount: 0,
 };
 
 /** Begins an import, if not too many of the account run. @returns whether it may run */

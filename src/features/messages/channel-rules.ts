@@ -56,7 +56,8 @@ export function describeMessage(shape: Shape): z.ZodType {
       channel: z.literal('sms'),
       to: to.meta(E164),
       body: body.meta({ ...NOT_BLANK, maxLength: MAX_SMS_LENGTH, description: 'The text.' }),
-      ...{ template_id, variables },
+      template_id,
+      variables,
     })
     .meta({
       id: 'SmsMessage',

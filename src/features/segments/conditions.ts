@@ -144,7 +144,8 @@ export async function referenceProblems(
   const known: Outlines = new Map();
   // None of them can be deleted until the transaction ends; nor can those that they name.
   await db.query('select 1 from segments where brand_id = $1 and id = any($2) order by id for key share', [
-    ...[scope.brandId, segmentIds([one])],
+    scope.brandId,
+    segmentIds([one]),
   ]);
   try {
     await loadReferenced(db, scope, one, known);

@@ -185,7 +185,10 @@ function refuseOverlap(add: readonly ParsedItem[], remove: readonly ParsedItem[]
 }
 
 const invalidResult = (input: string, reason: string): BulkResult => ({
-  ...{ input, status: 'invalid', suppression_id: null, reason },
+  input,
+  status: 'invalid',
+  suppression_id: null,
+  reason,
 });
 
 /** @param ids of the addresses that changed; later items of the same address find it changed already */

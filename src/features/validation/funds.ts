@@ -92,7 +92,11 @@ export async function charge(
   );
   const cause = run === 1 ? `validation/${operationId}` : `validation/${operationId}/${run}`;
   const entry = await addWalletEntry(trx, {
-    ...{ accountId, kind: 'validation', millicents: -millicents, cause, month },
+    accountId,
+    kind: 'validation',
+    millicents: -millicents,
+    cause,
+    month,
   });
   if (entry === null) throw new Error(`validation ${operationId} is settled already`);
 }

@@ -68,7 +68,14 @@ export async function listItems(
 }
 
 const HEADER = [
-  ...['id', 'contact_id', 'contact_channel_id', 'email', 'verdict', 'reason', 'suggestion', 'charged'],
+  'id',
+  'contact_id',
+  'contact_channel_id',
+  'email',
+  'verdict',
+  'reason',
+  'suggestion',
+  'charged',
   'checked_at',
 ];
 

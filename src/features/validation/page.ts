@@ -84,7 +84,12 @@ function resultOf(checked: CheckedAddress, { id, chargeable }: PageItem, isPrice
   const isOurs = historyReasons.includes(reason);
   const reusable = isConclusive(verdict) && !isOurs;
   return {
-    ...{ id, verdict, reason, checks, suggestion, reusable },
+    id,
+    verdict,
+    reason,
+    checks,
+    suggestion,
+    reusable,
     charged: reusable && chargeable && isPriced,
     checkedAt: new Date().toISOString(),
     isNew: true,
@@ -157,7 +162,10 @@ async function checkCandidates(
   const writer = new Writer(pool, row);
   try {
     for await (const checked of checker.check(candidates, {
-      ...{ accountId, operationId, outsideValidator, signal },
+      accountId,
+      operationId,
+      outsideValidator,
+      signal,
     })) {
       const item = byId.get(checked.id) as PageItem;
       const postponed = checked.retryAt && !item.retry ? { id: item.id, retryAt: checked.retryAt } : null;

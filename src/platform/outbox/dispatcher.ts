@@ -28,12 +28,20 @@ const LEASE_SECONDS = 10;
 const loops = [
   {
     name: 'dispatching the outbox',
-    ...{ claim: claimEntries, maxClaimed: 64, minClaimed: 64, parallel: 16, isBulk: false },
+    claim: claimEntries,
+    maxClaimed: 64,
+    minClaimed: 64,
+    parallel: 16,
+    isBulk: false,
   },
   // Other dispatchers may have the leases, so a small claim does not mean that no more entries wait.
   {
     name: 'dispatching starts of runs',
-    ...{ claim: claimBulkEntries, maxClaimed: 16, minClaimed: 1, parallel: 8, isBulk: true },
+    claim: claimBulkEntries,
+    maxClaimed: 16,
+    minClaimed: 1,
+    parallel: 8,
+    isBulk: true,
   },
 ] as const;
 const POLL_MS = 1_000;

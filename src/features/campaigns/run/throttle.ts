@@ -94,8 +94,12 @@ async function spreadBlocksPage(
   const perMinute = row.options.throttle_per_minute;
   if (perMinute === null || perMinute === undefined) return null;
   const { rows } = await trx.query<LinePlace & { mayHaveMore: boolean }>(SPREAD, [
-    ...[row.id, perMinute, asOf],
-    ...[after.notBefore, after.n, after.free],
+    row.id,
+    perMinute,
+    asOf,
+    after.notBefore,
+    after.n,
+    after.free,
   ]);
   return rows[0]?.mayHaveMore ? rows[0] : null;
 }

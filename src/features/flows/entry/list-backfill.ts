@@ -72,8 +72,10 @@ export async function fillFlow(pool: pg.Pool): Promise<boolean> {
     const fill = await findFill(trx);
     if (!fill) return false;
     const { rows } = await trx.query<{ n: number; last: number }>(pageSql, [
-      ...[fill.flow_id, PAGE],
-      ...[fill.list_id, fill.cursor],
+      fill.flow_id,
+      PAGE,
+      fill.list_id,
+      fill.cursor,
     ]);
     const { n = 0, last = 0 } = rows[0] ?? {};
     if (n < PAGE) await trx.query('delete from flow_fills where flow_id = $1', [fill.flow_id]);

@@ -196,7 +196,10 @@ async function doSteps(
   const { trx, asOf, waker } = deps;
   const { world, effects } = createRunWorld({
     ...deps,
-    ...{ run, version, record, arrivals },
+    run,
+    version,
+    record,
+    arrivals,
     wakeSenders: (backlog) => waker.wake('send', [backlog]),
   });
   const halt = await advanceSteps(version.steps, record, world);

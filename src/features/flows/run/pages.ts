@@ -34,7 +34,9 @@ async function advance(
   if (last === null) await trx.query(`delete from ${table} where id = $1`, [id]);
   else {
     await trx.query(`update ${table} set cursor = $2, due_at = $3, failures = 0 where id = $1`, [
-      ...[id, last, asOf],
+      id,
+      last,
+      asOf,
     ]);
   }
 }

@@ -49,7 +49,10 @@ const arriveSql = `
 export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): Promise<number> {
   if (events.length === 0) return 0;
   const input = events.map(({ brandId, contactId, createdAt, id, name, data, test }) => ({
-    ...{ id, name, data, test },
+    id,
+    name,
+    data,
+    test,
     brand_id: brandId,
     contact_id: contactId,
     created_at: createdAt,
@@ -169,7 +172,9 @@ const registerSql = `
 export async function registerWaits(trx: Queryable, waits: readonly WaitOfRun[]): Promise<Set<number>> {
   if (waits.length === 0) return new Set();
   const input = waits.map(({ id, stepId, brandId, contactId, eventName, test, since, causeId }) => ({
-    ...{ id, test, since },
+    id,
+    test,
+    since,
     step_id: stepId,
     brand_id: brandId,
     contact_id: contactId,

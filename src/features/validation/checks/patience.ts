@@ -28,7 +28,10 @@ export interface Patience {
 /** @param now in milliseconds */
 export function createPatience(now: () => number): Patience {
   const unanswered = new LRUCache<string, number>({
-    ...{ max: MAX_KEYS, ttl: OPERATION_MS, perf: { now }, ttlResolution: 0 },
+    max: MAX_KEYS,
+    ttl: OPERATION_MS,
+    perf: { now },
+    ttlResolution: 0,
   });
   const keysOf = ({ operationId, host, address }: Asked) => [
     `${operationId} ${getDomain(host) ?? host}`,

@@ -137,8 +137,11 @@ export function createStripe({ egress, baseUrl, secretKey }: StripeOptions): Pay
 
   async function get(path: string): Promise<{ statusCode: number; body: unknown }> {
     const result = await egress.request({
-      ...{ url: `${baseUrl}${path}`, method: 'GET', headers },
-      ...{ timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
+      url: `${baseUrl}${path}`,
+      method: 'GET',
+      headers,
+      timeoutMs: TIMEOUT_MS,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     if (!result.ok) throw new Error(`the payment service does not answer: ${result.reason}`);
     if (result.statusCode !== 200 && result.statusCode !== 404) {

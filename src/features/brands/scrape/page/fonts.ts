@@ -5,9 +5,26 @@ const MAX_NAME = 100;
 
 /** Names that stand for what a system happens to have. */
 const GENERIC = new Set([
-  ...['serif', 'sans-serif', 'monospace', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
-  ...['system-ui', 'ui-sans-serif', 'ui-serif', 'ui-monospace', 'ui-rounded', '-apple-system'],
-  ...['blinkmacsystemfont', 'inherit', 'initial', 'unset', 'revert', 'revert-layer'],
+  'serif',
+  'sans-serif',
+  'monospace',
+  'cursive',
+  'fantasy',
+  'math',
+  'emoji',
+  'fangsong',
+  'system-ui',
+  'ui-sans-serif',
+  'ui-serif',
+  'ui-monospace',
+  'ui-rounded',
+  '-apple-system',
+  'blinkmacsystemfont',
+  'inherit',
+  'initial',
+  'unset',
+  'revert',
+  'revert-layer',
 ]);
 /** Their letters are icons. */
 const ICONS = /icon|awesome|material symbols|glyph/i;

@@ -87,7 +87,13 @@ function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
     if (maxResponseBytes <= 0 || (requestsLeft -= 1) < 0) return { fault: 'unreachable' };
     const headers = { accept, 'accept-encoding': ACCEPT_ENCODING };
     const result = await egress.request({
-      ...{ url, method: 'GET', headers, timeoutMs, maxResponseBytes, signal, web: true },
+      url,
+      method: 'GET',
+      headers,
+      timeoutMs,
+      maxResponseBytes,
+      signal,
+      web: true,
     });
     signal.throwIfAborted();
     if (!result.ok) {
