@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { acceptRules, type LimitSettings, settingIn } from './authority.ts';
@@ -16,7 +17,6 @@ interface Suspect {
   /** Undefined until it is read: a refusal shows that the figures known so far are wrong. */
   left: Left | undefined;
   readAt: number;
-  refusedAt: number;
 }
 
 /**
@@ -59,49 +59,16 @@ function exceeded(rules: readonly AcceptRule[], left: Left, message: CountedMess
   });
 }
 
-/** The accounts that a limit refused within the last minute. */
-class Suspects {
-  readonly #byAccount = new Map<number, Suspect>();
-  readonly #clock: () => number;
-
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
-
-  find(accountId: number): Suspect | undefined {
-    const suspect = this.#byAccount.get(accountId);
-    if (!suspect || this.#clock() - suspect.refusedAt < SUSPECT_MS) return suspect;
-    this.#byAccount.delete(accountId);
-    return undefined;
-  }
-
-  /** What the account has left, if that was read within the last second. */
-  knownLeft(accountId: number): Left | undefined {
-    const suspect = this.find(accountId);
-    return suspect && this.#clock() - suspect.readAt < KNOWN_MS ? suspect.left : undefined;
-  }
-
-  add(accountId: number): void {
-    this.#byAccount.delete(accountId);
-    this.#byAccount.set(accountId, { left: undefined, readAt: 0, refusedAt: this.#clock() });
-    if (this.#byAccount.size <= MAX_SUSPECTS) return;
-    const [oldest] = this.#byAccount.keys();
-    if (oldest !== undefined) this.#byAccount.delete(oldest);
-  }
-
-  learn(accountId: number, left: Left): void {
-    const suspect = this.#byAccount.get(accountId);
-    if (suspect) Object.assign(suspect, { left, readAt: this.#clock() });
-  }
-
-  forget(accountId: number): void {
-    const suspect = this.#byAccount.get(accountId);
-    if (suspect) suspect.left = undefined;
-  }
-
-  refused(suspect: Suspect): void {
-    suspect.refusedAt = this.#clock();
-  }
+/** Subtracts what the message takes from what is left. @returns the rule that has too little left, if one has */
+function take(
+  rules: readonly AcceptRule[],
+  suspect: Suspect,
+  message: CountedMessage,
+): AcceptRule | undefined {
+  const { left } = suspect;
+  const rule = left && exceeded(rules, left, message);
+  if (!rule) suspect.left = left?.map((each, index) => each && each - (rules[index]?.takes(message) ?? 0));
+  return rule;
 }
 
 function refusalOf(rule: AcceptRule): AppError {
@@ -120,49 +87,59 @@ export function createAdmission(
   rules: readonly AcceptRule[] = acceptRules,
   clock: () => number = Date.now,
 ): Admission {
-  const suspects = new Suspects(clock);
+  /** The accounts that a limit refused within the last minute. */
+  const suspects = new LRUCache<number, Suspect>({
+    max: MAX_SUSPECTS,
+    ttl: SUSPECT_MS,
+    ttlResolution: 0,
+    perf: { now: clock },
+  });
   const sql = leftSql(rules);
 
   async function read(accountIds: number[]): Promise<void> {
     if (accountIds.length === 0) return;
     const { rows } = await db.query<{ id: number; left: Left }>(sql, [accountIds, JSON.stringify(settings)]);
-    for (const { id, left } of rows) suspects.learn(id, left);
+    for (const { id, left } of rows) {
+      const suspect = suspects.get(id);
+      if (suspect) Object.assign(suspect, { left, readAt: clock() });
+    }
   }
 
-  /** Subtracts what the message takes from what is left, or returns the error if that is not enough. */
-  function take(suspect: Suspect, message: CountedMessage): AppError | null {
-    if (!suspect.left) return null;
-    const rule = exceeded(rules, suspect.left, message);
-    suspect.left = rule
-      ? suspect.left
-      : suspect.left.map((each, index) => each && each - (rules[index]?.takes(message) ?? 0));
-    if (rule) suspects.refused(suspect);
-    return rule ? refusalOf(rule) : null;
+  /** What the account has left, if that was read within the last second. */
+  function knownLeft(accountId: number): Left | undefined {
+    const suspect = suspects.get(accountId);
+    return suspect && clock() - suspect.readAt < KNOWN_MS ? suspect.left : undefined;
   }
 
   return {
     knownRefusal(message) {
-      const left = suspects.knownLeft(message.account_id);
+      const left = knownLeft(message.account_id);
       const rule = left && exceeded(rules, left, message);
       return rule ? refusalOf(rule) : null;
     },
-    isSuspect: (accountId) => suspects.find(accountId) !== undefined,
+    isSuspect: (accountId) => suspects.has(accountId),
     suspect(messages) {
-      for (const id of new Set(messages.map((message) => message.account_id))) suspects.add(id);
+      for (const { account_id: id } of messages) suspects.set(id, { left: undefined, readAt: 0 });
     },
     async refuse(messages) {
       const ids = new Set(messages.map((message) => message.account_id));
-      await read([...ids].filter((id) => suspects.find(id) && !suspects.knownLeft(id)));
+      await read([...ids].filter((id) => suspects.has(id) && !knownLeft(id)));
       const refused = new Map<(typeof messages)[number], AppError>();
       for (const message of messages) {
-        const suspect = suspects.find(message.account_id);
-        const error = suspect && take(suspect, message);
-        if (error) refused.set(message, error);
+        const suspect = suspects.get(message.account_id);
+        const rule = suspect && take(rules, suspect, message);
+        if (!rule) continue;
+        refused.set(message, refusalOf(rule));
+        // The account is suspect for another minute.
+        suspects.set(message.account_id, suspect);
       }
       return refused;
     },
     forget(messages) {
-      for (const message of messages) suspects.forget(message.account_id);
+      for (const message of messages) {
+        const suspect = suspects.get(message.account_id);
+        if (suspect) suspect.left = undefined;
+      }
     },
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { MessageDraft } from './draft.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -20,9 +21,9 @@ export interface Payers {
 const nameOf = (accountId: number, channel: string) => `${accountId}/${channel}`;
 
 export function createPayers(db: Queryable): Payers {
-  const names = new Set<string>();
+  const names = new LRUCache<string, true>({ max: MAX_PAYERS });
   return {
-    pays: ({ account_id, channel, test }) => !test && names.has(nameOf(account_id, channel)),
+    pays: ({ account_id, channel, test }) => !test && names.get(nameOf(account_id, channel)) === true,
     async learn(accountIds) {
       const { rows } = await db.query<{ id: number; kind: string }>({
         name: 'find_payers',
@@ -31,11 +32,7 @@ export function createPayers(db: Queryable): Payers {
         where a.id = any($1) and a.kind = 'customer' and not a.comped and (p.kind = 'sms' or p.millicents > 0)`,
         values: [accountIds],
       });
-      for (const { id, kind } of rows) {
-        names.add(nameOf(id, kind));
-        const [oldest] = names;
-        if (names.size > MAX_PAYERS && oldest !== undefined) names.delete(oldest);
-      }
+      for (const { id, kind } of rows) names.set(nameOf(id, kind), true);
     },
     forget: ({ account_id, channel }) => void names.delete(nameOf(account_id, channel)),
   };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
@@ -78,13 +79,12 @@ export function createUnpaidWriter(deps: WriteDeps): WriteGroup {
   });
 }
 
-/** How long a refusal is repeated without a look at the database. */
-const KNOWN_MS = 1_000;
-const MAX_KNOWN = 10_000;
+/** A refusal is repeated for a second without a look at the database. */
+const KNOWN = { max: 10_000, ttl: 1_000 };
 
 /** Messages for which accounts had no money within the last second. */
 export class KnownRefusals {
-  readonly #byName = new Map<string, { error: AppError; until: number }>();
+  readonly #byName = new LRUCache<string, AppError>(KNOWN);
 
   static #nameOf({ account_id, channel, to_key, segments }: MessageDraft): string {
     // Numbers with the same beginning are in the same country, and cost the same.
@@ -92,17 +92,11 @@ export class KnownRefusals {
   }
 
   find(draft: MessageDraft): AppError | null {
-    const known = draft.test ? undefined : this.#byName.get(KnownRefusals.#nameOf(draft));
-    return known && performance.now() < known.until ? known.error : null;
+    return (draft.test ? null : this.#byName.get(KnownRefusals.#nameOf(draft))) ?? null;
   }
 
   add(draft: MessageDraft, error: AppError): void {
-    if (error.code === 'validation_error') return;
-    const name = KnownRefusals.#nameOf(draft);
-    this.#byName.delete(name);
-    this.#byName.set(name, { error, until: performance.now() + KNOWN_MS });
-    const [oldest] = this.#byName.keys();
-    if (this.#byName.size > MAX_KNOWN && oldest !== undefined) this.#byName.delete(oldest);
+    if (error.code !== 'validation_error') this.#byName.set(KnownRefusals.#nameOf(draft), error);
   }
 }
 
@@ -154,28 +148,13 @@ async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten>
   });
 }
 
-/** The accounts whose group was not written by one statement within the last second: the next one may fail, too. */
-class ShortAccounts {
-  readonly #until = new Map<number, number>();
-
-  has(accountId: number): boolean {
-    return performance.now() < (this.#until.get(accountId) ?? 0);
-  }
-
-  add(accountId: number): void {
-    this.#until.delete(accountId);
-    this.#until.set(accountId, performance.now() + KNOWN_MS);
-    const [oldest] = this.#until.keys();
-    if (this.#until.size > MAX_KNOWN && oldest !== undefined) this.#until.delete(oldest);
-  }
-}
-
 /**
  * Writes messages that cost something, each with its reservation: all by one statement while their accounts can pay for
  * all of them. Otherwise, and with the first message of an account in a month, it writes those that fit.
  */
 export function createPaidWriter(deps: PaidDeps): WriteGroup {
-  const short = new ShortAccounts();
+  /** Accounts whose group was not written by one statement within the last second: the next one may fail, too. */
+  const short = new LRUCache<number, true>(KNOWN);
   return async (rows) => {
     if (rows.some(({ draft }) => short.has(draft.account_id))) return writeWhatFits(rows, deps);
     try {
@@ -183,7 +162,7 @@ export function createPaidWriter(deps: PaidDeps): WriteGroup {
     } catch (error) {
       const accountId = accountBeyondPurse(error);
       if (accountId === null) throw error;
-      short.add(accountId);
+      short.set(accountId, true);
       return writeWhatFits(rows, deps);
     }
   };

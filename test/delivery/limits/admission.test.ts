@@ -74,7 +74,7 @@ describe('messages of an account that a limit has refused', () => {
   it('are written without asking first after a minute without a refusal', async () => {
     const admission = open();
     admission.suspect([email()]);
-    nowMs += 59_999;
+    nowMs += 60_000;
     expect(admission.isSuspect(account.accountId)).toBe(true);
     nowMs += 1;
     expect(admission.isSuspect(account.accountId)).toBe(false);
