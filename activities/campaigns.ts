@@ -1,4 +1,3 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { limitSettings } from '../src/delivery/limits/authority.ts';
@@ -8,7 +7,8 @@ import { createCampaignRun, type Stay } from '../src/features/campaigns/run/run.
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
-import type { CampaignActivities, CampaignState } from '../workflows/campaigns/contract.ts';
+import type { CampaignActivities } from '../workflows/campaigns/contract.ts';
+import { attended } from './attended.ts';
 import { presentTime } from './present-time.ts';
 
 const HEARTBEAT_MS = 3_000;
@@ -39,17 +39,11 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
     thresholds: stopThresholds(config),
   });
 
-  /** Heartbeats also while one statement takes long. An operator sees the state in them. */
-  async function staying<T>(forMs: number, work: (stay: Stay) => Promise<T>): Promise<T> {
-    let state: CampaignState | null = null;
-    const timer = setInterval(() => heartbeat(state), HEARTBEAT_MS);
-    const signal = AbortSignal.any([stopping, cancellationSignal()]);
-    try {
-      return await work({ forMs, signal, progress: (found) => heartbeat((state = found)) });
-    } finally {
-      clearInterval(timer);
-    }
-  }
+  /** An operator sees the state of the campaign in the heartbeats. */
+  const staying = <T>(forMs: number, work: (stay: Stay) => Promise<T>): Promise<T> =>
+    attended({ heartbeatMs: HEARTBEAT_MS, stopping }, ({ stopping: signal, progress }) =>
+      work({ forMs, signal, progress }),
+    );
 
   return {
     lookAtCampaign: (campaignId, asOf) => staying(0, () => run.look(campaignId, presentTime(asOf))),

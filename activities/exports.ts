@@ -2,9 +2,10 @@ import type { Config } from '../src/config.ts';
 import { createExportWriter } from '../src/features/exports/service.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createHomeStore } from '../src/platform/storage/local-disk.ts';
+import type { Attendance } from '../src/platform/temporal/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
 import { presentTime } from './present-time.ts';
-import { accountOf, createTurns, type Turn } from './turns.ts';
+import { accountOf, createTurns } from './turns.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Exports that one process works on at the same time, each for a turn of about ten seconds. */
@@ -25,7 +26,7 @@ export function createExportActivities(deps: ExportActivityDependencies): Export
     quotaBytes: config.EXPORT_QUOTA_MB * MEGABYTE,
   });
   const turns = createTurns(LIMITS, stopping);
-  const inTurn = async <T>(id: number, work: (turn: Turn) => Promise<T>): Promise<T> =>
+  const inTurn = async <T>(id: number, work: (attendance: Attendance) => Promise<T>): Promise<T> =>
     turns(await accountOf(database.pool, 'exports', id), work);
   return {
     beginExport: (id, asOf) => writer.begin(id, presentTime(asOf)),

@@ -1,4 +1,3 @@
-import { heartbeat } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { systemSender } from '../src/delivery/sender-identity.ts';
@@ -7,9 +6,11 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
 import type { TopUpActivities } from '../workflows/topups/contract.ts';
+import { attended } from './attended.ts';
 import { presentTime } from './present-time.ts';
 
-const HEARTBEAT_MS = 3_000;
+/** The engine notices soon that a worker died during a request. */
+const options = { heartbeatMs: 3_000 };
 /** Of requests to payment services. */
 const USER_AGENT = 'Carillon/1';
 
@@ -18,16 +19,6 @@ export interface TopUpActivityDependencies {
   database: Database;
   resolver: Resolver;
   log: Logger;
-}
-
-/** Sends heartbeats, so that the engine notices soon that a worker died during a request. */
-async function attended<T>(work: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 /** The activities of the workflow `topup/<id>`. */
@@ -41,8 +32,8 @@ export function createTopUpActivities({
   const payments = createPaymentService(config, egress);
   const run = createTopUpRun({ pool: database.pool, payments, from: systemSender(config), log });
   return {
-    requestTopUp: (id, asOf) => attended(() => run.request(id, presentTime(asOf))),
-    lookAtTopUp: (id, asOf, force) => attended(() => run.look(id, presentTime(asOf), force)),
+    requestTopUp: (id, asOf) => attended(options, () => run.request(id, presentTime(asOf))),
+    lookAtTopUp: (id, asOf, force) => attended(options, () => run.look(id, presentTime(asOf), force)),
     giveUpTopUp: (id) => run.giveUp(id),
   };
 }

@@ -1,18 +1,9 @@
-import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 import type { Queryable } from '../src/platform/db/queryable.ts';
 import { FairGate, type GateOptions } from '../src/platform/processes/fair-gate.ts';
+import type { Attendance } from '../src/platform/temporal/contract.ts';
+import { attended } from './attended.ts';
 
 const HEARTBEAT_MS = 5_000;
-
-/** What an activity gives to a long piece of work. */
-export interface Turn {
-  /** Reports that the work goes on. */
-  progress: () => void;
-  /** Aborted when the work should end: the process stops, or the activity was canceled. */
-  stopping: AbortSignal;
-  /** Which try of the activity it is, from 1 on. */
-  attempt: number;
-}
 
 /**
  * Runs long activities, a few at a time. They send heartbeats also while they wait for their turn.
@@ -21,19 +12,10 @@ export interface Turn {
  */
 export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stopping: AbortSignal) {
   const gate = new FairGate<number | null>(limits);
-  return async function attended<T>(accountId: number | null, work: (turn: Turn) => Promise<T>): Promise<T> {
-    const turn: Turn = {
-      progress: () => heartbeat(),
-      stopping: AbortSignal.any([stopping, cancellationSignal()]),
-      attempt: Context.current().info.attempt,
-    };
-    const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
-    try {
-      return await gate.run(accountId, () => work(turn));
-    } finally {
-      clearInterval(timer);
-    }
-  };
+  return <T>(accountId: number | null, work: (attendance: Attendance) => Promise<T>): Promise<T> =>
+    attended({ heartbeatMs: HEARTBEAT_MS, stopping }, (attendance) =>
+      gate.run(accountId, () => work(attendance)),
+    );
 }
 
 /**

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { systemSender } from '../src/delivery/sender-identity.ts';
@@ -11,6 +10,7 @@ import { createEgress } from '../src/platform/egress/client.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
+import { attended } from './attended.ts';
 import { presentTime } from './present-time.ts';
 
 const HEARTBEAT_MS = 1_000;
@@ -29,35 +29,24 @@ export interface WebhookActivityDependencies {
   ca?: string[];
 }
 
-/** @param work its argument sets the heartbeat details, which the engine shows while the activity runs */
-async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => Promise<T>): Promise<T> {
-  const context = Context.current();
-  let shown: unknown;
-  const timer = setInterval(() => context.heartbeat(shown), HEARTBEAT_MS);
-  try {
-    return await work((details) => void (shown = details));
-  } finally {
-    clearInterval(timer);
-  }
-}
-
 /** The activities of the workflow `webhook/<id>`. An endpoint's error never makes an activity fail. */
 export function createWebhookActivities(deps: WebhookActivityDependencies): WebhookActivities {
   const { config, database, keyring, resolver, events, waker, log, stopping, ca } = deps;
-  const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
+  const outbound = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
   const recovery = createWebhookRecovery({
     pool: database.pool,
     keyring,
-    egress: createEgress(ca ? { ...options, ca } : options),
+    egress: createEgress(ca ? { ...outbound, ca } : outbound),
     waker,
     events,
     schedule: config.WEBHOOK_RETRY_SCHEDULE,
     systemFrom: systemSender(config),
     log,
   });
+  const options = { heartbeatMs: HEARTBEAT_MS, stopping };
   return {
     async planWebhookRecovery(webhookId, asOf) {
-      const plan = await whileHeartbeating(() => recovery.plan(webhookId, presentTime(asOf)));
+      const plan = await attended(options, () => recovery.plan(webhookId, presentTime(asOf)));
       return {
         phase: plan.phase,
         until: plan.until?.toISOString() ?? null,
@@ -69,15 +58,12 @@ export function createWebhookActivities(deps: WebhookActivityDependencies): Webh
       };
     },
 
-    deliverDueRetries(webhookId, asOf) {
-      const { cancellationSignal } = Context.current();
-      const end = stopping ? AbortSignal.any([cancellationSignal, stopping]) : cancellationSignal;
-      return whileHeartbeating((show) =>
-        recovery.deliverDue(webhookId, { asOf: presentTime(asOf), signal: end, onProgress: show }),
-      );
-    },
+    deliverDueRetries: (webhookId, asOf) =>
+      attended(options, ({ stopping: signal, progress: onProgress }) =>
+        recovery.deliverDue(webhookId, { asOf: presentTime(asOf), signal, onProgress }),
+      ),
 
     hastenWebhookRetries: (webhookId, asOf) =>
-      whileHeartbeating(() => recovery.hasten(webhookId, presentTime(asOf))),
+      attended(options, () => recovery.hasten(webhookId, presentTime(asOf))),
   };
 }

@@ -5,6 +5,7 @@ import { csvRecord } from '../../platform/csv/writer.ts';
 import { isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
+import type { Attendance } from '../../platform/temporal/contract.ts';
 import { countPage } from './count.ts';
 import { hashesOf, type Held } from './held.ts';
 import {
@@ -48,10 +49,7 @@ export interface ExportWriterDeps {
 }
 
 /** How a long step shows that it is alive, and learns that it should end. */
-interface Turn {
-  progress(): void;
-  stopping: AbortSignal;
-}
+type Turn = Pick<Attendance, 'progress' | 'stopping'>;
 
 export interface ExportWriter {
   begin(id: number, asOf: Date): Promise<ExportProgress>;

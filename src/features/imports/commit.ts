@@ -1,18 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRefusedData } from '../../platform/db/refused-data.ts';
+import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, commitChunk, failedOf, isFailed } from './chunk.ts';
 import type { ImportRecord } from './model.ts';
 import type { RowProblem } from './rows.ts';
-
-/** What an activity gives to its work. */
-export interface Attendance {
-  /** Reports that the work goes on. */
-  progress: () => void;
-  /** Aborted when the work should end: the process stops. */
-  stopping: AbortSignal;
-  /** Which try of the same work it is, from 1 on. */
-  attempt: number;
-}
 
 const TIMEOUT = '57014';
 /** PostgreSQL: a limit of the program is exceeded. */

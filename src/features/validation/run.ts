@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ValidationState } from '../../../workflows/validation/contract.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
+import type { Attendance } from '../../platform/temporal/contract.ts';
 import type { AddressChecker } from './checks/address-checker.ts';
 import { GRACE, lockAccount, type OperationRow, readOperation } from './model.ts';
 import { checkPage, type PageOptions } from './page.ts';
@@ -15,16 +16,6 @@ export interface ValidationRunDeps {
   log: Logger;
   /** For tests: another limit than usual. */
   turnMs?: number;
-}
-
-/** What the activity gives to a piece of work. */
-export interface Attendance {
-  /** Reports that the work goes on. */
-  progress: () => void;
-  /** Aborted when the work should end. */
-  stopping: AbortSignal;
-  /** Which try of the same piece of work it is, from 1 on. */
-  attempt: number;
 }
 
 /** After this time no page begins. */

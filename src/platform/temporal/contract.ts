@@ -52,6 +52,16 @@ export interface WorkflowStart {
   details?: string;
 }
 
+/** What an activity gives to a long piece of work. */
+export interface Attendance {
+  /** Reports that the work goes on. @param details what the engine shows from now on, instead of what it showed */
+  progress: (details?: unknown) => void;
+  /** Aborted when the work should end: the process is about to stop, or the activity was canceled. */
+  stopping: AbortSignal;
+  /** Which try of the activity it is, from 1 on. */
+  attempt: number;
+}
+
 export interface WorkflowSignal {
   workflowId: string;
   /** The signal's name, from the feature's contract. */
