@@ -1,6 +1,7 @@
 /** Flows whose steps send, with runs of contacts, as activation and entries leave them. */
 import { createFlowSender, type FlowSender, type SendingRun } from '../../src/features/flows/run/send.ts';
-import type { EmailStep, SmsStep } from '../../src/features/flows/steps/index.ts';
+import type { EmailStep } from '../../src/features/flows/steps/email.ts';
+import type { SmsStep } from '../../src/features/flows/steps/sms.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { QueuedAccount } from './queued.ts';
@@ -145,7 +146,12 @@ export async function send(
   if (!step) throw new Error('the flow has no such step');
   const queued: string[] = [];
   const result = await inTransaction(pool, (trx) =>
-    sender(trx, run, step, { asOf, onQueued: (backlog) => queued.push(backlog) }),
+    sender(
+      trx,
+      run,
+      { id: step.id, channel: step.type },
+      { asOf, onQueued: (backlog) => queued.push(backlog) },
+    ),
   );
   const messageId = 'messageId' in result ? (result.messageId ?? 0) : 0;
   return { result, messageId, queued };

@@ -2,10 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { sendingSteps } from './content.ts';
 import { findFlowById, FLOW_COLUMNS, type FlowRow, type PinnedContent } from './model.ts';
 import { pathsOf } from './paths.ts';
-import type { Step } from './steps/index.ts';
+import { sendingSteps, type Step } from './steps/index.ts';
 import { approveFlow, rejectFlow } from './transitions.ts';
 
 const MAX_LISTED = 500;

@@ -16,11 +16,12 @@ import {
   type TemplateDeps,
   type TemplateRow,
 } from '../templates/service.ts';
-import { findStepTemplates, sendingSteps } from './content.ts';
+import { findStepTemplates } from './content.ts';
 import type { FlowRow, PinnedContent } from './model.ts';
 import { fieldPath, pathsOf } from './paths.ts';
 import { addForeignReferences, addTriggerProblems } from './references.ts';
-import { allSteps, type EmailStep, type SmsStep } from './steps/index.ts';
+import { allSteps, channelOf, sendingSteps, type Step } from './steps/index.ts';
+import type { SendingStep } from './steps/sending.ts';
 import type { FlowPins } from './transitions.ts';
 import { writeFlowVersion } from './versions.ts';
 
@@ -63,7 +64,7 @@ async function pinContents(
   trx: Queryable,
   { brand, compiled }: Outside,
   scope: BrandScope,
-  steps: readonly (EmailStep | SmsStep)[],
+  steps: readonly SendingStep[],
   paths: Paths,
   problems: Problems,
 ): Promise<PinnedContent[]> {
@@ -89,7 +90,7 @@ async function checkTemplates(
   trx: Queryable,
   { mailDomain }: Pick<CheckDeps, 'mailDomain'>,
   scope: BrandScope,
-  emails: readonly EmailStep[],
+  emails: readonly (Step & SendingStep)[],
   { paths, pinned, problems }: { paths: Paths; pinned: readonly PinnedContent[]; problems: Problems },
 ): Promise<void> {
   if (emails.length === 0) return;
@@ -139,7 +140,7 @@ export async function makePins(
   await addTriggerProblems(trx, tenant, row, problems);
   await addForeignReferences(trx, tenant, steps, problems);
   const sending = sendingSteps(row.steps);
-  const emails = sending.filter((step) => step.type === 'email');
+  const emails = sending.filter((step) => channelOf(step) === 'email');
   if (emails.length > 0) {
     addFooterProblems(problems, 'email', { brand: outside.brand, publicUrl: deps.publicUrl }, 'flows');
   }

@@ -1,4 +1,5 @@
 /** The templates of a flow: one for each email and sms step, with the id of the step as `action_id`. */
+import type { Channel } from '../../delivery/message.ts';
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -11,15 +12,11 @@ import {
   type TemplateRow,
   writeOwnTemplate,
 } from '../templates/service.ts';
+import type { TemplateContent } from '../templates/schema.ts';
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
-import type { ContentInput } from './read-steps.ts';
-import { allSteps, type EmailStep, type SmsStep, type Step } from './steps/index.ts';
-
-/** The steps that send, each before those of its branches. */
-export function sendingSteps(steps: readonly Step[]): (EmailStep | SmsStep)[] {
-  return allSteps(steps).filter((step) => step.type === 'email' || step.type === 'sms');
-}
+import type { InputStep } from './read-steps.ts';
+import { sendingSteps, type Step } from './steps/index.ts';
 
 const templateIdsOf = (steps: readonly Step[]) => sendingSteps(steps).map((step) => step.template_id);
 
@@ -80,12 +77,16 @@ async function withPath<T>(path: string, problems: Problems, work: () => Promise
   }
 }
 
+type ContentInput = InputStep & TemplateContent & { template_id?: number };
+
 export interface StepContent {
   flowId: number;
   stepId: number;
+  channel: Channel;
   /** Of the step in errors. */
   path: string;
-  input: ContentInput;
+  /** The step as the client wrote it. */
+  input: InputStep;
   /** The template of the step so far; null: a new step. */
   own: TemplateRow | null;
 }
@@ -98,10 +99,10 @@ export interface StepContent {
 export function writeStepContent(
   trx: Queryable,
   scope: BrandScope,
-  { flowId, stepId, path, input, own }: StepContent,
+  { flowId, stepId, channel, path, input, own }: StepContent,
   problems: Problems,
 ): Promise<TemplateRow | null> {
-  const { type: channel, id: _, template_id: named, ...content } = input;
+  const { type: _type, id: _id, template_id: named, ...content } = input as ContentInput;
   const owner = { flowId, actionId: stepId };
   const given = Object.entries(content).filter(([, value]) => value !== undefined);
   return withPath(path, problems, async () => {

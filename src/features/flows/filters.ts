@@ -15,6 +15,7 @@ import {
   type Problem,
   type SimulatedChanges,
 } from '../segments/service.ts';
+import { answersSql } from './steps/index.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -116,7 +117,7 @@ export async function readStepFacts(
     openedAt: Date | null;
     clickedAt: Date | null;
   }>(
-    `select s.step_id, case when s.type = 'webhook' then s.detail end as answer,
+    `select s.step_id, case when ${answersSql('s')} then s.detail end as answer,
        m.opened_at as "openedAt", m.clicked_at as "clickedAt"
      from flow_run_steps s left join messages m on m.id = s.message_id
      where s.run_id = $1 and s.step_id = any($2) order by s.iteration`,

@@ -9,7 +9,6 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { copyTemplate, createCompiledContents, listedBytesSql } from '../templates/service.ts';
 import { enterExisting, forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Outside, requireActivator, requireFlows } from './checks.ts';
-import { sendingSteps } from './content.ts';
 import {
   countFlows,
   findFlow,
@@ -36,7 +35,7 @@ import type {
   ResumeFlowBody,
   TriggerBody,
 } from './schema.ts';
-import type { Step } from './steps/index.ts';
+import { mapBranches, sendingSteps, type Step } from './steps/index.ts';
 import {
   activateFlow,
   archiveFlow,
@@ -317,24 +316,15 @@ export async function archive(trx: Queryable, tenant: Tenant, id: number): Promi
 
 const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
 
-/** Steps that name other templates. */
+/** Steps that name other templates. @param ids of templates, by the ids of steps */
 function withTemplates(steps: readonly Step[], ids: ReadonlyMap<number, number>): Step[] {
-  return steps.map((step): Step => {
-    switch (step.type) {
-      case 'email':
-      case 'sms':
-        return { ...step, template_id: ids.get(step.id) ?? step.template_id };
-      case 'condition':
-      case 'wait_for_event':
-        return { ...step, yes: withTemplates(step.yes, ids), no: withTemplates(step.no, ids) };
-      case 'split':
-        return {
-          ...step,
-          branches: step.branches.map((branch) => ({ ...branch, steps: withTemplates(branch.steps, ids) })),
-        };
-      default:
-        return step;
-    }
+  return steps.map((step) => {
+    const templateId = ids.get(step.id);
+    return {
+      ...step,
+      ...(templateId !== undefined && { template_id: templateId }),
+      ...mapBranches(step, (inner) => withTemplates(inner, ids)),
+    };
   });
 }
 

@@ -1,7 +1,8 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Filters, Step } from './steps/index.ts';
+import type { Step } from './steps/index.ts';
+import type { Filters } from './steps/step.ts';
 
 export const flowStatuses = ['draft', 'active', 'paused', 'archived'] as const;
 export type FlowStatus = (typeof flowStatuses)[number];

@@ -1,47 +1,20 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ListedTemplateRow, presentTemplate, presentTemplateSummary } from '../templates/service.ts';
-import { findPageTemplates, findStepTemplates, sendingSteps } from './content.ts';
+import { findPageTemplates, findStepTemplates } from './content.ts';
 import type { FlowRow } from './model.ts';
 import type { Flow, FlowStep, FlowSummary } from './schema.ts';
-import type { Step } from './steps/index.ts';
+import { mapBranches, presentFields, sendingSteps, type Step } from './steps/index.ts';
 
 type Templates = ReadonlyMap<number, ListedTemplateRow>;
 
 /** Steps with their contents, so that a client can change them and send them back. */
 function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
-  return steps.map((step): FlowStep => {
-    switch (step.type) {
-      case 'email': {
-        const template = templates.get(step.template_id);
-        if (!template) return step;
-        const { subject, preheader, body, from_name, from_email, reply_to } = template;
-        return { ...step, subject, preheader, body, from_name, from_email, reply_to };
-      }
-      case 'sms': {
-        const template = templates.get(step.template_id);
-        return template ? { ...step, body: template.body } : step;
-      }
-      case 'condition':
-      case 'wait_for_event':
-        return {
-          ...step,
-          filters: [...((step.filters ?? []) as NonNullable<FlowStep['filters']>)],
-          yes: presentSteps(step.yes, templates),
-          no: presentSteps(step.no, templates),
-        };
-      case 'split':
-        return {
-          ...step,
-          branches: step.branches.map((branch) => ({
-            weight: branch.weight,
-            steps: presentSteps(branch.steps, templates),
-          })),
-        };
-      default:
-        return step as FlowStep;
-    }
-  });
+  return steps.map((step) => ({
+    ...step,
+    ...presentFields(step, 'template_id' in step ? templates.get(step.template_id) : undefined),
+    ...mapBranches(step, (inner) => presentSteps(inner, templates)),
+  }));
 }
 
 function presentTrigger(row: FlowRow): FlowSummary['trigger'] {

@@ -5,53 +5,35 @@ import { nearestName } from '../../platform/input/nearest-name.ts';
 import { parseWith } from '../../platform/input/validation.ts';
 import { flowFilterProblems } from './filters.ts';
 import { branchPath, fieldPath, stepPath } from './paths.ts';
-import { fieldTimeShape, localTimeShape, stepShapes, type StepType, stepTypes } from './steps/shapes.ts';
+import {
+  branchesOf,
+  mapBranches,
+  referencesOf,
+  type StepTable,
+  stepTable,
+  type StepTypeName,
+  typeOf,
+} from './steps/index.ts';
+import type { AnyStep } from './steps/step.ts';
 
 /** Steps of a flow, those of branches included. */
 export const MAX_STEPS = 200;
 /** Levels of branches. The steps of the flow itself are level 1. */
 export const MAX_LEVELS = 10;
 
-type Shape<Type extends StepType> = z.output<(typeof stepShapes)[Type]>;
-type Branching = 'condition' | 'wait_for_event' | 'split';
-
-interface Branches {
-  yes: InputStep[];
-  no: InputStep[];
-}
-
-export type ContentInput = Shape<'email'> | Shape<'sms'>;
-
-/** A step of a request. Its id is that of a step that the flow has; left out: a new step. */
-export type InputStep =
-  | Shape<Exclude<StepType, Branching>>
-  | (Omit<Shape<'condition'>, keyof Branches> & Branches)
-  | (Omit<Shape<'wait_for_event'>, keyof Branches> & Branches)
-  | (Omit<Shape<'split'>, 'branches'> & { branches: { weight: number; steps: InputStep[] }[] });
-
-/** The branches of a step, by the names that paths have for them. */
-export function branchesOfInput(step: InputStep): { name: string; steps: InputStep[] }[] {
-  switch (step.type) {
-    case 'condition':
-    case 'wait_for_event':
-      return [
-        { name: 'yes', steps: step.yes },
-        { name: 'no', steps: step.no },
-      ];
-    case 'split':
-      return step.branches.map(({ steps }, n) => ({ name: `branches.${n}.steps`, steps }));
-    default:
-      return [];
-  }
+/**
+ * A step of a request, of the shape of its type. Its branches are steps, too. Its id is that of a step that the flow has;
+ * left out: a new step.
+ */
+export interface InputStep extends AnyStep {
+  type: StepTypeName;
 }
 
 /** All steps with their paths, each before those of its branches. */
 export function inputsOf(steps: readonly InputStep[], list = 'steps'): { step: InputStep; path: string }[] {
   return steps.flatMap((step, place) => {
     const path = stepPath(list, place);
-    const inner = branchesOfInput(step).flatMap((branch) =>
-      inputsOf(branch.steps, branchPath(path, branch.name)),
-    );
+    const inner = branchesOf(step).flatMap((branch) => inputsOf(branch.steps, branchPath(path, branch.name)));
     return [{ step, path }, ...inner];
   });
 }
@@ -59,12 +41,17 @@ export function inputsOf(steps: readonly InputStep[], list = 'steps'): { step: I
 const NO_ARRAY = 'must be an array of steps';
 
 /** The steps that come before a place, by their ids. */
-type Before = ReadonlyMap<number, StepType>;
+type Before = ReadonlyMap<number, string>;
 
 class StepReader {
   readonly errors: ValidationErrors = {};
   private count = 0;
   private readonly ids = new Set<number>();
+  private readonly table: StepTable;
+
+  constructor(table: StepTable) {
+    this.table = table;
+  }
 
   report(path: string, message: string): void {
     if (isFull(this.errors)) return;
@@ -93,13 +80,11 @@ class StepReader {
       this.report(path, 'must be an object');
       return null;
     }
-    const type = this.typeOf(given, path);
-    if (!type) return null;
-    const parsed = this.parse(stepShapes[type], given, path);
-    const step = (parsed ?? { ...given }) as InputStep;
-    this.readUntil(step, path);
-    // What is wrong inside the branches is reported together with what is wrong with the step.
-    this.readBranches(step, path, level);
+    const shape = this.shapeOf(given, path);
+    if (!shape) return null;
+    const parsed = this.parse(shape, given, path) as InputStep | null;
+    // What is wrong inside a field or the branches is reported together with what is wrong with the step.
+    const step = this.readInside(parsed ?? (given as InputStep), path, level);
     if (parsed === null) return null;
     if (step.id !== undefined && this.ids.has(step.id)) {
       this.report(fieldPath(path, 'id'), 'is the id of another step, too');
@@ -108,11 +93,13 @@ class StepReader {
     return step;
   }
 
-  private typeOf(given: object, path: string): StepType | null {
+  private shapeOf(given: object, path: string): z.ZodType | null {
     const type: unknown = 'type' in given ? given.type : undefined;
-    if (typeof type === 'string' && (stepTypes as readonly string[]).includes(type)) return type as StepType;
-    const near = typeof type === 'string' ? nearestName(type, stepTypes) : null;
-    const hint = near ? `; did you mean ${near}?` : ` of ${stepTypes.join(', ')}`;
+    const { names, shapes } = this.table;
+    const shape = typeof type === 'string' ? shapes.get(type) : undefined;
+    if (shape) return shape;
+    const near = typeof type === 'string' ? nearestName(type, names) : null;
+    const hint = near ? `; did you mean ${near}?` : ` of ${names.join(', ')}`;
     const problem = near ? 'is not a type of step' : 'must be one';
     this.report(fieldPath(path, 'type'), type === undefined ? 'is required' : `${problem}${hint}`);
     return null;
@@ -128,22 +115,13 @@ class StepReader {
     return null;
   }
 
-  private readUntil(step: InputStep, path: string): void {
-    if (step.type !== 'wait' || typeof step.until !== 'object' || step.until === null) return;
-    const shape = 'field' in step.until ? fieldTimeShape : localTimeShape;
-    this.parse(shape, step.until, fieldPath(path, 'until'));
-  }
-
-  private readBranches(step: InputStep, path: string, level: number): void {
+  /** Reads what the shape of a step only describes. @returns the step with its branches */
+  private readInside(step: InputStep, path: string, level: number): InputStep {
+    const inside = typeOf(step, this.table).fieldToRead?.(step);
+    if (inside)
+      this.parse(inside.shape, step[inside.field as keyof InputStep], fieldPath(path, inside.field));
     const read = (given: unknown, name: string) => this.readAll(given, branchPath(path, name), level + 1);
-    if (step.type === 'condition' || step.type === 'wait_for_event') {
-      Object.assign(step, { yes: read(step.yes, 'yes'), no: read(step.no, 'no') });
-    } else if (step.type === 'split' && Array.isArray(step.branches)) {
-      for (const [n, branch] of step.branches.entries()) {
-        if (typeof branch !== 'object' || branch === null) continue;
-        Object.assign(branch, { steps: read(branch.steps, `branches.${n}.steps`) });
-      }
-    }
+    return { ...step, ...mapBranches(step, read, this.table) };
   }
 
   /** Checks what steps say of steps before them. A branch does not see the steps of the branches beside it. */
@@ -153,7 +131,7 @@ class StepReader {
       const path = stepPath(list, place);
       this.checkStep(step, path, seen);
       if (step.id !== undefined) seen.set(step.id, step.type);
-      const inner = branchesOfInput(step).map((branch) =>
+      const inner = branchesOf(step, this.table).map((branch) =>
         this.checkReferences(branch.steps, branchPath(path, branch.name), seen),
       );
       for (const [id, type] of inner.flatMap((each) => [...each])) seen.set(id, type);
@@ -164,15 +142,12 @@ class StepReader {
   private checkStep(step: InputStep, path: string, before: Before): void {
     // Nothing more can be reported, and thousands of filters would take long.
     if (isFull(this.errors)) return;
-    if (step.type !== 'condition' && step.type !== 'wait_for_event') return;
-    const received = step.type === 'wait_for_event';
-    for (const problem of flowFilterProblems(step.filters ?? [], { steps: before, received })) {
+    const { filters = [], received = false, before: named } = referencesOf(step, this.table);
+    for (const problem of flowFilterProblems(filters, { steps: before, received })) {
       this.report(fieldPath(path, ['filters', ...problem.path].join('.')), problem.message);
     }
-    if (step.type !== 'wait_for_event' || typeof step.include_since !== 'object') return;
-    const since = step.include_since.step;
-    if (before.has(since)) return;
-    this.report(fieldPath(path, 'include_since.step'), `names step ${since}, which does not come before`);
+    if (!named || before.has(named.step)) return;
+    this.report(fieldPath(path, named.field), `names step ${named.step}, which does not come before`);
   }
 }
 
@@ -180,8 +155,11 @@ class StepReader {
  * Reads the steps of a request.
  * @returns the steps, and what is wrong by its path, such as `steps[2].yes[0].duration`
  */
-export function readSteps(given: unknown): { steps: InputStep[]; errors: ValidationErrors } {
-  const reader = new StepReader();
+export function readSteps(
+  given: unknown,
+  table = stepTable,
+): { steps: InputStep[]; errors: ValidationErrors } {
+  const reader = new StepReader(table);
   const steps = Array.isArray(given) ? reader.readAll(given, 'steps', 1) : reader.refuse('steps', NO_ARRAY);
   if (Object.keys(reader.errors).length === 0) reader.checkReferences(steps, 'steps', new Map());
   return { steps, errors: reader.errors };

@@ -5,31 +5,25 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { referenceProblems } from '../segments/service.ts';
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
-import type { Step } from './steps/index.ts';
-
-/** What steps of requests and stored steps have in common. */
-interface Referring {
-  type: Step['type'];
-  list_id?: number;
-  filters?: readonly unknown[] | undefined;
-}
+import { referencesOf } from './steps/index.ts';
+import type { AnyStep } from './steps/step.ts';
 
 /** Adds an error for each list and segment that steps name and the brand does not have. */
 export async function addForeignReferences(
   db: Queryable,
   scope: BrandScope,
-  steps: readonly { step: Referring; path: string }[],
+  steps: readonly { step: AnyStep; path: string }[],
   problems: Problems,
 ): Promise<void> {
-  const listIds = steps.flatMap(({ step }) => step.list_id ?? []);
+  const named = steps.map(({ step, path }) => ({ ...referencesOf(step), path }));
+  const listIds = named.flatMap(({ listId }) => listId ?? []);
   const lists = await knownLists(db, scope, listIds);
-  for (const { step, path } of steps) {
-    if (step.list_id !== undefined && !lists.has(step.list_id)) {
+  for (const { listId, filters, received = false, path } of named) {
+    if (listId !== undefined && !lists.has(listId)) {
       problems.add({ [fieldPath(path, 'list_id')]: ['is not a list of the brand'] });
     }
-    if (!step.filters) continue;
-    const names = { steps: null, received: step.type === 'wait_for_event' };
-    for (const problem of await referenceProblems(db, scope, step.filters, names)) {
+    if (!filters) continue;
+    for (const problem of await referenceProblems(db, scope, filters, { steps: null, received })) {
       problems.add({ [fieldPath(path, ['filters', ...problem.path].join('.'))]: [problem.message] });
     }
   }

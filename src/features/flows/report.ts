@@ -5,7 +5,7 @@ import { type HeavyReads, isStatementTimeout } from '../../platform/processes/he
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type FlowCount, readFlowCounts } from './counts.ts';
 import type { FlowRow } from './model.ts';
-import { allSteps } from './steps/index.ts';
+import { allSteps, channelOf } from './steps/index.ts';
 
 const count = z.int().min(0);
 const rate = z.number().nullable().meta({ description: 'Null if there is nothing to divide by.' });
@@ -155,19 +155,23 @@ function presentSteps(
   counts: ReadonlyMap<number, Counts>,
   inProgress: ReadonlyMap<number, number> | null,
 ): FlowReport['steps'] {
-  const types = new Map(allSteps(row.steps).map(({ id, type }) => [id, type]));
-  const others = [...counts.keys(), ...(inProgress?.keys() ?? [])].filter((id) => id !== 0 && !types.has(id));
-  const ids = [...types.keys(), ...[...new Set(others)].sort((one, other) => one - other)];
+  const steps = new Map(allSteps(row.steps).map((step) => [step.id, step]));
+  const others = [...counts.keys(), ...(inProgress?.keys() ?? [])].filter((id) => id !== 0 && !steps.has(id));
+  const ids = [...steps.keys(), ...[...new Set(others)].sort((one, other) => one - other)];
   return ids.map((id) => {
     const ofStep = counts.get(id);
-    const type = types.get(id) ?? null;
-    const sends = type === 'email' || type === 'sms' || (ofStep && ofStep.size > 0);
+    const step = steps.get(id);
+    const sends = (step && channelOf(step) !== null) || (ofStep && ofStep.size > 0);
     const messages = {
       ...presentResults(ofStep ?? new Map()),
       not_accepted: reasonsOf(ofStep ?? new Map(), 'skipped', 'failed'),
     };
     return {
-      ...{ step_id: id, type, in_progress_count: inProgress && (inProgress.get(id) ?? 0) },
+      ...{
+        step_id: id,
+        type: step?.type ?? null,
+        in_progress_count: inProgress && (inProgress.get(id) ?? 0),
+      },
       messages: sends ? messages : null,
     };
   });

@@ -9,7 +9,8 @@ import { templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
 import { approvalStates, flowStatuses, stopReasons } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
-import { describeSteps, stepTypes } from './steps/shapes.ts';
+import { stepTable, stepTypeNames, stepTypes } from './steps/index.ts';
+import type { StepType } from './steps/step.ts';
 
 const MAX_NAME = 255;
 const MAX_FILTERS = 50;
@@ -21,51 +22,33 @@ const MAX_REENTRY_SECONDS = 315_360_000;
 const when = z.iso.datetime();
 const id = z.int().min(1).max(MAX_ID);
 const nullableText = z.string().nullable();
-const jsonObject = z.record(z.string(), z.unknown());
 
 /** A filter as it is answered: as the client wrote it. */
 const filterSchema = z.object({ name: z.string(), predicate: z.string(), value: z.unknown().optional() });
 
-const sinceStep = z.object({ step: z.int() }).meta({ id: 'SinceStep' });
+export interface FlowStep {
+  type: string;
+  id: number;
+  [field: string]: unknown;
+}
+
+/** Fields of all types in one schema: which of them a step has depends on its type. */
+function optional(fields: readonly Readonly<Record<string, z.ZodType>>[]): Record<string, z.ZodType> {
+  const all = fields.flatMap((each) => Object.entries(each));
+  return Object.fromEntries(all.map(([name, schema]) => [name, schema.optional()]));
+}
+
+const presentedBranches = () => z.array(z.lazy(() => stepSchema));
 
 /** A step as it is answered. Which fields it has depends on its type. */
-const stepSchema = z
+const stepSchema: z.ZodType<FlowStep, FlowStep> = z
   .object({
-    type: z.enum(stepTypes),
+    type: z.enum(stepTypeNames),
     id: z.int(),
-    template_id: z.int().optional().meta({ description: 'The template of an email or sms step.' }),
-    subject: nullableText.optional(),
-    preheader: nullableText.optional(),
-    body: z.unknown().optional().meta({
-      description: 'The content of an email or sms step; the JSON that a webhook step sends.',
-    }),
-    from_name: nullableText.optional(),
-    from_email: nullableText.optional(),
-    reply_to: nullableText.optional(),
-    duration: z.int().optional().meta({ description: 'Seconds.' }),
-    until: jsonObject.optional(),
-    filters: z.array(filterSchema).optional(),
-    event_name: z.string().optional(),
-    include_since: z.union([z.literal('entry'), sinceStep]).optional(),
-    forward_event_data: z.boolean().optional(),
-    data: jsonObject.optional(),
-    list_id: z.int().optional(),
-    url: z.string().optional(),
-    method: z.string().optional(),
-    headers: jsonObject.optional(),
-    reason: z.string().optional(),
-    get yes() {
-      return z.array(stepSchema).optional();
-    },
-    get no() {
-      return z.array(stepSchema).optional();
-    },
-    get branches() {
-      return z.array(z.object({ weight: z.int(), steps: z.array(stepSchema) })).optional();
-    },
+    ...optional(stepTypes.map((type) => type.presented)),
+    ...optional(stepTypes.map((type: StepType) => type.branches?.presented(presentedBranches) ?? {})),
   })
   .meta({ id: 'FlowStep' });
-export type FlowStep = z.input<typeof stepSchema>;
 
 const reentry = z.union([
   z.enum(['once', 'every_time']),
@@ -192,7 +175,7 @@ const readableSteps = z.unknown().transform((given, context) => {
   return read.steps;
 });
 
-const steps = describeAs(readableSteps, describeSteps).meta({
+const steps = describeAs(readableSteps, stepTable.describe).meta({
   maxItems: MAX_STEPS,
   description:
     `What a run does, in order: at most ${MAX_STEPS} steps in all and ${MAX_LEVELS} levels of branches. The guide to ` +

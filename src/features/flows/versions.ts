@@ -2,7 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { FlowRow } from './model.ts';
-import type { Filters, Step } from './steps/index.ts';
+import type { Step } from './steps/index.ts';
+import type { Filters } from './steps/step.ts';
 
 /** Versions that a process keeps. One has at most 200 steps. */
 const MAX_CACHED = 500;

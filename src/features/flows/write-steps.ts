@@ -14,7 +14,7 @@ import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
 import { addForeignReferences } from './references.ts';
-import { allSteps, type Step, type StepType } from './steps/index.ts';
+import { allSteps, channelOf, mapBranches, type Step } from './steps/index.ts';
 
 /** Bytes of the steps of a flow as JSON, without the contents of emails and SMS. */
 const MAX_BYTES = 256 * 1024;
@@ -27,34 +27,21 @@ interface Written {
 /** What is stored of each step of a request. */
 interface Placed {
   id: number;
+  /** Of a step that sends. */
   templateId: number | null;
 }
 
 type Placement = ReadonlyMap<InputStep, Placed>;
 
-function storeBranches(step: InputStep, placement: Placement): object {
-  switch (step.type) {
-    case 'condition':
-    case 'wait_for_event':
-      return { yes: storeAll(step.yes, placement), no: storeAll(step.no, placement) };
-    case 'split':
-      return {
-        branches: step.branches.map(({ weight, steps }) => ({ weight, steps: storeAll(steps, placement) })),
-      };
-    default:
-      return {};
-  }
-}
-
-/** Steps as they are stored, see `steps.ts`. Their shapes were checked, and fields that are left out are absent. */
+/** Steps as they are stored. Their shapes were checked, and fields that are left out are absent. */
 function storeAll(steps: readonly InputStep[], placement: Placement): Step[] {
   return steps.map((step) => {
     const { id, templateId } = placement.get(step) as Placed;
-    if (step.type === 'email' || step.type === 'sms') {
-      return { type: step.type, id, template_id: templateId as number };
-    }
+    // The content is stored with the template.
+    if (templateId !== null) return { type: step.type, id, template_id: templateId } as Step;
     const fields = Object.entries(step).filter(([, value]) => value !== undefined);
-    return { ...Object.fromEntries(fields), id, ...storeBranches(step, placement) } as Step;
+    const branches = mapBranches(step, (inner) => storeAll(inner, placement));
+    return { ...Object.fromEntries(fields), id, ...branches } as Step;
   });
 }
 
@@ -62,7 +49,7 @@ function storeAll(steps: readonly InputStep[], placement: Placement): Step[] {
 function addUnknownIds(
   problems: Problems,
   inputs: readonly { step: InputStep; path: string }[],
-  known: ReadonlyMap<number, StepType> | null,
+  known: ReadonlyMap<number, string> | null,
 ): void {
   if (!known) return;
   for (const { step, path } of inputs) {
@@ -102,10 +89,11 @@ export async function writeSteps(
   for (const { step, path } of inputs) {
     const id = step.id ?? next++;
     let templateId: number | null = null;
-    if (step.type === 'email' || step.type === 'sms') {
+    const channel = channelOf(step);
+    if (channel !== null) {
       const before = present.get(id);
       const own = before && 'template_id' in before ? (templates.get(before.template_id) ?? null) : null;
-      const content = { flowId: row.id, stepId: id, path, input: step, own };
+      const content = { flowId: row.id, stepId: id, channel, path, input: step, own };
       const template = await writeStepContent(trx, scope, content, problems);
       if (template) bytes += contentBytes(template);
       // Further copies are not made.

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
-import { stepTypes } from '../../../src/features/flows/steps/shapes.ts';
+import { stepTypeNames } from '../../../src/features/flows/steps/index.ts';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
 import type { RouteInput } from '../../../src/platform/http/input.ts';
 import type { RawResult, RouteResult } from '../../../src/platform/http/route.ts';
@@ -155,7 +155,7 @@ describe('the OpenAPI document', () => {
   });
 
   it.each([
-    ['FlowStepInput', 'type', stepTypes],
+    ['FlowStepInput', 'type', stepTypeNames],
     ['DesignSectionInput', 'type', null],
     ['DesignSection', 'type', null],
   ])('shows the variants of %s as components, by their %s', (name, field, values) => {

@@ -2,21 +2,8 @@
  * What a run does. The interpreter decides; a {@link World} reads and acts. The transaction of a run, `simulate` and
  * tests have worlds of their own, so that all of them follow the same paths.
  */
-import {
-  branchesOf,
-  type EmailStep,
-  type EventStep,
-  type FieldTime,
-  type Filters,
-  type ListStep,
-  type SmsStep,
-  type SplitStep,
-  type Step,
-  type UpdateContactStep,
-  type WaitForEventStep,
-  type WaitStep,
-} from '../steps/index.ts';
-import { isLocalTime, nextLocalTime } from './times.ts';
+import { branchesOf, type Step, stepTable, typeOf } from '../steps/index.ts';
+import type { Filters, StoredStep } from '../steps/step.ts';
 
 /** Raise it when the meaning of {@link RunRecord} changes, and read the earlier ones in `record.ts`. */
 export const RECORD_SCHEMA = 1;
@@ -50,6 +37,15 @@ export interface ArrivedEvent {
   occurredAt: Date;
 }
 
+/** What a step waits for. */
+export interface AwaitedEvent {
+  /** Of the step. */
+  id: number;
+  event_name: string;
+  /** From when earlier events count: since the entry, or since a step was left; left out: only events that arrive. */
+  include_since?: 'entry' | { step: number };
+}
+
 /** What a step has done, for the path of the run. */
 export interface StepResult {
   /** Such as `sent`, `skipped`, `yes`, `no`, `timeout`, `branch 1`, `done`. */
@@ -78,18 +74,18 @@ export interface World {
   timezone(): Promise<string>;
   /** When the brand's quiet hours end; null: they are not now. Only asked for steps that send. */
   quietUntil(): Promise<Date | null>;
-  /** Writes the message; `skipped` with a reason if the contact must not get it, or `exit` if the run must end. */
-  send(step: EmailStep | SmsStep): Promise<StepResult | { exit: string }>;
-  trackEvent(step: EventStep): Promise<StepResult>;
-  updateContact(step: UpdateContactStep): Promise<StepResult>;
-  changeList(step: ListStep): Promise<StepResult>;
+  /**
+   * Lets a step act, such as send its message, as {@link StepType.act} describes.
+   * @returns `exit` with a reason if the run must end
+   */
+  act(step: StoredStep): Promise<StepResult | { exit: string }>;
   /** Registers the wait, and returns events that count and were there before, in order. */
-  awaitEvent(step: WaitForEventStep): Promise<readonly ArrivedEvent[]>;
+  awaitEvent(step: AwaitedEvent): Promise<readonly ArrivedEvent[]>;
   /** Events that arrived for the registered wait and were not judged yet, in order. */
-  arrivals(step: WaitForEventStep): Promise<readonly ArrivedEvent[]>;
-  endAwait(step: WaitForEventStep): Promise<void>;
-  /** The answer of the webhook step, once the request was made; null: it was not. */
-  answer(stepId: number): Promise<StepResult | null>;
+  arrivals(step: AwaitedEvent): Promise<readonly ArrivedEvent[]>;
+  endAwait(step: AwaitedEvent): Promise<void>;
+  /** What was answered from outside, such as by the endpoint of a webhook step; null: it was not asked yet. */
+  answer(step: StoredStep): Promise<StepResult | null>;
   /** Adds a step to the path of the run. `arrived`: when the run came to it. It leaves the step as of now. */
   record(step: Step, place: number, arrived: Date, result: StepResult): Promise<void>;
   /**
@@ -110,7 +106,7 @@ export type Halt =
 export const MAX_STEPS_AT_ONCE = 50;
 
 /** What a run does at its step: it is done there and goes on to `next` or ends, or it waits there. */
-type Move = { result: StepResult; next: Step | null; exit?: string } | { wait: RunWait };
+export type Move = { result: StepResult; next: Step | null; exit?: string } | { wait: RunWait };
 
 /** The record of a run that has just been made. */
 export function firstRecord(enteredAt: Date): RunRecord {
@@ -132,12 +128,12 @@ interface Found {
   next: Step | null;
 }
 
-function find(steps: readonly Step[], id: number, after: Step | null): Found | null {
+function find(steps: readonly Step[], id: number, after: Step | null, table = stepTable): Found | null {
   for (const [n, step] of steps.entries()) {
     const next = steps[n + 1] ?? after;
     if (step.id === id) return { step, next };
-    for (const branch of branchesOf(step)) {
-      const found = find(branch.steps, id, next);
+    for (const branch of branchesOf(step, table)) {
+      const found = find(branch.steps, id, next, table);
       if (found) return found;
     }
   }
@@ -154,131 +150,12 @@ export function nextOf(steps: readonly Step[], id: number): Step | null {
   return find(steps, id, null)?.next ?? null;
 }
 
-/** When a wait that begins now ends; null: it does not begin. */
-async function endOfWait(step: WaitStep, world: World): Promise<Date | null> {
-  if ('duration' in step) return new Date(world.asOf.getTime() + 1_000 * step.duration);
-  const { until } = step;
-  if (!isLocalTime(until)) return timeOfField(until, world);
-  const timezone = until.timezone ?? 'contact';
-  return nextLocalTime(world.asOf, until, timezone === 'contact' ? await world.timezone() : timezone);
-}
-
-/** Null: the time is missing. */
-async function timeOfField(until: FieldTime, world: World): Promise<Date | null> {
-  const time = await world.timeOf(until.field);
-  return time && new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
-}
-
-async function doWait(
-  { step, next }: Found & { step: WaitStep },
-  wait: RunWait | null,
-  world: World,
-): Promise<Move> {
-  const field = 'until' in step && !isLocalTime(step.until) ? step.until : null;
-  if (wait?.for === 'time') {
-    if (new Date(wait.until) > world.asOf) return { wait };
-    // The date may have been put off meanwhile.
-    const moved = field && (await timeOfField(field, world));
-    if (moved && moved > world.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
-    return { result: { outcome: 'done', detail: { until: wait.until } }, next };
-  }
-  const until = await endOfWait(step, world);
-  if (until && until > world.asOf) return { wait: { for: 'time', until: until.toISOString() } };
-  const outcome = until ? 'passed' : 'missing';
-  const result = { outcome, ...(until && { detail: { until: until.toISOString() } }) };
-  return field?.if_past === 'exit' ? { result, next, exit: `date_${outcome}` } : { result, next };
-}
-
-/** Finds the first event that counts and that the filters of the wait accept. */
-async function firstMatch(
-  step: WaitForEventStep,
-  events: readonly ArrivedEvent[],
-  until: Date,
-  world: World,
-): Promise<ArrivedEvent | null> {
-  for (const event of events) {
-    if (event.occurredAt > until) continue;
-    if (!step.filters?.length || (await world.matches(step.filters, event))) return event;
-  }
-  return null;
-}
-
-/**
- * The first event that matches and occurred before the end of the wait decides, even if the run looks at it later.
- * The lock of the contact decides about an event whose transaction began before the end and commits after the run looked:
- * it comes too late.
- */
-async function doWaitForEvent(
-  { step, next }: Found & { step: WaitForEventStep },
-  waited: RunWait | null,
-  world: World,
-): Promise<Move> {
-  // A new version of the flow may have given the step another event.
-  const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
-  const until = wait ? new Date(wait.until) : new Date(world.asOf.getTime() + 1_000 * step.duration);
-  const events = wait ? await world.arrivals(step) : await world.awaitEvent(step);
-  const event = await firstMatch(step, events, until, world);
-  if (!event && until > world.asOf) {
-    return { wait: { for: 'event', eventName: step.event_name, until: until.toISOString() } };
-  }
-  await world.endAwait(step);
-  return event
-    ? { result: { outcome: 'yes', eventId: event.id }, next: step.yes[0] ?? next }
-    : { result: { outcome: 'timeout' }, next: step.no[0] ?? next };
-}
-
-async function doSend({ step, next }: Found & { step: EmailStep | SmsStep }, world: World): Promise<Move> {
-  const until = await world.quietUntil();
-  if (until && until > world.asOf) return { wait: { for: 'quiet_hours', until: until.toISOString() } };
-  const result = await world.send(step);
-  if (!('exit' in result)) return { result, next };
-  return { result: { outcome: 'skipped', detail: { reason: result.exit } }, next, exit: result.exit };
-}
-
-function doSplit({ step, next }: Found & { step: SplitStep }, world: World): Move {
-  const percentile = world.percentile(step.id);
-  let upTo = 0;
-  const chosen = step.branches.findIndex(({ weight }) => percentile < (upTo += weight));
-  // Weights with fractions may add up to a little less than 100.
-  const n = chosen === -1 ? step.branches.length - 1 : chosen;
-  return { result: { outcome: `branch ${n + 1}` }, next: step.branches[n]?.steps[0] ?? next };
-}
-
-async function doStep(found: Found, wait: RunWait | null, world: World): Promise<Move> {
-  const { step, next } = found;
-  switch (step.type) {
-    case 'email':
-    case 'sms':
-      return doSend({ step, next }, world);
-    case 'wait':
-      return doWait({ step, next }, wait, world);
-    case 'condition': {
-      const holds = await world.matches(step.filters);
-      const branch = holds ? step.yes : step.no;
-      return { result: { outcome: holds ? 'yes' : 'no' }, next: branch[0] ?? next };
-    }
-    case 'wait_for_event':
-      return doWaitForEvent({ step, next }, wait, world);
-    case 'event':
-      return { result: await world.trackEvent(step), next };
-    case 'update_contact':
-      return { result: await world.updateContact(step), next };
-    case 'add_to_list':
-    case 'remove_from_list':
-      return { result: await world.changeList(step), next };
-    case 'webhook': {
-      const result = await world.answer(step.id);
-      return result ? { result, next } : { wait: { for: 'webhook' } };
-    }
-    case 'split':
-      return doSplit({ step, next }, world);
-    case 'exit':
-      return { result: { outcome: 'exit' }, next: null, exit: step.reason ?? 'exit' };
-  }
-}
-
 function begin(steps: readonly Step[], record: RunRecord, asOf: Date): RunRecord {
   return { ...record, begun: true, stepId: steps[0]?.id ?? null, arrivedAt: asOf.toISOString() };
+}
+
+function haltAt({ id: stepId }: Step, record: RunRecord): Halt {
+  return record.wait?.for === 'webhook' ? { halt: 'call', record, stepId } : { halt: 'wait', record };
 }
 
 const exited = (record: RunRecord, reason: string): Halt => ({
@@ -293,21 +170,23 @@ const exited = (record: RunRecord, reason: string): Halt => ({
  * @param steps of the version that the run follows
  * @returns the record to store, and why it stopped
  */
-export async function advanceSteps(steps: readonly Step[], record: RunRecord, world: World): Promise<Halt> {
+export async function advanceSteps(
+  steps: readonly Step[],
+  record: RunRecord,
+  world: World,
+  table = stepTable,
+): Promise<Halt> {
   let now = record.begun ? record : begin(steps, record, world.asOf);
   for (let done = 0; now.stepId !== null; done += 1) {
-    const found = find(steps, now.stepId, null);
+    const found = find(steps, now.stepId, null, table);
     if (!found) return exited(now, 'step_removed');
     if (done === MAX_STEPS_AT_ONCE || world.mustCommit?.()) return { halt: 'again', record: now };
     const reason = now.wait === null || now.wait.for === 'quiet_hours' ? await world.mustExit() : null;
     if (reason !== null) return exited(now, reason);
-    const move = await doStep(found, now.wait, world);
-    if ('wait' in move) {
-      const waiting = { ...now, wait: move.wait };
-      if (move.wait.for === 'webhook') return { halt: 'call', record: waiting, stepId: found.step.id };
-      return { halt: 'wait', record: waiting };
-    }
-    await world.record(found.step, now.steps, new Date(now.arrivedAt), move.result);
+    const { step, next } = found;
+    const move = await typeOf(step, table).run(step, { next, wait: now.wait, world });
+    if ('wait' in move) return haltAt(step, { ...now, wait: move.wait });
+    await world.record(step, now.steps, new Date(now.arrivedAt), move.result);
     const arrivedAt = world.asOf.toISOString();
     now = { ...now, stepId: move.next?.id ?? null, wait: null, arrivedAt, steps: now.steps + 1 };
     if (move.exit !== undefined) return exited(now, move.exit);

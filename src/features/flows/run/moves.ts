@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockBrands, lockContacts } from '../../contact-events/service.ts';
+import { awaitedEvent } from '../steps/index.ts';
 import type { FlowVersion, FlowVersionReader } from '../versions.ts';
 import type { RunOfFlow } from '../workflow.ts';
 import { endRuns } from './ends.ts';
@@ -26,15 +27,17 @@ function survives(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
   return step !== null && step.type === findStep(from.steps, run.step_id)?.type;
 }
 
+/** The event that a run waits for at a step of a version; null: none. */
+function eventAt({ steps }: FlowVersion, stepId: number): string | null {
+  const step = findStep(steps, stepId);
+  return step && awaitedEvent(step);
+}
+
 /** Whether a run waits for another event in the other version than in its own. */
 function waitsForOther(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
   if (run.step_id === null) return false;
-  const [before, after] = [findStep(from.steps, run.step_id), findStep(to.steps, run.step_id)];
-  return (
-    before?.type === 'wait_for_event' &&
-    after?.type === 'wait_for_event' &&
-    before.event_name !== after.event_name
-  );
+  const [before, after] = [eventAt(from, run.step_id), eventAt(to, run.step_id)];
+  return before !== null && after !== null && before !== after;
 }
 
 /** What a move does with the runs of a page. */
@@ -92,13 +95,9 @@ async function changeWaits(trx: Queryable, runs: readonly RunOfPage[], { to, sin
   await registerWaits(
     trx,
     runs.flatMap(({ id, brandId, contact_id: contactId, test, step_id: stepId }) => {
-      const step = stepId === null ? null : findStep(to.steps, stepId);
-      if (stepId === null || step?.type !== 'wait_for_event') return [];
-      return {
-        ...{ id, brandId, contactId, test, stepId, since },
-        eventName: step.event_name,
-        causeId: null,
-      };
+      const eventName = stepId === null ? null : eventAt(to, stepId);
+      if (stepId === null || eventName === null) return [];
+      return { id, brandId, contactId, test, stepId, eventName, since, causeId: null };
     }),
   );
 }

@@ -1,5 +1,6 @@
 /** What flows clear of a contact that was deleted. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { answersSql } from '../steps/index.ts';
 import { endRuns } from './ends.ts';
 
 /** A contact that was deleted, as `RemovedContact` of contacts gives it. */
@@ -21,7 +22,7 @@ const clearAnswersSql = `
   with step as materialized (
     select s.run_id, s.step_id, s.iteration
     from flow_runs r join flow_run_steps s on s.run_id = r.id
-    where r.contact_id = $1 and s.type = 'webhook' and s.detail->'body' is not null
+    where r.contact_id = $1 and ${answersSql('s')} and s.detail->'body' is not null
     order by s.run_id, s.step_id limit $2 for update of s
   )
   update flow_run_steps s set detail = s.detail - 'body'

@@ -2,11 +2,11 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
 import { readStepFacts } from '../filters.ts';
-import { allSteps, type Step, type WaitForEventStep } from '../steps/index.ts';
+import { act, allSteps, awaitedEvent, sendingSteps, type Step } from '../steps/index.ts';
+import type { Acting, StoredStep } from '../steps/step.ts';
 import type { FlowVersion } from '../versions.ts';
 import { createContactFacts } from './contact-reads.ts';
-import { createContactSteps } from './contact-steps.ts';
-import type { ArrivedEvent, RunRecord, StepResult, World } from './interpreter.ts';
+import type { ArrivedEvent, AwaitedEvent, RunRecord, StepResult, World } from './interpreter.ts';
 import type { LoadedRun } from './load.ts';
 import { type PathRow, writePath } from './path.ts';
 import { type FlowSender, quietUntil } from './send.ts';
@@ -46,60 +46,51 @@ export interface Effects {
 
 /** Whether runs of a version may wait for events. */
 export function awaitsEvents({ goal, steps }: FlowVersion): boolean {
-  return goal !== null || allSteps(steps).some(({ type }) => type === 'wait_for_event');
+  return goal !== null || allSteps(steps).some((step) => awaitedEvent(step) !== null);
 }
 
 /** Whether runs of a version may send messages. */
 export function sendsMessages({ steps }: FlowVersion): boolean {
-  return allSteps(steps).some(({ type }) => type === 'email' || type === 'sms');
+  return sendingSteps(steps).length > 0;
 }
 
-type Acts = Pick<World, 'send' | 'trackEvent' | 'updateContact' | 'changeList'>;
-
-function actsOf(deps: WorldDeps, effects: Effects): Acts {
+/** What steps act with. */
+function actingOf(deps: WorldDeps, effects: Effects): Acting {
   const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
-  const steps = createContactSteps({ trx, asOf, consumers, afterCommit }, run);
+  const onQueued = (backlog: string) => void afterCommit.push(() => wakeSenders(backlog));
   return {
-    ...steps,
-    trackEvent(step) {
-      effects.holdsLocks = true;
-      return steps.trackEvent(step);
-    },
-    send(step) {
-      // Other test messages of the account wait for the lock under which they are counted.
-      if (run.test) effects.holdsLocks = true;
-      return send(trx, run, step, {
-        asOf,
-        onQueued: (backlog) => void afterCommit.push(() => wakeSenders(backlog)),
-      });
-    },
+    trx,
+    run,
+    asOf,
+    consumers,
+    afterCommit,
+    send: (message) => send(trx, run, message, { asOf, onQueued }),
+    holdLocks: () => void (effects.holdsLocks = true),
   };
 }
 
-/** A run that moved to another version may come to a step again. The step has its effect once. */
-async function wasDone({ trx, run }: WorldDeps, stepId: number): Promise<boolean> {
+/** A run that moved to another version may come to a step again. The step acts once. */
+async function hasActed({ trx, run }: WorldDeps, { id }: StoredStep): Promise<boolean> {
   if (!run.moved) return false;
   const { rowCount } = await trx.query('select 1 from flow_run_steps where run_id = $1 and step_id = $2', [
     run.id,
-    stepId,
+    id,
   ]);
   return (rowCount ?? 0) > 0;
 }
 
-function onceOnly(deps: WorldDeps, acts: Acts): Acts {
-  const repeated: StepResult = { outcome: 'skipped', detail: { reason: 'already_done' } };
-  return {
-    send: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.send(step)),
-    trackEvent: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.trackEvent(step)),
-    updateContact: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.updateContact(step)),
-    changeList: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.changeList(step)),
+function actsOf(deps: WorldDeps, effects: Effects): World['act'] {
+  const acting = actingOf(deps, effects);
+  return async (step) => {
+    if (await hasActed(deps, step)) return { outcome: 'skipped', detail: { reason: 'already_done' } };
+    return act(step, acting);
   };
 }
 
 /** From when events count that were written before the wait begins. */
 async function countsSince(
   { trx, run, record, asOf }: WorldDeps,
-  { id: stepId, include_since: since }: WaitForEventStep,
+  { id: stepId, include_since: since }: AwaitedEvent,
 ): Promise<Date> {
   // Those that are written while the run comes to its wait, which an earlier transaction or a move to another version may
   // have brought it to.
@@ -116,7 +107,7 @@ async function countsSince(
 
 function waitsOf(deps: WorldDeps, effects: Effects): Pick<World, 'awaitEvent' | 'arrivals' | 'endAwait'> {
   const { trx, run } = deps;
-  const judge = (step: WaitForEventStep): ArrivedEvent[] => {
+  const judge = (step: AwaitedEvent): ArrivedEvent[] => {
     const own = deps.arrivals.filter(({ stepId }) => stepId === step.id);
     effects.judged.push(...own.map(({ id }) => id));
     return own;
@@ -149,11 +140,11 @@ function waitsOf(deps: WorldDeps, effects: Effects): Pick<World, 'awaitEvent' | 
   };
 }
 
-/** The answer of a webhook step: its request was made outside of the transaction. */
-async function answerOf({ trx, run }: WorldDeps, stepId: number): Promise<StepResult | null> {
+/** The answer of a step whose request was made outside of the transaction. */
+async function answerOf({ trx, run }: WorldDeps, { id }: StoredStep): Promise<StepResult | null> {
   const { rows } = await trx.query<{ outcome: string; detail: Record<string, unknown> | null }>(
     `select outcome, detail from flow_run_steps where run_id = $1 and step_id = $2 order by iteration desc limit 1`,
-    [run.id, stepId],
+    [run.id, id],
   );
   const row = rows[0];
   return row ? { outcome: row.outcome, ...(row.detail && { detail: row.detail }) } : null;
@@ -197,9 +188,9 @@ export function createRunWorld(deps: WorldDeps): { world: World; effects: Effect
   const world: World = {
     asOf,
     ...factsOf(deps, effects),
-    ...onceOnly(deps, actsOf(deps, effects)),
+    act: actsOf(deps, effects),
     ...waitsOf(deps, effects),
-    answer: (stepId) => answerOf(deps, stepId),
+    answer: (step) => answerOf(deps, step),
     record(step: Step, place, arrived, result) {
       isBegun = true;
       path.push({ step, place, arrived, left: asOf, result });

@@ -15,7 +15,6 @@ import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { countForFlow } from '../counts.ts';
-import type { EmailStep, SmsStep } from '../steps/index.ts';
 import type { StepResult } from './interpreter.ts';
 import { createSenderOf, type SenderOf } from './sender.ts';
 
@@ -50,7 +49,11 @@ export interface SendOptions {
   onQueued: (backlog: string) => void;
 }
 
-type SendStep = EmailStep | SmsStep;
+/** The step that sends, and how. */
+interface SendStep {
+  id: number;
+  channel: Channel;
+}
 
 /**
  * Writes the message of a step for the run's contact.
@@ -114,7 +117,7 @@ const factsSql = `
 async function readFacts(
   trx: Queryable,
   run: SendingRun,
-  { id: stepId, type: channel }: SendStep,
+  { id: stepId, channel }: SendStep,
   plusAddresses: boolean,
 ): Promise<Facts> {
   const { rows } = await trx.query<Facts>({
@@ -201,7 +204,7 @@ function judge(
 type Sender = NonNullable<Awaited<ReturnType<SenderOf>>>;
 
 function messageOf(run: SendingRun, step: SendStep, facts: Facts, sender: Sender): NewRenderedMessage {
-  const { type: channel } = step;
+  const { channel } = step;
   const message: NewRenderedMessage = {
     id: facts.messageId,
     account_id: run.account_id,
@@ -273,7 +276,7 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
     step: SendStep,
     { asOf, onQueued }: SendOptions,
   ): Promise<StepResult | { exit: string }> {
-    const { type: channel } = step;
+    const { channel } = step;
     const facts = await readFacts(trx, run, step, deps.plusAddresses);
     const judged = judge(deps, run, channel, facts);
     if (judged) return judged;

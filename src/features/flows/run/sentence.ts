@@ -1,6 +1,6 @@
 /** What a run does, in words for an operator. No personal data. */
 import type { FlowRunState } from '../../../../workflows/flows/contract.ts';
-import type { Step } from '../steps/index.ts';
+import { awaitedEvent, branchesOf, type Step } from '../steps/index.ts';
 import { findStep, nextOf, type RunRecord } from './interpreter.ts';
 import type { LoadedRun, WaitsFor } from './load.ts';
 
@@ -25,8 +25,8 @@ const stepText = (step: Step | null | undefined) => (step ? `step ${step.id}` : 
 /** What comes after the wait of a step. */
 function thenText(steps: readonly Step[], step: Step): string {
   const next = nextOf(steps, step.id);
-  if (step.type !== 'wait_for_event') return `then ${stepText(next)}`;
-  const [yes, no] = [stepText(step.yes[0] ?? next), stepText(step.no[0] ?? next)];
+  if (awaitedEvent(step) === null) return `then ${stepText(next)}`;
+  const [yes, no] = branchesOf(step).map((branch) => stepText(branch.steps[0] ?? next));
   return yes === no ? `then ${yes}` : `then ${yes}, or ${no} without it`;
 }
 

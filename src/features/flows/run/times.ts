@@ -1,7 +1,7 @@
 /** Local times of waits and quiet hours. Zones are IANA names; everything is computed from Intl's data of them. */
 import { LRUCache } from 'lru-cache';
 import { countryZones } from '../../../delivery/addresses/country-zones.ts';
-import type { FieldTime, LocalTime } from '../steps/index.ts';
+import type { FieldTime, LocalTime } from '../steps/wait.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
-import { eventData, MAX_DATA_BYTES, MAX_DATA_LEVELS } from '../../contact-events/schema.ts';
+import { eventData } from '../../contact-events/schema.ts';
+import { stepTypes } from '../steps/index.ts';
+import type { StepType } from '../steps/step.ts';
 import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './simulation.ts';
 
 /** A flow has at most so many steps. */
@@ -9,35 +11,17 @@ const MAX_ANSWERS = 200;
 const MAX_SECONDS = 31_622_400;
 const MAX_YEARS_AWAY = 10;
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
-}
-
-/** The answer of a webhook is bounded like the data of an event. */
-function checkJson(value: unknown, context: z.RefinementCtx): void {
-  if (value === undefined) return;
-  if (isDeeper(value, MAX_DATA_LEVELS)) {
-    context.addIssue({ code: 'custom', message: `must not be nested deeper than ${MAX_DATA_LEVELS} levels` });
-  } else if (Buffer.byteLength(JSON.stringify(value)) > MAX_DATA_BYTES) {
-    context.addIssue({ code: 'custom', message: 'must have at most 32 KB of JSON' });
-  }
-}
-
 const seconds = z.int().min(0).max(MAX_SECONDS);
 const when = z.iso.datetime();
+
+const assumptions = (stepTypes as readonly StepType[]).flatMap((type) =>
+  type.assumptions ? { type: type.type, ...type.assumptions } : [],
+);
 
 const answer = z.union([
   z.enum(['yes', 'no']),
   z
-    .strictObject({
-      after_seconds: seconds.optional(),
-      data: eventData.optional(),
-      status: z.int().min(100).max(599).optional(),
-      body: z.unknown().superRefine(checkJson).optional(),
-      opened: z.boolean().optional(),
-      clicked: z.boolean().optional(),
-    })
+    .strictObject(Object.assign({}, ...assumptions.map(({ fields }) => fields)) as z.ZodRawShape)
     .meta({ id: 'SimulatedAnswer' }),
 ]);
 
@@ -71,10 +55,10 @@ export const simulateBody = z
           )
           .optional()
           .meta({
-            description:
-              'By the id of a step. `condition` and `wait_for_event`: `"yes"` or `"no"`. `wait_for_event` also: the event ' +
-              'that arrives, as `{"after_seconds": 3600, "data": {…}}`. `webhook`: its answer, as `{"status": 200, ' +
-              '"body": {…}}`. `email`: `{"opened": true, "clicked": true}`, at once.',
+            description: [
+              'By the id of a step.',
+              ...assumptions.map(({ type, description }) => `\`${type}\`: ${description}.`),
+            ].join(' '),
           }),
         goal: z
           .strictObject({ after_seconds: seconds })

@@ -2,32 +2,23 @@ import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
 import { findFlow } from '../model.ts';
-import { allSteps, type Step } from '../steps/index.ts';
+import { allSteps, type Step, stepTable } from '../steps/index.ts';
 import { type Answer, type Answers, simulateRun } from './simulation.ts';
 import { readSimulationFacts } from './simulated-contact.ts';
 import type { FlowSimulation, SimulateBody } from './schema.ts';
 
-/** The fields of an answer, by the type of the step. Those with `yes` and `no` take these, too. */
-const answerFields: Partial<Record<Step['type'], readonly string[]>> = {
-  condition: [],
-  wait_for_event: ['after_seconds', 'data'],
-  webhook: ['status', 'body'],
-  email: ['opened', 'clicked'],
-};
-const branching: readonly Step['type'][] = ['condition', 'wait_for_event'];
-
 /** @returns what is wrong with an answer; null: nothing */
 function problemOf(step: Step | undefined, answer: Answer): string | null {
   if (!step) return 'names a step that the flow does not have';
-  const fields = answerFields[step.type];
-  if (!fields) return `names a step of type ${step.type}, which has no answer`;
-  if (typeof answer === 'string') {
-    return branching.includes(step.type) ? null : `must be an object with ${fields.join(' and ')}`;
-  }
+  const { assumptions } = stepTable.types.get(step.type) ?? {};
+  if (!assumptions) return `names a step of type ${step.type}, which has no answer`;
+  const { yesNo } = assumptions;
+  const fields = Object.keys(assumptions.fields);
+  if (typeof answer === 'string') return yesNo ? null : `must be an object with ${fields.join(' and ')}`;
   const unknown = Object.keys(answer).find((name) => !fields.includes(name));
   if (unknown === undefined && fields.length > 0) return null;
   const allowed = fields.length > 0 ? `an object with ${fields.join(' and ')}` : null;
-  const words = branching.includes(step.type) ? '"yes" or "no"' : null;
+  const words = yesNo ? '"yes" or "no"' : null;
   return `must be ${[words, allowed].filter((each) => each !== null).join(', or ')} for a step of type ${step.type}`;
 }
 

@@ -64,8 +64,8 @@ export async function readSimulationFacts(
     async quietUntil(moment) {
       return contact.quiet_hours ? quietUntil(contact, await at(moment).timezone(), moment.asOf) : null;
     },
-    async send({ type }) {
-      const refused = refusal(contact, type === 'email' ? 'email' : 'phone');
+    async send(channel) {
+      const refused = refusal(contact, channel === 'email' ? 'email' : 'phone');
       if (!refused) return { outcome: 'sent' };
       return 'exit' in refused ? refused : { outcome: 'skipped', detail: { reason: refused.skip } };
     },

@@ -1,55 +1,34 @@
 /** The course that a run would take: the interpreter in a world that writes nothing and jumps over waits. */
+import type { Channel } from '../../../delivery/message.ts';
 import {
   advanceSteps,
   type ArrivedEvent,
+  type AwaitedEvent,
   firstRecord,
   type StepResult,
   type World,
 } from '../run/interpreter.ts';
-import {
-  allSteps,
-  type ConditionStep,
-  type EmailStep,
-  type Filters,
-  type ListStep,
-  type SmsStep,
-  type Step,
-  type UpdateContactStep,
-  type WaitForEventStep,
-} from '../steps/index.ts';
+import { allSteps, referencesOf, simulate, type Step, type StepTable, stepTable } from '../steps/index.ts';
+import type { Changes, Filters, StoredStep } from '../steps/step.ts';
 import type { StepFacts } from '../filters.ts';
 
 export const MAX_SIMULATED_STEPS = 1_000;
 /** A simulation looks this many years ahead. */
 export const MAX_SIMULATED_YEARS = 10;
 
-/** What is assumed about a step: an outcome, or more of it. */
-export type Answer =
-  | 'yes'
-  | 'no'
-  | {
-      /** `wait_for_event`: the event arrives so long after the wait has begun, with this data. */
-      after_seconds?: number | undefined;
-      data?: Readonly<Record<string, unknown>> | undefined;
-      /** `webhook`: its answer. */
-      status?: number | undefined;
-      body?: unknown;
-      /** `email`: what the contact does with the message, at once. */
-      opened?: boolean | undefined;
-      clicked?: boolean | undefined;
-    };
+/** What is assumed about a step: whether its filters hold, or what its type takes. */
+export type Answer = 'yes' | 'no' | Readonly<Record<string, unknown>>;
+
+/** What is assumed about a step that waits for an event: it arrives so long after the wait has begun, with this data. */
+interface AssumedEvent {
+  after_seconds?: number;
+  data?: Readonly<Record<string, unknown>>;
+}
 
 export interface Answers {
   steps: ReadonlyMap<number, Answer>;
   /** When the contact reaches the goal, in seconds after the entry; null: not by an event from outside. */
   goalAfterSeconds: number | null;
-}
-
-/** What the simulated run has changed so far. */
-export interface Changes {
-  data: Record<string, unknown>;
-  lists: Map<number, boolean>;
-  events: { name: string; data: Readonly<Record<string, unknown>>; at: Date }[];
 }
 
 /** The moment of the simulation, for facts about the contact. */
@@ -67,7 +46,15 @@ export interface ContactFactsAt extends Pick<World, 'percentile'> {
   timezone(moment: Moment): Promise<string>;
   quietUntil(moment: Moment): Promise<Date | null>;
   /** Whether the contact would get the message: `sent`, `skipped`, or the reason for which the run ends. */
-  send(step: EmailStep | SmsStep): Promise<StepResult | { exit: string }>;
+  send(channel: Channel): Promise<StepResult | { exit: string }>;
+}
+
+export interface Assumed {
+  /** When the contact enters. */
+  at: Date;
+  answers: Answers;
+  /** The data of the event that starts the run. */
+  eventData: Readonly<Record<string, unknown>>;
 }
 
 export interface SimulatedFlow {
@@ -91,16 +78,12 @@ export interface Course {
   ends: { state: 'active' | 'completed' | 'exited'; reason: string; at: string };
 }
 
-type Branching = ConditionStep | WaitForEventStep;
-
 /** Filters whose result is assumed. */
-function assumedFilters(steps: readonly Step[], answers: Answers): Map<Filters, boolean> {
-  const branching = allSteps(steps).filter(
-    (step): step is Branching => step.type === 'condition' || step.type === 'wait_for_event',
-  );
+function assumedFilters(steps: readonly Step[], answers: Answers, table: StepTable): Map<Filters, boolean> {
   const assumed = new Map<Filters, boolean>();
-  for (const { id, filters } of branching) {
-    const answer = answers.steps.get(id);
+  for (const step of allSteps(steps, table)) {
+    const { filters } = referencesOf(step, table);
+    const answer = answers.steps.get(step.id);
     if (filters && typeof answer === 'string') assumed.set(filters, answer === 'yes');
   }
   return assumed;
@@ -125,19 +108,17 @@ class Simulation implements World {
   private readonly answers: Answers;
   private readonly eventData: Readonly<Record<string, unknown>>;
   private readonly assumed: Map<Filters, boolean>;
+  private readonly table: StepTable;
 
-  constructor(
-    flow: SimulatedFlow,
-    facts: ContactFactsAt,
-    given: { at: Date; answers: Answers; eventData: Readonly<Record<string, unknown>> },
-  ) {
+  constructor(flow: SimulatedFlow, facts: ContactFactsAt, given: Assumed, table: StepTable) {
     this.flow = flow;
+    this.table = table;
     this.facts = facts;
     this.asOf = given.at;
     this.enteredAt = given.at;
     this.answers = given.answers;
     this.eventData = given.eventData;
-    this.assumed = assumedFilters(flow.steps, given.answers);
+    this.assumed = assumedFilters(flow.steps, given.answers, table);
   }
 
   private get moment(): Moment {
@@ -175,47 +156,35 @@ class Simulation implements World {
     return this.facts.quietUntil(this.moment);
   }
 
-  async send(step: EmailStep | SmsStep): Promise<StepResult | { exit: string }> {
-    const result = await this.facts.send(step);
-    if ('exit' in result || result.outcome !== 'sent') return result;
-    const { opened = false, clicked = false } = this.answerOf(step.id);
-    this.steps.set(step.id, {
-      answer: null,
-      openedAt: opened || clicked ? this.asOf : null,
-      clickedAt: clicked ? this.asOf : null,
-    });
-    return result;
-  }
-
-  async trackEvent(step: Step & { type: 'event' }): Promise<StepResult> {
-    const data = { ...(step.forward_event_data && this.eventData), ...step.data };
-    this.changes.events.push({ name: step.event_name, data, at: this.asOf });
-    return { outcome: 'done' };
-  }
-
-  async updateContact({ data }: UpdateContactStep): Promise<StepResult> {
-    Object.assign(this.changes.data, data);
-    return { outcome: 'done' };
-  }
-
-  async changeList({ type, list_id: listId }: ListStep): Promise<StepResult> {
-    this.changes.lists.set(listId, type === 'add_to_list');
-    return { outcome: 'done' };
+  act(step: StoredStep): Promise<StepResult | { exit: string }> {
+    return simulate(
+      step,
+      {
+        asOf: this.asOf,
+        changes: this.changes,
+        eventData: this.eventData,
+        assumed: this.answerOf(step.id),
+        send: (channel) => this.facts.send(channel),
+        leave: (facts) => void this.steps.set(step.id, facts),
+      },
+      this.table,
+    );
   }
 
   /** Events that the run has tracked itself count if they are not from before; those of outside are assumed. */
-  async awaitEvent(step: WaitForEventStep): Promise<readonly ArrivedEvent[]> {
+  async awaitEvent(step: AwaitedEvent): Promise<readonly ArrivedEvent[]> {
     const answer = this.answers.steps.get(step.id);
     if (answer === 'no') return [];
     if (answer === 'yes') return [{ id: 0, data: {}, occurredAt: this.asOf }];
     const own = this.earlierEvents(step);
     if (!answer) return own;
-    this.arrivesAt = later(this.asOf, answer.after_seconds ?? 0);
-    this.arriving = [{ id: 0, data: answer.data ?? {}, occurredAt: this.arrivesAt }];
+    const { after_seconds: seconds = 0, data = {} } = answer as AssumedEvent;
+    this.arrivesAt = later(this.asOf, seconds);
+    this.arriving = [{ id: 0, data, occurredAt: this.arrivesAt }];
     return [...own, ...(await this.arrivals())];
   }
 
-  private earlierEvents({ include_since: since, event_name: name }: WaitForEventStep): ArrivedEvent[] {
+  private earlierEvents({ include_since: since, event_name: name }: AwaitedEvent): ArrivedEvent[] {
     const left = typeof since === 'object' ? this.path.find(({ step_id: id }) => id === since.step) : null;
     const otherwise = since === 'entry' ? this.enteredAt : this.asOf;
     const from = left ? new Date(left.left_at) : otherwise;
@@ -234,12 +203,9 @@ class Simulation implements World {
     this.arriving = [];
   }
 
-  async answer(stepId: number): Promise<StepResult | null> {
-    if (!this.called.has(stepId)) return null;
-    const { status = 200, body = null } = this.answerOf(stepId);
-    const answer = { status, body };
-    this.steps.set(stepId, { answer, openedAt: null, clickedAt: null });
-    return { outcome: status >= 200 && status < 300 ? 'done' : 'failed', detail: answer };
+  async answer(step: StoredStep): Promise<StepResult | null> {
+    if (!this.called.has(step.id)) return null;
+    return (await this.act(step)) as StepResult;
   }
 
   async record(step: Step, _place: number, arrived: Date, result: StepResult): Promise<void> {
@@ -259,16 +225,14 @@ function earliest(times: readonly (Date | null)[]): Date {
   return new Date(Math.min(...given));
 }
 
-/**
- * Follows the course of a run.
- * @param given when the contact enters, what is assumed, and the data of the event that starts the run
- */
+/** Follows the course of a run. */
 export async function simulateRun(
   flow: SimulatedFlow,
   facts: ContactFactsAt,
-  given: { at: Date; answers: Answers; eventData: Readonly<Record<string, unknown>> },
+  given: Assumed,
+  table = stepTable,
 ): Promise<Course> {
-  const world = new Simulation(flow, facts, given);
+  const world = new Simulation(flow, facts, given, table);
   const ended = (state: Course['ends']['state'], reason: string): Course => ({
     path: world.path,
     ends: { state, reason, at: world.asOf.toISOString() },
@@ -279,7 +243,7 @@ export async function simulateRun(
   const goalAt = goalAfterSeconds === null ? null : later(given.at, goalAfterSeconds);
   let record = firstRecord(given.at);
   while (world.path.length < MAX_SIMULATED_STEPS) {
-    const halt = await advanceSteps(flow.steps, record, world);
+    const halt = await advanceSteps(flow.steps, record, world, table);
     if (halt.halt === 'end') return ended(halt.state, halt.reason);
     record = halt.record;
     if (flow.goal !== null && world.changes.events.some(({ name }) => name === flow.goal)) {

@@ -1,143 +1,157 @@
-/**
- * The steps of a flow, as they are stored in `flows.steps` and, unchanged for ever, in `flow_versions.steps`. What
- * clients write is in `schema.ts`. Ids are unique in the flow and never used again.
- */
+/** The types of steps, and what all steps have in common. To add a type, see `docs/adding-a-flow-step.md`. */
+import { z } from 'zod';
+import type { Channel } from '../../../delivery/message.ts';
+import { describeAs } from '../../../platform/openapi/describe-as.ts';
+import type { ListedTemplateRow } from '../../templates/service.ts';
+import type { StepResult } from '../run/interpreter.ts';
+import { addToList } from './add-to-list.ts';
+import { condition } from './condition.ts';
+import { email } from './email.ts';
+import { event } from './event.ts';
+import { exit } from './exit.ts';
+import { removeFromList } from './remove-from-list.ts';
+import type { SendingStep } from './sending.ts';
+import { sms } from './sms.ts';
+import { split } from './split.ts';
+import type { Acting, AnyStep, References, Simulating, StepType, StoredStep } from './step.ts';
+import { updateContact } from './update-contact.ts';
+import { wait } from './wait.ts';
+import { waitForEvent } from './wait-for-event.ts';
+import { webhook } from './webhook.ts';
 
-/** Filters as a client wrote them: they were parsed when the flow was saved, and are parsed again by each evaluation. */
-export type Filters = readonly unknown[];
+/** In the order of the description of the API and of error messages. */
+export const stepTypes = [
+  email,
+  sms,
+  wait,
+  condition,
+  waitForEvent,
+  event,
+  updateContact,
+  addToList,
+  removeFromList,
+  webhook,
+  split,
+  exit,
+] as const;
 
-export interface EmailStep {
-  type: 'email';
-  id: number;
-  /** The flow's own template with `action_id` = the step's id; its content is in `flow_contents`. */
-  template_id: number;
+type StepOf<T> = T extends StepType<infer S> ? S : never;
+
+/** A step as it is stored. Ids are unique in the flow and never used again. */
+export type Step = StepOf<(typeof stepTypes)[number]>;
+export type StepTypeName = Step['type'];
+
+/** The types of steps by their names; tests have their own. */
+export interface StepTable {
+  types: ReadonlyMap<string, StepType>;
+  names: readonly string[];
+  /** What clients write, by type; branches are only described. */
+  shapes: ReadonlyMap<string, z.ZodObject>;
+  /** Steps as the description of the API shows them. */
+  describe: () => z.ZodType;
 }
 
-export interface SmsStep {
-  type: 'sms';
-  id: number;
-  template_id: number;
+/** `wait_for_event`: `WaitForEventStep`. */
+const componentName = (type: string) =>
+  `${type}_step`.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export function createStepTable(types: readonly StepType[]): StepTable {
+  // Branches are read apart, so that errors in them have their paths.
+  const branch = describeAs(z.unknown(), () => describe().nullable()).optional();
+  const shapes = types.map(({ type, shape, branches }): [string, z.ZodObject] => {
+    const whole = branches ? shape.extend(branches.fields(branch)) : shape;
+    return [type, whole.meta({ id: componentName(type) })];
+  });
+  const [first, ...others] = shapes.map(([, shape]) => shape);
+  const input = z
+    .discriminatedUnion('type', [first as z.ZodObject, ...others])
+    .meta({ id: 'FlowStepInput', description: 'A step of a flow, as clients write it.' });
+  const describe = () => z.array(input);
+  return {
+    types: new Map(types.map((type) => [type.type, type])),
+    names: types.map(({ type }) => type),
+    shapes: new Map(shapes),
+    describe,
+  };
 }
 
-/** Until a local time, on any or certain days. */
-export interface LocalTime {
-  /** `HH:MM`. */
-  time: string;
-  /** 1 is Monday, 7 is Sunday; left out: any day. */
-  weekdays?: readonly number[];
-  /** An IANA name, or `contact`: that of the contact, else of the country, else of the brand, else UTC. */
-  timezone?: string;
+export const stepTable = createStepTable(stepTypes);
+export const stepTypeNames = stepTable.names as [StepTypeName, ...StepTypeName[]];
+
+/** @throws Error if there is no such type: a later version of the service stored the step */
+export function typeOf({ type }: AnyStep, table = stepTable): StepType {
+  const found = table.types.get(type);
+  if (!found) throw new Error(`there are no steps of type ${type}`);
+  return found;
 }
 
-/** Until a date in the contact's data. */
-export interface FieldTime {
-  /** `data.<path>` or a column that is a time. */
-  field: string;
-  offset_seconds?: number;
-  /** What happens if the time is missing or has passed; `continue` by default. */
-  if_past?: 'continue' | 'exit';
+/** The fields of a step that have branches, with other steps in them. @param change also receives the branch's name */
+export function mapBranches<S extends AnyStep>(
+  step: S,
+  change: (steps: readonly S[], name: string) => unknown,
+  table = stepTable,
+): object {
+  const { branches } = table.types.get(step.type) ?? {};
+  return branches?.map(step, (steps, name) => change(steps as readonly S[], name)) ?? {};
 }
 
-export type WaitStep =
-  { type: 'wait'; id: number; duration: number } | { type: 'wait'; id: number; until: LocalTime | FieldTime };
-
-export interface ConditionStep {
-  type: 'condition';
-  id: number;
-  filters: Filters;
-  yes: readonly Step[];
-  no: readonly Step[];
-}
-
-export interface WaitForEventStep {
-  type: 'wait_for_event';
-  id: number;
-  event_name: string;
-  /** Of the contact and, as `received.<path>`, of the event that arrives. */
-  filters?: Filters;
-  /** Seconds until the branch `no` is taken. */
-  duration: number;
-  /** From when earlier events count: since the entry, or since a step was left; left out: only events that arrive. */
-  include_since?: 'entry' | { step: number };
-  yes: readonly Step[];
-  no: readonly Step[];
-}
-
-export interface EventStep {
-  type: 'event';
-  id: number;
-  event_name: string;
-  forward_event_data?: boolean;
-  data?: Readonly<Record<string, unknown>>;
-}
-
-export interface UpdateContactStep {
-  type: 'update_contact';
-  id: number;
-  /** Null removes a key. */
-  data: Readonly<Record<string, unknown>>;
-}
-
-export interface ListStep {
-  type: 'add_to_list' | 'remove_from_list';
-  id: number;
-  list_id: number;
-}
-
-export interface WebhookStep {
-  type: 'webhook';
-  id: number;
-  url: string;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  headers?: Readonly<Record<string, string>>;
-  body?: unknown;
-}
-
-export interface SplitStep {
-  type: 'split';
-  id: number;
-  /** Weights add up to 100. */
-  branches: readonly { weight: number; steps: readonly Step[] }[];
-}
-
-export interface ExitStep {
-  type: 'exit';
-  id: number;
-  reason?: string;
-}
-
-export type Step =
-  | EmailStep
-  | SmsStep
-  | WaitStep
-  | ConditionStep
-  | WaitForEventStep
-  | EventStep
-  | UpdateContactStep
-  | ListStep
-  | WebhookStep
-  | SplitStep
-  | ExitStep;
-
-export type StepType = Step['type'];
-
-/** The branches of a step, by the name that a path has for them: `yes`, `no`, `branches.0.steps`. */
-export function branchesOf(step: Step): readonly { name: string; steps: readonly Step[] }[] {
-  switch (step.type) {
-    case 'condition':
-    case 'wait_for_event':
-      return [
-        { name: 'yes', steps: step.yes },
-        { name: 'no', steps: step.no },
-      ];
-    case 'split':
-      return step.branches.map(({ steps }, n) => ({ name: `branches.${n}.steps`, steps }));
-    default:
-      return [];
-  }
+/** The branches of a step, by the name that paths have for them: `yes`, `no`, `branches.0.steps`. */
+export function branchesOf<S extends AnyStep>(
+  step: S,
+  table = stepTable,
+): { name: string; steps: readonly S[] }[] {
+  const found: { name: string; steps: readonly S[] }[] = [];
+  mapBranches(step, (steps, name) => found.push({ name, steps }), table);
+  return found;
 }
 
 /** All steps, each before those of its branches. */
-export function allSteps(steps: readonly Step[]): Step[] {
-  return steps.flatMap((step) => [step, ...branchesOf(step).flatMap((branch) => allSteps(branch.steps))]);
+export function allSteps<S extends AnyStep>(steps: readonly S[], table = stepTable): S[] {
+  return steps.flatMap((step) => [
+    step,
+    ...branchesOf(step, table).flatMap((branch) => allSteps(branch.steps, table)),
+  ]);
+}
+
+export const referencesOf = (step: AnyStep, table = stepTable): References =>
+  table.types.get(step.type)?.references?.(step as StoredStep) ?? {};
+
+/** The event that runs wait for at a step; null: none. */
+export const awaitedEvent = (step: StoredStep): string | null =>
+  stepTable.types.get(step.type)?.awaits?.(step) ?? null;
+
+/** The channel of the messages that a step sends; null: it sends none. */
+export const channelOf = (step: AnyStep): Channel | null => stepTable.types.get(step.type)?.sends ?? null;
+
+/** The steps that send, each before those of its branches. */
+export function sendingSteps(steps: readonly Step[]): (Step & SendingStep)[] {
+  return allSteps(steps).filter((step): step is Step & SendingStep => channelOf(step) !== null);
+}
+
+/** The fields of a step that are not stored with it. @param content its template; undefined: it has none */
+export const presentFields = (step: StoredStep, content: ListedTemplateRow | undefined): object =>
+  stepTable.types.get(step.type)?.present?.(step, content) ?? {};
+
+/** Lets a step act. @throws Error if steps of its type do not */
+export function act(step: StoredStep, acting: Acting): Promise<StepResult | { exit: string }> {
+  const type = typeOf(step);
+  if (!type.act) throw new Error(`steps of type ${type.type} do not act`);
+  return type.act(step, acting);
+}
+
+/** Does in a simulation what the step or an endpoint would do. @throws Error if steps of its type do nothing */
+export async function simulate(
+  step: StoredStep,
+  simulating: Simulating,
+  table = stepTable,
+): Promise<StepResult | { exit: string }> {
+  const type = typeOf(step, table);
+  if (!type.simulate) throw new Error(`steps of type ${type.type} cannot be simulated`);
+  return type.simulate(step, simulating);
+}
+
+/** SQL: whether a row of `flow_run_steps` has the answer of a step in `detail`. */
+export function answersSql(row: string): string {
+  const names = stepTypes.filter((type) => 'leavesAnswer' in type).map(({ type }) => `'${type}'`);
+  return `${row}.type in (${names.join(', ')})`;
 }

@@ -6,7 +6,7 @@ import type { EgressReason } from '../../../platform/egress/problem.ts';
 import type { EgressResult } from '../../../platform/egress/exchange.ts';
 import type { Keyring, Subkey } from '../../../platform/secrets/keyring.ts';
 import { keyOfSecret, signatureHeaders } from '../../webhooks/service.ts';
-import type { WebhookStep } from './index.ts';
+import type { WebhookStep } from './webhook.ts';
 import type { FlowVersionReader } from '../versions.ts';
 import type { CallTurns } from '../run/call-turns.ts';
 import { findStep } from '../run/interpreter.ts';

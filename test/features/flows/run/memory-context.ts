@@ -2,6 +2,7 @@
 import {
   advanceSteps,
   type ArrivedEvent,
+  type AwaitedEvent,
   firstRecord,
   type Halt,
   type RunRecord,
@@ -9,7 +10,8 @@ import {
   type World,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
-import type { Filters, Step, WaitForEventStep } from '../../../../src/features/flows/steps/index.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
+import type { Filters, StoredStep } from '../../../../src/features/flows/steps/step.ts';
 import {
   type ContactFacts,
   fold,
@@ -62,7 +64,7 @@ export class MemoryWorld implements World {
   private readonly answers = new Map<number, unknown>();
   readonly called = new Set<number>();
   /** The registered wait, and the events that it need not see again. */
-  private awaited: { step: WaitForEventStep; seen: Set<number> } | null = null;
+  private awaited: { step: AwaitedEvent; seen: Set<number> } | null = null;
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
@@ -109,21 +111,38 @@ export class MemoryWorld implements World {
   timezone = async () => this.scenario.timezone;
   quietUntil = async () => quietEnd(this.scenario, this.asOf);
 
-  async send(step: Step): Promise<StepResult | { exit: string }> {
+  act(step: Step): Promise<StepResult | { exit: string }> {
+    switch (step.type) {
+      case 'email':
+      case 'sms':
+        return this.send(step);
+      case 'event':
+        return this.trackEvent(step);
+      case 'update_contact':
+        return this.updateContact(step);
+      case 'add_to_list':
+      case 'remove_from_list':
+        return this.changeList(step);
+      default:
+        throw new Error(`steps of type ${step.type} do not act`);
+    }
+  }
+
+  private async send(step: Step): Promise<StepResult | { exit: string }> {
     this.effects.push(`send ${step.id}`);
     const { sends } = this.scenario;
     if (sends === 'unsubscribed') return { exit: sends };
     return sends === 'sent' ? { outcome: 'sent' } : { outcome: 'skipped', detail: { reason: sends } };
   }
 
-  async trackEvent(step: Step & { type: 'event' }): Promise<StepResult> {
+  private async trackEvent(step: Step & { type: 'event' }): Promise<StepResult> {
     this.effects.push(`event ${step.id}`);
     const data = { ...(step.forward_event_data && this.scenario.trigger), ...step.data };
     this.stream.push({ id: this.stream.length + 1, name: step.event_name, data, occurredAt: this.asOf });
     return { outcome: 'done' };
   }
 
-  async updateContact(step: Step & { type: 'update_contact' }): Promise<StepResult> {
+  private async updateContact(step: Step & { type: 'update_contact' }): Promise<StepResult> {
     this.effects.push(`update ${step.id}`);
     for (const [key, value] of Object.entries(step.data)) {
       if (value === null) delete this.data[key];
@@ -132,21 +151,21 @@ export class MemoryWorld implements World {
     return { outcome: 'done' };
   }
 
-  async changeList(step: Step & { type: 'add_to_list' | 'remove_from_list' }): Promise<StepResult> {
+  private async changeList(step: Step & { type: 'add_to_list' | 'remove_from_list' }): Promise<StepResult> {
     this.effects.push(`list ${step.id}`);
     if (step.type === 'add_to_list') this.lists.add(step.list_id);
     else this.lists.delete(step.list_id);
     return { outcome: 'done' };
   }
 
-  async awaitEvent(step: WaitForEventStep): Promise<ArrivedEvent[]> {
+  async awaitEvent(step: AwaitedEvent): Promise<ArrivedEvent[]> {
     const since = this.since(step);
     const before = this.stream.filter(({ occurredAt }) => occurredAt < since);
     this.awaited = { step, seen: new Set(before.map(({ id }) => id)) };
     return this.take();
   }
 
-  private since({ include_since: since }: WaitForEventStep): Date {
+  private since({ include_since: since }: AwaitedEvent): Date {
     if (since === undefined) return this.asOf;
     if (since === 'entry') return this.scenario.enteredAt;
     const left = this.path.find((done) => done.step_id === since.step);
@@ -170,7 +189,7 @@ export class MemoryWorld implements World {
     this.awaited = null;
   }
 
-  async answer(stepId: number): Promise<StepResult | null> {
+  async answer({ id: stepId }: StoredStep): Promise<StepResult | null> {
     if (!this.called.has(stepId)) return null;
     const status = this.scenario.statuses[stepId % 3];
     this.answers.set(stepId, { status });

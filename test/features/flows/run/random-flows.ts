@@ -1,6 +1,7 @@
 /** Random flows, and what happens to the contact who goes through them. */
 import fc from 'fast-check';
-import { allSteps, type Filters, type Step } from '../../../../src/features/flows/steps/index.ts';
+import { allSteps, type Step } from '../../../../src/features/flows/steps/index.ts';
+import type { Filters } from '../../../../src/features/flows/steps/step.ts';
 
 /** An event of the contact that the flow does not track itself. */
 export interface OutsideEvent {

@@ -22,7 +22,7 @@ export interface Script {
 export interface ScriptedWorld extends World {
   /** What was recorded: `1 done`. */
   path: string[];
-  /** What was called: `send 1`. */
+  /** What was called: `email 1`. */
   calls: string[];
 }
 
@@ -36,12 +36,6 @@ function events(times: readonly string[] = []): ArrivedEvent[] {
 export function scriptedWorld(script: Script): ScriptedWorld {
   const path: string[] = [];
   const calls: string[] = [];
-  const acted =
-    (name: string) =>
-    (step: { id: number }): Promise<StepResult> => {
-      calls.push(`${name} ${step.id}`);
-      return Promise.resolve({ outcome: 'done' });
-    };
   return {
     path,
     calls,
@@ -55,13 +49,11 @@ export function scriptedWorld(script: Script): ScriptedWorld {
     timeOf: () => Promise.resolve(date(script.time)),
     timezone: () => Promise.resolve(script.timezone ?? 'UTC'),
     quietUntil: () => Promise.resolve(date(script.quietUntil)),
-    send: (step) => {
-      calls.push(`send ${step.id}`);
-      return Promise.resolve(script.send ?? { outcome: 'sent' });
+    act: ({ type, id }) => {
+      calls.push(`${type} ${id}`);
+      const sends = type === 'email' || type === 'sms';
+      return Promise.resolve((sends && script.send) || { outcome: sends ? 'sent' : 'done' });
     },
-    trackEvent: acted('event'),
-    updateContact: acted('update'),
-    changeList: acted('list'),
     awaitEvent: (step) => {
       calls.push(`await ${step.id}`);
       return Promise.resolve(events(script.earlier));

@@ -9,7 +9,7 @@ import {
   flowWebhookSecret,
   WebhookStepRetryError,
 } from '../../../../src/features/flows/steps/webhook-request.ts';
-import type { WebhookStep } from '../../../../src/features/flows/steps/index.ts';
+import type { WebhookStep } from '../../../../src/features/flows/steps/webhook.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../../src/platform/egress/client.ts';

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { eventData, eventName } from '../../contact-events/schema.ts';
+import type { ArrivedEvent, AwaitedEvent, Move, World } from '../run/interpreter.ts';
+import { MAX_WAIT_SECONDS, presentedFields, seconds, stepFilters, stepId, stepShape } from './shapes.ts';
+import type { Filters, Place, StepType } from './step.ts';
+import { type YesNo, yesNo } from './yes-no.ts';
+
+export interface WaitForEventStep extends YesNo, AwaitedEvent {
+  type: 'wait_for_event';
+  /** Of the contact and, as `received.<path>`, of the event that arrives. */
+  filters?: Filters;
+  /** Seconds until the branch `no` is taken. */
+  duration: number;
+}
+
+const sinceStep = z.strictObject({ step: stepId }).meta({ id: 'SinceStep' });
+
+const shape = stepShape('wait_for_event', {
+  event_name: eventName,
+  filters: stepFilters(0).optional(),
+  duration: seconds,
+  include_since: z
+    .union([z.literal('entry'), sinceStep], {
+      error: ({ input }) => (input === undefined ? undefined : 'must be "entry", or an object with step'),
+    })
+    .optional(),
+});
+
+const presentedSince = z.object({ step: z.int() }).meta({ id: 'SinceStep' });
+
+/** Finds the first event that counts and that the filters of the wait accept. */
+async function firstMatch(
+  step: WaitForEventStep,
+  events: readonly ArrivedEvent[],
+  until: Date,
+  world: World,
+): Promise<ArrivedEvent | null> {
+  for (const event of events) {
+    if (event.occurredAt > until) continue;
+    if (!step.filters?.length || (await world.matches(step.filters, event))) return event;
+  }
+  return null;
+}
+
+/**
+ * The first event that matches and occurred before the end of the wait decides, even if the run looks at it later.
+ * The lock of the contact decides about an event whose transaction began before the end and commits after the run looked:
+ * it comes too late.
+ */
+async function run(step: WaitForEventStep, { next, wait: waited, world }: Place): Promise<Move> {
+  // A new version of the flow may have given the step another event.
+  const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
+  const until = wait ? new Date(wait.until) : new Date(world.asOf.getTime() + 1_000 * step.duration);
+  const events = wait ? await world.arrivals(step) : await world.awaitEvent(step);
+  const event = await firstMatch(step, events, until, world);
+  if (!event && until > world.asOf) {
+    return { wait: { for: 'event', eventName: step.event_name, until: until.toISOString() } };
+  }
+  await world.endAwait(step);
+  return event
+    ? { result: { outcome: 'yes', eventId: event.id }, next: step.yes[0] ?? next }
+    : { result: { outcome: 'timeout' }, next: step.no[0] ?? next };
+}
+
+/** Waits for an event of the contact: takes one branch with the first that matches, the other after some time. */
+export const waitForEvent: StepType<WaitForEventStep> = {
+  type: 'wait_for_event',
+  shape,
+  branches: yesNo,
+  references: ({ filters, include_since: since }) => ({
+    ...(filters && { filters }),
+    received: true,
+    ...(typeof since === 'object' && { before: { step: since.step, field: 'include_since.step' } }),
+  }),
+
+  presented: {
+    event_name: presentedFields.eventName,
+    filters: presentedFields.filters,
+    duration: presentedFields.duration,
+    include_since: z.union([z.literal('entry'), presentedSince]),
+  },
+  present: ({ filters = [] }) => ({ filters }),
+
+  awaits: (step) => step.event_name,
+  run,
+
+  assumptions: {
+    yesNo: true,
+    fields: {
+      after_seconds: z.int().min(0).max(MAX_WAIT_SECONDS).optional(),
+      data: eventData.optional(),
+    },
+    description: '`"yes"` or `"no"`, or the event that arrives, as `{"after_seconds": 3600, "data": {…}}`',
+  },
+};

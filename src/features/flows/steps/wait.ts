@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { describeAs } from '../../../platform/openapi/describe-as.ts';
+import { isTimeZone } from '../../brands/schema.ts';
+import { timeColumns } from '../../segments/service.ts';
+import type { Move, World } from '../run/interpreter.ts';
+import { isLocalTime, nextLocalTime } from '../run/times.ts';
+import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';
+import type { Place, StepType } from './step.ts';
+
+/** Until a local time, on any or certain days. */
+export interface LocalTime {
+  /** `HH:MM`. */
+  time: string;
+  /** 1 is Monday, 7 is Sunday; left out: any day. */
+  weekdays?: readonly number[];
+  /** An IANA name, or `contact`: that of the contact, else of the country, else of the brand, else UTC. */
+  timezone?: string;
+}
+
+/** Until a date in the contact's data. */
+export interface FieldTime {
+  /** `data.<path>` or a column that is a time. */
+  field: string;
+  offset_seconds?: number;
+  /** What happens if the time is missing or has passed; `continue` by default. */
+  if_past?: 'continue' | 'exit';
+}
+
+export type WaitStep =
+  { type: 'wait'; id: number; duration: number } | { type: 'wait'; id: number; until: LocalTime | FieldTime };
+
+/** Names of nested objects in `data.<path>`. */
+const MAX_PATH_NAMES = 10;
+const MAX_FIELD = 300;
+
+const localTimeShape = z
+  .strictObject({
+    time: z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as 09:00'),
+    weekdays: z
+      .array(z.int().min(1).max(7))
+      .min(1)
+      .max(7)
+      .refine((days) => new Set(days).size === days.length, 'must name each day once')
+      .optional(),
+    timezone: z
+      .string()
+      .refine((name) => name === 'contact' || isTimeZone(name), {
+        message: 'must be contact, or the name of an IANA time zone, such as Europe/Berlin',
+      })
+      .optional(),
+  })
+  .meta({ id: 'LocalTime' });
+
+function isTimeField(field: string): boolean {
+  if ((timeColumns as readonly string[]).includes(field)) return true;
+  const [first, ...names] = field.split('.');
+  return (
+    first === 'data' &&
+    names.length > 0 &&
+    names.length <= MAX_PATH_NAMES &&
+    names.every((name) => name !== '')
+  );
+}
+
+const fieldTimeShape = z
+  .strictObject({
+    field: z
+      .string()
+      .max(MAX_FIELD)
+      .refine(isTimeField, `must be data.<path>, or one of ${timeColumns.join(', ')}`),
+    offset_seconds: z.int().min(-MAX_WAIT_SECONDS).max(MAX_WAIT_SECONDS).optional(),
+    if_past: z.enum(['continue', 'exit']).optional(),
+  })
+  .meta({ id: 'FieldTime' });
+
+const shape = stepShape('wait', {
+  duration: seconds.optional(),
+  until: describeAs(z.record(z.string(), z.unknown()), () =>
+    z.union([localTimeShape, fieldTimeShape]),
+  ).optional(),
+}).superRefine(({ duration, until }, context) => {
+  if ((duration === undefined) !== (until === undefined)) return;
+  const message = duration === undefined ? 'is required, or until' : 'must be left out: until is given';
+  context.addIssue({ code: 'custom', path: ['duration'], message });
+});
+
+/** When a wait that begins now ends; null: it does not begin. */
+async function endOfWait(step: WaitStep, world: World): Promise<Date | null> {
+  if ('duration' in step) return new Date(world.asOf.getTime() + 1_000 * step.duration);
+  const { until } = step;
+  if (!isLocalTime(until)) return timeOfField(until, world);
+  const timezone = until.timezone ?? 'contact';
+  return nextLocalTime(world.asOf, until, timezone === 'contact' ? await world.timezone() : timezone);
+}
+
+/** Null: the time is missing. */
+async function timeOfField(until: FieldTime, world: World): Promise<Date | null> {
+  const time = await world.timeOf(until.field);
+  return time && new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
+}
+
+async function run(step: WaitStep, { next, wait, world }: Place): Promise<Move> {
+  const field = 'until' in step && !isLocalTime(step.until) ? step.until : null;
+  if (wait?.for === 'time') {
+    if (new Date(wait.until) > world.asOf) return { wait };
+    // The date may have been put off meanwhile.
+    const moved = field && (await timeOfField(field, world));
+    if (moved && moved > world.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
+    return { result: { outcome: 'done', detail: { until: wait.until } }, next };
+  }
+  const until = await endOfWait(step, world);
+  if (until && until > world.asOf) return { wait: { for: 'time', until: until.toISOString() } };
+  const outcome = until ? 'passed' : 'missing';
+  const result = { outcome, ...(until && { detail: { until: until.toISOString() } }) };
+  return field?.if_past === 'exit' ? { result, next, exit: `date_${outcome}` } : { result, next };
+}
+
+/** Waits for some time, until a local time, or until a date of the contact. */
+export const wait: StepType<WaitStep> = {
+  type: 'wait',
+  shape,
+  fieldToRead(given) {
+    const until: unknown = 'until' in given ? given.until : null;
+    if (typeof until !== 'object' || until === null) return null;
+    return { field: 'until', shape: 'field' in until ? fieldTimeShape : localTimeShape };
+  },
+  presented: { duration: presentedFields.duration, until: presentedFields.jsonObject },
+  run,
+};

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { readTarget } from '../../../platform/egress/target.ts';
+import { oneLine } from '../../../platform/input/one-line.ts';
+import { MAX_DATA_BYTES, MAX_DATA_LEVELS } from '../../contact-events/schema.ts';
+import { presentedFields, stepShape } from './shapes.ts';
+import type { StepType } from './step.ts';
+
+export interface WebhookStep {
+  type: 'webhook';
+  id: number;
+  url: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  headers?: Readonly<Record<string, string>>;
+  body?: unknown;
+}
+
+const MAX_URL = 2_048;
+const MAX_HEADERS = 20;
+const MAX_HEADER_VALUE = 1_000;
+const MAX_WEBHOOK_BYTES = 32 * 1024;
+const MAX_WEBHOOK_LEVELS = 20;
+
+/** Of HTTP (RFC 9110, section 5.6.2). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+/** Headers that describe the connection or the signature, which the service writes. */
+const RESERVED_HEADER =
+  /^(host|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|webhook-.*|carillon-.*)$/i;
+
+const headers = z.record(z.string(), oneLine(MAX_HEADER_VALUE)).superRefine((given, context) => {
+  const report = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  const names = Object.keys(given);
+  if (names.length > MAX_HEADERS) return report([], `must have at most ${MAX_HEADERS} names`);
+  const seen = new Set<string>();
+  for (const name of names) {
+    const lower = name.toLowerCase();
+    if (!TOKEN.test(name)) report([name], 'has a name that is not allowed');
+    else if (RESERVED_HEADER.test(name)) report([name], 'is a header that the service writes');
+    else if (seen.has(lower)) report([name], 'must be given once');
+    if (hasLiquid(given[name])) report([name], NO_LIQUID);
+    seen.add(lower);
+  }
+});
+
+const NO_LIQUID = 'must not have Liquid: it is not rendered in webhook steps';
+const hasLiquid = (text: unknown) => typeof text === 'string' && /\{[{%]/.test(text);
+
+const url = z
+  .string()
+  .min(1)
+  .max(MAX_URL)
+  .superRefine((text, context) => {
+    const report = (message: string) => context.addIssue({ code: 'custom', message });
+    if (hasLiquid(text)) return report(NO_LIQUID);
+    const target = readTarget(text);
+    if ('reason' in target) report(target.message);
+    else if (target.protocol !== 'https:') report('must begin with https://');
+  });
+
+/** Finds Liquid in texts and names. @returns the path of the first; null: there is none; `deep`: it is nested too deeply */
+function findLiquid(value: unknown, path: string[], level: number): string[] | 'deep' | null {
+  if (typeof value !== 'object' || value === null) return hasLiquid(value) ? path : null;
+  if (level > MAX_WEBHOOK_LEVELS) return 'deep';
+  for (const [name, inner] of Object.entries(value)) {
+    const found = hasLiquid(name) ? [...path, name] : findLiquid(inner, [...path, name], level + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const webhookBody = z.unknown().superRefine((given, context) => {
+  if (given === undefined) return;
+  const found = findLiquid(given, [], 1);
+  if (found === 'deep') {
+    const message = `must not be nested deeper than ${MAX_WEBHOOK_LEVELS} levels`;
+    context.addIssue({ code: 'custom', message });
+  } else if (found) {
+    context.addIssue({ code: 'custom', path: found, message: NO_LIQUID });
+  } else if (Buffer.byteLength(JSON.stringify(given)) > MAX_WEBHOOK_BYTES) {
+    context.addIssue({ code: 'custom', message: 'must have at most 32 KB of JSON' });
+  }
+});
+
+const shape = stepShape('webhook', {
+  url,
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
+  headers: headers.optional(),
+  body: webhookBody.optional(),
+}).superRefine(({ method, body }, context) => {
+  if (method !== 'GET' || body === undefined || body === null) return;
+  context.addIssue({ code: 'custom', path: ['body'], message: 'must be left out: a GET has none' });
+});
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** An assumed answer is bounded like the data of an event. */
+const assumedBody = z.unknown().superRefine((value, context) => {
+  if (value === undefined) return;
+  if (isDeeper(value, MAX_DATA_LEVELS)) {
+    context.addIssue({ code: 'custom', message: `must not be nested deeper than ${MAX_DATA_LEVELS} levels` });
+  } else if (Buffer.byteLength(JSON.stringify(value)) > MAX_DATA_BYTES) {
+    context.addIssue({ code: 'custom', message: 'must have at most 32 KB of JSON' });
+  }
+});
+const assumed = { status: z.int().min(100).max(599).optional(), body: assumedBody.optional() };
+
+/** Makes a request, outside of the transaction of the run (see `webhook-request.ts`), and goes on with the answer. */
+export const webhook: StepType<WebhookStep, z.output<z.ZodObject<typeof assumed>>> = {
+  type: 'webhook',
+  shape,
+  presented: {
+    url: z.string(),
+    method: z.string(),
+    headers: presentedFields.jsonObject,
+    body: presentedFields.body,
+  },
+
+  async run(step, { next, world }) {
+    const result = await world.answer(step);
+    return result ? { result, next } : { wait: { for: 'webhook' } };
+  },
+  leavesAnswer: true,
+
+  assumptions: {
+    yesNo: false,
+    fields: assumed,
+    description: 'its answer, as `{"status": 200, "body": {…}}`',
+  },
+  simulate(_step, { assumed: { status = 200, body = null }, leave }) {
+    const answer = { status, body };
+    leave({ answer, openedAt: null, clickedAt: null });
+    return { outcome: status >= 200 && status < 300 ? 'done' : 'failed', detail: answer };
+  },
+};

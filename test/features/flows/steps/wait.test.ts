@@ -1,0 +1,54 @@
+// A wait ends at its time: after some seconds, at a local time, or at a date of the contact.
+import { describe, expect, it } from '@jest/globals';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
+import { advance, begin, NOON } from '../run/advancing.ts';
+
+describe('a wait', () => {
+  const days: Step = { type: 'wait', id: 1, duration: 86_400 };
+  const until = (rest: object) => ({ type: 'wait', id: 1, until: rest }) as Step;
+  const field = (rest: object = {}) => until({ field: 'data.due', ...rest });
+
+  it('ends at its time and not before', async () => {
+    const halt = await begin([days]);
+    expect(halt).toMatchObject({ halt: 'wait', record: { wait: { until: '2026-03-11T12:00:00.000Z' } } });
+    const early = await advance([days], halt.record, { asOf: '2026-03-11T11:59:59.999Z' });
+    expect([early.halt, early.record]).toEqual(['wait', halt.record]);
+    const due = await advance([days], halt.record, { asOf: '2026-03-11T12:00:00Z' });
+    expect(due).toMatchObject({ halt: 'end', world: { path: ['1 done'] } });
+  });
+
+  it('takes the zone of the contact unless another is given', async () => {
+    const times = [until({ time: '09:00' }), until({ time: '09:00', timezone: 'contact' })];
+    for (const step of times) {
+      expect(await begin([step], { timezone: 'Asia/Tokyo' })).toMatchObject({
+        record: { wait: { until: '2026-03-11T00:00:00.000Z' } },
+      });
+    }
+    const berlin = until({ time: '09:00', timezone: 'Europe/Berlin', weekdays: [5] });
+    expect(await begin([berlin])).toMatchObject({ record: { wait: { until: '2026-03-13T08:00:00.000Z' } } });
+  });
+
+  it('goes on at once if its date is missing or has passed, or ends the run if it shall', async () => {
+    const cases = [
+      [null, {}, '1 missing', 'end'],
+      [NOON, {}, '1 passed', 'end'],
+      ['2026-03-11T00:00:00Z', { offset_seconds: -86_400 }, '1 passed', 'end'],
+      [null, { if_past: 'exit' }, '1 missing', 'date_missing'],
+      [NOON, { if_past: 'exit' }, '1 passed', 'date_passed'],
+    ] as const;
+    for (const [time, rest, path, reason] of cases) {
+      const halt = await begin([field(rest)], { time });
+      expect([halt.world.path, halt]).toEqual([[path], expect.objectContaining({ halt: 'end', reason })]);
+    }
+  });
+
+  it('goes on until the date if that was put off meanwhile', async () => {
+    const first = await begin([field({ offset_seconds: 60 })], { time: '2026-03-11T00:00:00Z' });
+    expect(first).toMatchObject({ record: { wait: { until: '2026-03-11T00:01:00.000Z' } } });
+    const asOf = '2026-03-11T00:01:00Z';
+    const later = await advance([field()], first.record, { asOf, time: '2026-03-20T00:00:00Z' });
+    expect(later).toMatchObject({ halt: 'wait', record: { wait: { until: '2026-03-20T00:00:00.000Z' } } });
+    const removed = await advance([field({ if_past: 'exit' })], first.record, { asOf, time: null });
+    expect(removed).toMatchObject({ halt: 'end', state: 'completed', world: { path: ['1 done'] } });
+  });
+});
