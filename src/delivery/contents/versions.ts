@@ -1,7 +1,8 @@
 /** Reads the versions of templates that messages are rendered from. A version never changes, so it may be cached. */
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Channel, VersionContent } from './content.ts';
+import type { Channel } from '../channels/index.ts';
+import type { VersionContent } from './content.ts';
 
 /** Bytes of versions, about, that a process keeps. */
 const MAX_CACHED = 32 * 1024 * 1024;
