@@ -6,8 +6,9 @@ import { readCapacity } from '../../delivery/limits/capacity.ts';
 import { Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
 import type { Brand } from '../brands/schema.ts';
 import {

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { campaignCounts, type CampaignCounts } from './campaign-counts.ts';
 import { AppError, notFound } from '../../errors.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import type { CampaignRow } from './model.ts';
 
 const count = z.int().min(0);

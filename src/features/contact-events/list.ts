@@ -2,9 +2,10 @@ import type pg from 'pg';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/processes/heavy-reads.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
+import { withLimit } from '../../platform/db/statement-limit.ts';
+import { type HeavyReads, HEAVY_READ_MS } from '../../platform/processes/heavy-reads.ts';
 import {
   countEvents,
   type EventFilters,

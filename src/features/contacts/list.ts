@@ -2,15 +2,11 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
-import {
-  type HeavyReads,
-  HEAVY_READ_MS,
-  READS_OF_CONTACTS,
-  withLimit,
-} from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
+import { withLimit } from '../../platform/db/statement-limit.ts';
+import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { countOf } from '../lists/service.ts';
 import { segmentCondition } from '../segments/service.ts';
 import { type ContactRow, contactRowsSql, suppressedSql } from './model.ts';

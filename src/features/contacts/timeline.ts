@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { HEAVY_READ_MS, type HeavyReads, withLimit } from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, pageQuery, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
+import { withLimit } from '../../platform/db/statement-limit.ts';
+import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
 
 /** How far back a page can begin. `before` leads further. */
 export const MAX_DEPTH = 10_000;

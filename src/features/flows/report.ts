@@ -1,8 +1,9 @@
 /** What became of a flow: who entered and how runs ended, and what became of the messages of each step. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
-import { type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
+import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { type FlowCount, readFlowCounts } from './counts.ts';
 import type { FlowRow } from './model.ts';
 import { allSteps, channelOf } from './steps/index.ts';

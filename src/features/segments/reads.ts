@@ -1,13 +1,9 @@
 import { AppError, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import {
-  type HeavyReads,
-  HEAVY_READ_MS,
-  isStatementTimeout,
-  READS_OF_CONTACTS,
-} from '../../platform/processes/heavy-reads.ts';
 import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
+import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { presentContacts } from '../contacts/service.ts';
 import type { Contact } from '../contacts/schema.ts';
 import { type Audience, compileFilters } from './conditions.ts';

@@ -2,10 +2,11 @@ import type pg from 'pg';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
-import { HEAVY_READ_MS, type HeavyReads, isStatementTimeout } from '../../platform/processes/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
+import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { requireCapability } from '../accounts/service.ts';
 import {

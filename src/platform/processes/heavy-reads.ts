@@ -35,28 +35,6 @@ export interface HeavyReads {
   close(): Promise<void>;
 }
 
-/** Whether PostgreSQL ended a statement at its time limit. */
-export function isStatementTimeout(error: unknown): boolean {
-  return (error as { code?: string }).code === '57014';
-}
-
-/** Runs `work` with a limit for each of its statements, in a transaction. @returns null if one took longer */
-export async function withLimit<T>(
-  client: Queryable,
-  ms: number,
-  work: (trx: Queryable) => Promise<T>,
-): Promise<T | null> {
-  await client.query(`begin; set local statement_timeout = ${ms}`);
-  try {
-    return await work(client);
-  } catch (error) {
-    if (isStatementTimeout(error)) return null;
-    throw error;
-  } finally {
-    await client.query('rollback');
-  }
-}
-
 function tooMany(what: string): AppError {
   return new AppError('rate_limited', `too many ${what} at once; try again soon`, {
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },

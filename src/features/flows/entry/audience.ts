@@ -5,9 +5,10 @@
  */
 import type pg from 'pg';
 import type { FlowAudienceStep } from '../../../../workflows/flows/contract.ts';
-import { type HeavyReads, isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
+import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
+import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
 import { segmentCondition } from '../../segments/service.ts';
 import { type AudienceTask, confirmTask, nextTask } from './audience-state.ts';
 import { activeContacts, forgetCandidates, notedCandidates, partsOf } from './candidates.ts';

@@ -1,6 +1,6 @@
 /** Who matches the segment of a flow, as `flow_segment_members` remembers it. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
+import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import { segmentCondition } from '../../segments/service.ts';
 import type { FlowRow } from '../model.ts';
 

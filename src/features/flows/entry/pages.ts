@@ -2,8 +2,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AppError } from '../../../errors.ts';
-import { isStatementTimeout } from '../../../platform/processes/heavy-reads.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import { countForFlow } from '../counts.ts';
 import { carryOut, type Entry, judgeEntries, type JudgingFlow, passFilters } from './judge.ts';
 
