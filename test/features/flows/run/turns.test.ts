@@ -53,6 +53,32 @@ describe('the turns of transactions of runs', () => {
     expect(await turns.run(1, () => Promise.resolve('done'))).toEqual({ done: 'done' });
   });
 
+  it('remembers how long runs of an account took until none is left', async () => {
+    const { now, pass, begun, work, end } = createStage();
+    const turns = createAdvanceTurns(now);
+    const run = async (name: string) => {
+      const running = turns.run(1, work(name));
+      await new Promise(setImmediate);
+      return { running };
+    };
+    for (const name of ['a1', 'a2', 'a3', 'a4']) await run(name);
+    pass(20_000);
+    await end('a1');
+    await run('b1');
+    // The mean of these four is 11,808 ms.
+    for (const name of ['a2', 'a3', 'a4']) await end(name);
+    for (const name of ['b2', 'b3', 'b4']) await run(name);
+    expect(await turns.run(1, work('away'))).toEqual({ laterMs: 5_000 });
+    expect(await turns.run(1, work('away'))).toEqual({ laterMs: 5_904 });
+    for (const name of ['b1', 'b2', 'b3', 'b4']) await end(name);
+    for (const name of ['c1', 'c2', 'c3', 'c4']) await run(name);
+    const { running } = await run('c5');
+    await end('c1');
+    await end('c5');
+    expect(await running).toEqual({ done: 'c5' });
+    expect(begun).not.toContain('away');
+  });
+
   it('gives a free slot to the account with the fewest transactions', async () => {
     const { now, begun, work, end } = createStage();
     const turns = createAdvanceTurns(now);
