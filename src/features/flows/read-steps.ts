@@ -118,8 +118,7 @@ class StepReader {
   /** Reads what the shape of a step only describes. @returns the step with its branches */
   private readInside(step: InputStep, path: string, level: number): InputStep {
     const inside = typeOf(step, this.table).fieldToRead?.(step);
-    if (inside)
-      this.parse(inside.shape, step[inside.field as keyof InputStep], fieldPath(path, inside.field));
+    if (inside) this.parse(inside.shape, inside.value, fieldPath(path, inside.field));
     const read = (given: unknown, name: string) => this.readAll(given, branchPath(path, name), level + 1);
     return { ...step, ...mapBranches(step, read, this.table) };
   }

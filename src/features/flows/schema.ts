@@ -10,6 +10,7 @@ import { flowFilterProblems } from './filters.ts';
 import { approvalStates, flowStatuses, stopReasons } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
 import { stepTable, stepTypeNames, stepTypes } from './steps/index.ts';
+import { presentedFields } from './steps/shapes.ts';
 import type { StepType } from './steps/step.ts';
 
 const MAX_NAME = 255;
@@ -22,9 +23,6 @@ const MAX_REENTRY_SECONDS = 315_360_000;
 const when = z.iso.datetime();
 const id = z.int().min(1).max(MAX_ID);
 const nullableText = z.string().nullable();
-
-/** A filter as it is answered: as the client wrote it. */
-const filterSchema = z.object({ name: z.string(), predicate: z.string(), value: z.unknown().optional() });
 
 export interface FlowStep {
   type: string;
@@ -61,8 +59,8 @@ const triggerSchema = z
     segment_id: z.int().nullable(),
     contact_list_id: z.int().nullable(),
     data: z.object({
-      filters: z.array(filterSchema).optional(),
-      exit_filters: z.array(filterSchema).optional(),
+      filters: presentedFields.filters.optional(),
+      exit_filters: presentedFields.filters.optional(),
       reentry: reentry.optional(),
     }),
   })

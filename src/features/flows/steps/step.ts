@@ -33,8 +33,8 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
 
   /** What clients write, without branches; see `stepShape`. */
   readonly shape: z.ZodObject;
-  /** Finds a field whose shape depends on what it has, so that errors name the fields inside. `shape` only describes it. */
-  fieldToRead?(given: object): { field: string; shape: z.ZodType } | null;
+  /** Finds a field whose shape depends on its value, so that errors name the fields inside. `shape` only describes it. */
+  fieldToRead?(given: object): { field: string; value: object; shape: z.ZodType } | null;
   readonly branches?: Branches;
   /** What the step names. Also asked for steps of requests. */
   references?(step: S): References;

@@ -122,7 +122,7 @@ export const wait: StepType<WaitStep> = {
   fieldToRead(given) {
     const until: unknown = 'until' in given ? given.until : null;
     if (typeof until !== 'object' || until === null) return null;
-    return { field: 'until', shape: 'field' in until ? fieldTimeShape : localTimeShape };
+    return { field: 'until', value: until, shape: 'field' in until ? fieldTimeShape : localTimeShape };
   },
   presented: { duration: presentedFields.duration, until: presentedFields.jsonObject },
   run,

@@ -66,11 +66,13 @@ describe('a made-up type of step', () => {
   });
 
   it('is run, and leads into its branch', async () => {
-    const world = scriptedWorld({ asOf: AT.toISOString(), send: { outcome: 'used' } });
+    const world = scriptedWorld({ asOf: AT.toISOString() });
     const halt = await advanceSteps(steps, firstRecord(AT), world, table);
     expect(halt).toMatchObject({ halt: 'end', state: 'completed' });
-    expect(world.calls).toEqual(['coupon 1']);
-    expect(world.path).toEqual(['1 done']);
+    expect([world.calls, world.path]).toEqual([['coupon 1'], ['1 done']]);
+    const using = { ...world, act: () => Promise.resolve({ outcome: 'used' }) };
+    const used = await advanceSteps(steps, firstRecord(AT), using, table);
+    expect(used).toMatchObject({ halt: 'end', state: 'exited', reason: 'bought' });
   });
 
   it('is simulated as the client assumes', async () => {
