@@ -1,13 +1,13 @@
 /**
- * When work that a worker sends away comes back: each piece of a key behind the one before, as fast as such work ends. Then
- * it neither waits in the worker nor comes back all at once.
+ * Decides when work that a worker sends away comes back: one piece of work of a key after the other, at the rate at which
+ * such work ends. So it neither waits in the worker nor comes back all at once.
  */
 
 const MAX_WAIT_MS = 900_000;
 /** How much the last work changes the mean. */
 const WEIGHT = 0.2;
 
-/** Work of a key that the worker does, or lets wait. What is known about the key is kept until there is none. */
+/** The work of a key that runs or waits in the worker. A key without work is forgotten. */
 interface Entries {
   count: number;
   /** When each began whose work is under way. The first is the oldest. */
@@ -22,11 +22,11 @@ export interface RetrySpacing<Key> {
   count(key: Key): number;
   /** How long work of the key takes on average. */
   meanMs(key: Key): number;
-  /** For how long the oldest work of the key is under way. */
+  /** How long the oldest work of the key has been under way; 0 if none is. */
   oldestMs(key: Key): number;
-  /** @param expectedMs how long work of the key takes. @returns after how long the work may come back */
+  /** @param expectedMs how long work of the key is expected to take. @returns after how long the work may come back */
   laterMs(key: Key, expectedMs: number): number;
-  /** Counts work of the key, and measures it from its begin until it leaves. */
+  /** Counts work of the key until `leave`, and measures how long it takes from `begin` until then. */
   enter(key: Key): { begin(): void; leave(): void };
 }
 
