@@ -33,7 +33,7 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
 
   /** What clients write, without branches; see `stepShape`. */
   readonly shape: z.ZodObject;
-  /** Finds a field whose shape depends on its value, so that errors name the fields inside. `shape` only describes it. */
+  /** Returns a field whose shape depends on its value, so that errors name the fields inside. `shape` only describes it. */
   fieldToRead?(given: object): { field: string; value: object; shape: z.ZodType } | null;
   readonly branches?: Branches;
   /** What the step names. Also asked for steps of requests. */
@@ -58,7 +58,7 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
    * @returns what was done, or `exit` with a reason if the run must end
    */
   act?(step: S, acting: Acting): Promise<StepResult | { exit: string }>;
-  /** Whether the `detail` that it leaves in the path is an answer, which filters name as `step.<id>.<path>`. */
+  /** Whether the `detail` that the step leaves in the path is an answer, which filters name as `step.<id>.<path>`. */
   readonly leavesAnswer?: true;
 
   /** What `act` would do, or what would be answered from outside. It writes nothing. */
@@ -74,7 +74,7 @@ export interface Branches {
   presented(steps: () => z.ZodType): Readonly<Record<string, z.ZodType>>;
   /**
    * Replaces the steps of each branch.
-   * @param step also one that a client wrote and that has not the right shape
+   * @param step as a client wrote it or as it is stored: fields of the wrong shape stay as they are
    * @param change also receives the name that paths have for the branch: `yes`, `branches.0.steps`
    * @returns the fields to replace
    */
@@ -102,7 +102,7 @@ export interface Place {
   world: World;
 }
 
-/** What steps act with, inside the transaction of a run. */
+/** What a step works with inside the transaction of a run. */
 export interface Acting {
   trx: Queryable;
   run: ActingRun;
@@ -113,7 +113,7 @@ export interface Acting {
   afterCommit: (() => void)[];
   /** Writes the message of a step. */
   send: (message: { id: number; channel: Channel }) => Promise<StepResult | { exit: string }>;
-  /** The step takes locks for which others wait: the transaction does no further step. */
+  /** Call it before taking a lock for which others wait: the transaction does no further step. */
   holdLocks: () => void;
 }
 
@@ -129,7 +129,7 @@ export type ActingRun = Pick<
   event: { data?: Readonly<Record<string, unknown>> | null } | null;
 };
 
-/** What steps of a simulated run do with. */
+/** What a step of a simulated run works with. */
 export interface Simulating<A extends object = object> {
   asOf: Date;
   changes: Changes;
