@@ -1,34 +1,14 @@
 /** What a request changes of a campaign, apart from its status. */
 import { isDeepStrictEqual } from 'node:util';
-import { AppError, Problems } from '../../errors.ts';
+import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { requireAudience } from './audience.ts';
 import { addForeignTemplates, hideTemplates, writeContent } from './content.ts';
-import { type CampaignRow, type CampaignStatus, type CampaignValues, updateCampaign } from './model.ts';
+import { type CampaignRow, type CampaignValues, updateCampaign } from './model.ts';
 import type { CampaignOptions } from './options.ts';
 import type { ChangeCampaignBody, TriggerAttributes } from './schema.ts';
-import { type CampaignAction, isAllowed } from './transitions.ts';
-
-const because: Partial<Record<CampaignAction, string>> = {
-  change_audience:
-    'audience and options change only in a draft, or while it is paused before its recipients are fixed',
-  change_content: 'content changes only in a draft or while the campaign is paused',
-  reschedule: 'it no longer waits for its time',
-};
-
-export function invalidTransition(
-  { status }: Pick<CampaignRow, 'status'>,
-  action: CampaignAction | CampaignStatus | 'duplicate_without_recipients',
-): AppError {
-  const reason = action in because ? because[action as CampaignAction] : undefined;
-  const message = reason ?? `${action.replaceAll('_', ' ')} is not possible`;
-  return new AppError('invalid_transition', `the campaign is ${status}: ${message}`);
-}
-
-export function requireAllowed(row: CampaignRow, action: CampaignAction): void {
-  if (!isAllowed(action, row)) throw invalidTransition(row, action);
-}
+import { campaignTransitions } from './transitions.ts';
 
 /** Options without those that are null, so that equal options compare as equal. */
 function withoutNulls<T extends object>(given: T): T {
@@ -93,9 +73,9 @@ function requireChanges(
   otherOptions: boolean,
 ): void {
   const otherChannel = channel !== undefined && channel !== row.channel;
-  if (otherChannel && row.status !== 'draft') throw invalidTransition(row, 'change_content');
-  if (trigger || otherOptions) requireAllowed(row, 'change_audience');
-  if (content) requireAllowed(row, 'change_content');
+  if (otherChannel && row.status !== 'draft') throw campaignTransitions.refusal(row, 'change_content');
+  if (trigger || otherOptions) campaignTransitions.requireAllowed(row, 'change_audience');
+  if (content) campaignTransitions.requireAllowed(row, 'change_content');
 }
 
 /** @returns the template's id after the changes, if they concern it */

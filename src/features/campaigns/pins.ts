@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isSameAudience } from './audience.ts';
 import type { CampaignRow, PinnedAudience } from './model.ts';
-import { type At, beginAction, changeLocked, expected } from './transitions.ts';
+import { type At, campaignTransitions, expected } from './transitions.ts';
 
 /** Everything about a campaign that its send fixes. */
 export interface Pins {
@@ -69,11 +69,11 @@ export async function sendCampaign(
   pins: Pins,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, read.id, 'send');
+  const row = await campaignTransitions.begin(trx, read.id, 'send');
   if (!row || row.status !== read.status) return null;
   const again = pins.needsApproval && !(await isApproved(trx, row, pins));
   const approval = again ? 'pending' : pins.needsApproval ? 'approved' : 'not_required';
-  return changeLocked(
+  return campaignTransitions.changeLocked(
     trx,
     row.id,
     `${PINNED}, status = 'active', phase = 'waiting', paused_at = null, stop = null, outcome = null,
@@ -98,7 +98,7 @@ export function repinContent(
   row: Pick<CampaignRow, 'id' | 'approval_state'>,
   pins: Pick<Pins, 'versionIds' | 'variantTemplateIds' | 'needsApproval'>,
 ): Promise<CampaignRow> {
-  return changeLocked(
+  return campaignTransitions.changeLocked(
     trx,
     row.id,
     `version_ids = $2, variant_template_ids = $3, approval_state = $4, sent_name = name, ${expected}`,
@@ -112,7 +112,7 @@ export function repinAll(
   row: Pick<CampaignRow, 'id' | 'approval_state'>,
   pins: Pins,
 ): Promise<CampaignRow> {
-  return changeLocked(trx, row.id, `${PINNED}, approval_state = $11, ${expected}`, [
+  return campaignTransitions.changeLocked(trx, row.id, `${PINNED}, approval_state = $11, ${expected}`, [
     ...pinnedValues(pins),
     approvalAgain(row, pins),
   ]);

@@ -9,7 +9,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { createList } from '../lists/service.ts';
 import { copyTemplate } from '../templates/service.ts';
-import { applyChanges, type Changes, invalidTransition, mergeTrigger, requireAllowed } from './apply.ts';
+import { applyChanges, type Changes, mergeTrigger } from './apply.ts';
 import {
   beginAtOf,
   type CheckDeps,
@@ -44,6 +44,7 @@ import type {
   SendCampaignBody,
 } from './schema.ts';
 import {
+  campaignTransitions,
   cancelCampaign,
   lockCampaign,
   pauseCampaign,
@@ -144,7 +145,7 @@ async function sendLocked(
   const asOf = new Date();
   const pins = await makePins(trx, deps, tenant, row, outside, { scheduledAt, account, asOf });
   const sent = await sendCampaign(trx, row, pins, { asOf });
-  if (!sent) throw invalidTransition(row, 'send');
+  if (!sent) throw campaignTransitions.refusal(row, 'send');
   return sent;
 }
 
@@ -175,13 +176,13 @@ async function reschedule(trx: Queryable, row: CampaignRow, given: string | null
   const scheduledAt = given === null ? null : new Date(given);
   if (scheduledAt?.getTime() === row.scheduled_at?.getTime()) return row;
   if (row.status === 'draft') return updateCampaign(trx, row.id, { scheduled_at: scheduledAt });
-  requireAllowed(row, 'reschedule');
+  campaignTransitions.requireAllowed(row, 'reschedule');
   if (!scheduledAt) {
     throw invalid({ scheduled_at: ['cannot be null while the campaign waits; send it, or cancel it'] });
   }
   const beginAt = beginAtOf(row, scheduledAt, new Date());
   const changed = await rescheduleCampaign(trx, row, { scheduledAt, beginAt });
-  if (!changed) throw invalidTransition(row, 'reschedule');
+  if (!changed) throw campaignTransitions.refusal(row, 'reschedule');
   return changed;
 }
 
@@ -221,7 +222,7 @@ async function repin(
   return repinContent(trx, row, { ...content, needsApproval: needsApproval(account, deps.approvalTiers) });
 }
 
-async function changeStatus(
+function changeStatus(
   trx: pg.PoolClient,
   deps: CheckDeps,
   tenant: Tenant,
@@ -229,17 +230,15 @@ async function changeStatus(
   status: ChangeCampaignBody['status'],
   outside: Outside | null,
 ): Promise<CampaignRow> {
-  if (status === undefined || status === row.status) return row;
-  let changed: CampaignRow | null = null;
-  if (status === 'paused') changed = await pauseCampaign(trx, row);
-  else if (status === 'active' && row.status === 'paused') {
-    await requireSender(trx, tenant);
-    changed = await resumeCampaign(trx, row);
-  } else if (status === 'active' && row.status === 'draft' && outside) {
-    return sendLocked(trx, deps, tenant, row, outside);
-  }
-  if (!changed) throw invalidTransition(row, status);
-  return changed;
+  return campaignTransitions.toStatus(row, status, {
+    paused: () => pauseCampaign(trx, row),
+    async active() {
+      if (row.status === 'draft') return outside && sendLocked(trx, deps, tenant, row, outside);
+      if (row.status !== 'paused') return null;
+      await requireSender(trx, tenant);
+      return resumeCampaign(trx, row);
+    },
+  });
 }
 
 /**
@@ -283,14 +282,15 @@ export async function send(
   outside: Outside,
 ): Promise<CampaignRow> {
   const row = await lock(trx, tenant, before.id);
-  if (row.status !== before.status) throw invalidTransition(row, 'send');
+  if (row.status !== before.status) throw campaignTransitions.refusal(row, 'send');
   const isFixed = row.phase !== 'draft' && row.phase !== 'waiting';
   if (isFixed) {
-    if (row.status !== 'paused' || row.approval_state !== 'rejected') throw invalidTransition(row, 'send');
+    if (row.status !== 'paused' || row.approval_state !== 'rejected')
+      throw campaignTransitions.refusal(row, 'send');
     const changed = await changeCampaign(trx, deps, tenant, row.id, { ...body, status: 'active' }, outside);
     return changed;
   }
-  requireAllowed(row, 'send');
+  campaignTransitions.requireAllowed(row, 'send');
   await applyChanges(trx, tenant, { ...row, status: 'draft', phase: 'draft' }, body);
   return sendLocked(trx, deps, tenant, await lock(trx, tenant, row.id), outside);
 }
@@ -299,7 +299,7 @@ export async function send(
 export async function cancel(trx: Queryable, scope: BrandScope, id: number): Promise<CampaignRow> {
   const row = await requireCampaign(trx, scope, id);
   const canceled = await cancelCampaign(trx, row);
-  if (!canceled) throw invalidTransition(row, 'cancel');
+  if (!canceled) throw campaignTransitions.refusal(row, 'cancel');
   return canceled;
 }
 
@@ -311,7 +311,7 @@ export async function deleteCampaign(
   id: number,
 ): Promise<Campaign> {
   const row = await lock(trx, scope, id);
-  requireAllowed(row, 'delete');
+  campaignTransitions.requireAllowed(row, 'delete');
   const shown = await presentCampaign(trx, row, limits);
   await hideCampaign(trx, id);
   return shown;
@@ -334,7 +334,7 @@ export async function duplicateCampaign(
   let trigger = { contact_list_id: row.contact_list_id, segment_id: row.segment_id };
   let { trigger_data: data } = row;
   if (audience === 'not_opened') {
-    if (row.audience_count === 0) throw invalidTransition(row, 'duplicate_without_recipients');
+    if (row.audience_count === 0) throw campaignTransitions.refusal(row, 'duplicate_without_recipients');
     const list = await createList(trx, tenant, { name: `${row.name.slice(0, 230)}: not opened` });
     await startListFill(trx, row, list.id, { state: 'sent', opened: false });
     trigger = { contact_list_id: list.id, segment_id: null };
@@ -365,6 +365,6 @@ export async function resendUnknown(
 ): Promise<{ row: CampaignRow; requeued: number }> {
   await requireSender(trx, tenant);
   const row = await lock(trx, tenant, id);
-  requireAllowed(row, 'resend_unknown');
+  campaignTransitions.requireAllowed(row, 'resend_unknown');
   return { row, requeued: await requeueUnknown(trx, id, MAX_RESENT) };
 }

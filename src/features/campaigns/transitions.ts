@@ -2,15 +2,9 @@ import { holdRetries, releaseRetries } from '../../delivery/blocks/campaign-bloc
 import { releaseUnsendable } from './run/unsendable-blocks.ts';
 import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
-import {
-  type ApprovalState,
-  CAMPAIGN_COLUMNS,
-  type CampaignPhase,
-  type CampaignRow,
-  type CampaignStatus,
-  type CampaignStop,
-} from './model.ts';
+import { CAMPAIGN_COLUMNS, type CampaignPhase, type CampaignRow, type CampaignStop } from './model.ts';
 import { campaignWake } from './workflow.ts';
 
 /** What can be done to a campaign. `docs/campaigns.md` has the same table. */
@@ -27,37 +21,37 @@ export type CampaignAction =
   | 'resend_unknown'
   | 'delete';
 
-interface Allowed {
-  statuses: readonly CampaignStatus[];
-  phases: readonly CampaignPhase[];
-  approvals?: readonly ApprovalState[];
-}
-
 const underWay: readonly CampaignPhase[] = ['waiting', 'snapshot', 'sending'];
 
-/** In which states each action is allowed. The database's row decides, under its lock. */
-export const allowedActions: Readonly<Record<CampaignAction, Allowed>> = {
-  send: { statuses: ['draft', 'active', 'paused'], phases: ['draft', 'waiting'] },
-  reschedule: { statuses: ['active', 'paused'], phases: ['waiting'] },
-  pause: { statuses: ['active'], phases: underWay },
-  resume: { statuses: ['paused'], phases: underWay },
-  cancel: { statuses: ['active', 'paused'], phases: underWay },
-  approve: { statuses: ['active', 'paused'], phases: underWay, approvals: ['pending', 'rejected'] },
-  reject: { statuses: ['active', 'paused'], phases: underWay, approvals: ['pending'] },
-  change_audience: { statuses: ['draft', 'paused'], phases: ['draft', 'waiting'] },
-  change_content: { statuses: ['draft', 'paused'], phases: ['draft', ...underWay] },
-  resend_unknown: { statuses: ['completed'], phases: ['done'] },
-  delete: { statuses: ['draft'], phases: ['draft'] },
-};
-
-/** Whether an action is allowed in the state of a campaign. */
-export function isAllowed(
-  action: CampaignAction,
-  { status, phase, approval_state }: Pick<CampaignRow, 'status' | 'phase' | 'approval_state'>,
-): boolean {
-  const { statuses, phases, approvals } = allowedActions[action];
-  return statuses.includes(status) && phases.includes(phase) && (approvals?.includes(approval_state) ?? true);
-}
+/** What can be done to a campaign in which states. */
+export const campaignTransitions = defineTransitions<CampaignRow, CampaignAction>({
+  noun: 'campaign',
+  table: 'campaigns',
+  columns: CAMPAIGN_COLUMNS,
+  allowed: {
+    send: { status: ['draft', 'active', 'paused'], phase: ['draft', 'waiting'] },
+    reschedule: { status: ['active', 'paused'], phase: ['waiting'] },
+    pause: { status: ['active'], phase: underWay },
+    resume: { status: ['paused'], phase: underWay },
+    cancel: { status: ['active', 'paused'], phase: underWay },
+    approve: { status: ['active', 'paused'], phase: underWay, approval_state: ['pending', 'rejected'] },
+    reject: { status: ['active', 'paused'], phase: underWay, approval_state: ['pending'] },
+    change_audience: { status: ['draft', 'paused'], phase: ['draft', 'waiting'] },
+    change_content: { status: ['draft', 'paused'], phase: ['draft', ...underWay] },
+    resend_unknown: { status: ['completed'], phase: ['done'] },
+    delete: { status: ['draft'], phase: ['draft'] },
+  },
+  refusals: {
+    change_audience:
+      'audience and options change only in a draft, or while it is paused before its recipients are fixed',
+    change_content: 'content changes only in a draft or while the campaign is paused',
+    reschedule: 'it no longer waits for its time',
+  },
+  lock: lockCampaign,
+  wake: (trx, { id, account_id: accountId, brand_id: brandId, name }) =>
+    appendToOutbox(trx, campaignWake({ id, accountId, brandId, name })),
+});
+const { begin, changeLocked } = campaignTransitions;
 
 /** A campaign by its id. */
 type Campaign = Pick<CampaignRow, 'id'>;
@@ -99,35 +93,8 @@ export async function lockCampaign(trx: Queryable, id: number): Promise<Campaign
   return lockCampaignRow(trx, id);
 }
 
-/** Locks a campaign as {@link lockCampaign} does, for an action. @returns the row; null if that is not allowed */
-export async function beginAction(
-  trx: Queryable,
-  id: number,
-  action: CampaignAction,
-): Promise<CampaignRow | null> {
-  const row = await lockCampaign(trx, id);
-  return row && isAllowed(action, row) ? row : null;
-}
-
 /** By then, a campaign that was changed must have had a step of its workflow. */
 const ENGINE_GRACE = `interval '2 minutes'`;
-
-/** Changes a locked row, and wakes the workflow when the transaction commits. @param set reads `$2` and up */
-export async function changeLocked(
-  trx: Queryable,
-  id: number,
-  set: string,
-  values: unknown[] = [],
-): Promise<CampaignRow> {
-  const { rows } = await trx.query<CampaignRow>(
-    `update campaigns set ${set}, updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
-    [id, ...values],
-  );
-  const row = rows[0] as CampaignRow;
-  const { account_id: accountId, brand_id: brandId, name } = row;
-  await appendToOutbox(trx, campaignWake({ id, accountId, brandId, name }));
-  return row;
-}
 
 /** SQL: what a change that needs a step of the workflow sets. */
 export const expected = `engine_expected_by = now() + ${ENGINE_GRACE}`;
@@ -144,7 +111,7 @@ export async function pauseCampaign(
   { id }: Campaign,
   { stop = null, asOf = new Date() }: At & { stop?: CampaignStop | null } = {},
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'pause');
+  const row = await begin(trx, id, 'pause');
   if (!row) return null;
   await holdRetries(trx, id);
   return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, ${expected}`, [
@@ -163,7 +130,7 @@ export async function resumeCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'resume');
+  const row = await begin(trx, id, 'resume');
   if (!row) return null;
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
@@ -186,7 +153,7 @@ export async function cancelCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'cancel');
+  const row = await begin(trx, id, 'cancel');
   if (!row) return null;
   if (row.phase === 'waiting') {
     return changeLocked(
@@ -208,7 +175,7 @@ export async function cancelCampaign(
 
 /** Approves a campaign that waits for it, or that was rejected. @returns null if there is nothing to approve */
 export async function approveCampaign(trx: Queryable, { id }: Campaign): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'approve');
+  const row = await begin(trx, id, 'approve');
   if (!row) return null;
   if (row.status === 'active') await releaseRetries(trx, id);
   return changeLocked(trx, id, `approval_state = 'approved', ${expected}`);
@@ -220,7 +187,7 @@ export async function rejectCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'reject');
+  const row = await begin(trx, id, 'reject');
   if (!row) return null;
   await holdRetries(trx, id);
   const stop: CampaignStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
@@ -241,7 +208,7 @@ export async function rescheduleCampaign(
   { id }: Campaign,
   { scheduledAt, beginAt }: { scheduledAt: Date | null; beginAt: Date },
 ): Promise<CampaignRow | null> {
-  const row = await beginAction(trx, id, 'reschedule');
+  const row = await begin(trx, id, 'reschedule');
   if (!row) return null;
   return changeLocked(trx, id, `scheduled_at = $2, begin_at = $3, ${expected}`, [scheduledAt, beginAt]);
 }

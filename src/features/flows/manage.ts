@@ -39,8 +39,7 @@ import { mapBranches, sendingSteps, type Step } from './steps/index.ts';
 import {
   activateFlow,
   archiveFlow,
-  type FlowAction,
-  isAllowed,
+  flowTransitions,
   openBrand,
   pauseFlow,
   repinFlow,
@@ -64,10 +63,6 @@ async function lock(trx: Queryable, scope: BrandScope, id: number): Promise<Flow
   const row = await lockFlow(trx, id);
   if (!row) throw notFound('flow');
   return row;
-}
-
-function invalidTransition({ status }: Pick<FlowRow, 'status'>, action: FlowAction | FlowStatus): AppError {
-  return new AppError('invalid_transition', `the flow is ${status}: ${action} is not possible`);
 }
 
 /** @throws AppError not_found */
@@ -169,10 +164,10 @@ async function activateLocked(
   outside: Outside,
 ): Promise<FlowRow> {
   const account = await requireActivator(trx, tenant);
-  if (!isAllowed('activate', row)) throw invalidTransition(row, 'activate');
+  flowTransitions.requireAllowed(row, 'activate');
   const pins = await makePins(trx, deps, tenant, row, outside, { account, move: false });
   const activated = await activateFlow(trx, row, pins);
-  if (!activated) throw invalidTransition(row, 'activate');
+  if (!activated) throw flowTransitions.refusal(row, 'activate');
   return activated;
 }
 
@@ -198,7 +193,7 @@ async function requireRoom(trx: Queryable, scope: BrandScope): Promise<void> {
   throw invalid({ name: [message] });
 }
 
-async function changeStatus(
+function changeStatus(
   trx: pg.PoolClient,
   deps: CheckDeps,
   tenant: Tenant,
@@ -206,16 +201,15 @@ async function changeStatus(
   status: FlowStatus | undefined,
   outside: Outside | null,
 ): Promise<FlowRow> {
-  if (status === undefined || status === row.status) return row;
-  let changed: FlowRow | null = null;
-  if (status === 'paused') changed = await pauseFlow(trx, row);
-  else if (status === 'archived') changed = await archiveFlow(trx, row);
-  else if (status === 'active' && row.status === 'paused') {
-    await requireActivator(trx, tenant);
-    changed = await resumeFlow(trx, row);
-  } else if (status === 'active' && outside) return activateLocked(trx, deps, tenant, row, outside);
-  if (!changed) throw invalidTransition(row, status);
-  return changed;
+  return flowTransitions.toStatus(row, status, {
+    paused: () => pauseFlow(trx, row),
+    archived: () => archiveFlow(trx, row),
+    async active() {
+      if (row.status !== 'paused') return outside && activateLocked(trx, deps, tenant, row, outside);
+      await requireActivator(trx, tenant);
+      return resumeFlow(trx, row);
+    },
+  });
 }
 
 /** Reads what an activation or a change of an active flow needs, before its transaction. @throws AppError forbidden */
@@ -255,7 +249,7 @@ export async function changeFlow(
   const locked = await lock(trx, tenant, id);
   for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
   const isChange = Object.values(changes).some((value) => value !== undefined);
-  if (isChange && !isAllowed('change', locked)) throw invalidTransition(locked, 'change');
+  if (isChange) flowTransitions.requireAllowed(locked, 'change');
   const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
   let { row } = applied;
   if (applied.pinned && isLive(row) && status !== 'archived') {
@@ -290,7 +284,7 @@ export async function activate(
 export async function pause(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
   const row = await lock(trx, tenant, id);
   const paused = await pauseFlow(trx, row);
-  if (!paused) throw invalidTransition(row, 'pause');
+  if (!paused) throw flowTransitions.refusal(row, 'pause');
   return paused;
 }
 
@@ -304,7 +298,7 @@ export async function resume(
   const row = await requireFlow(trx, tenant, id);
   await requireActivator(trx, tenant);
   const resumed = await resumeFlow(trx, row, { overdue });
-  if (!resumed) throw invalidTransition(await requireFlow(trx, tenant, id), 'resume');
+  if (!resumed) throw flowTransitions.refusal(await requireFlow(trx, tenant, id), 'resume');
   return resumed;
 }
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
+import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { lockBrands } from '../contact-events/service.ts';
 import { rememberMembers } from './entry/members.ts';
@@ -7,7 +8,6 @@ import {
   type ApprovalState,
   FLOW_COLUMNS,
   type FlowRow,
-  type FlowStatus,
   type FlowStop,
   lockFlow,
   type PendingFlow,
@@ -20,32 +20,29 @@ import { flowAudienceWake } from './workflow.ts';
 export type FlowAction =
   'activate' | 'pause' | 'resume' | 'archive' | 'approve' | 'reject' | 'change' | 'enter';
 
-interface Allowed {
-  statuses: readonly FlowStatus[];
-  approvals?: readonly ApprovalState[];
-}
-
-/** In which states each action is allowed. The database's row decides, under its lock. */
-export const allowedActions: Readonly<Record<FlowAction, Allowed>> = {
-  // A paused flow is checked and pinned again, and resumed.
-  activate: { statuses: ['draft', 'paused'] },
-  pause: { statuses: ['active'] },
-  resume: { statuses: ['paused'] },
-  archive: { statuses: ['draft', 'active', 'paused'] },
-  approve: { statuses: ['active', 'paused'], approvals: ['pending', 'rejected'] },
-  reject: { statuses: ['active', 'paused'], approvals: ['pending'] },
-  change: { statuses: ['draft', 'active', 'paused'] },
-  enter: { statuses: ['active'], approvals: ['not_required', 'approved'] },
-};
-
-/** Whether an action is allowed in the state of a flow. */
-export function isAllowed(
-  action: FlowAction,
-  { status, approval_state }: Pick<FlowRow, 'status' | 'approval_state'>,
-): boolean {
-  const { statuses, approvals } = allowedActions[action];
-  return statuses.includes(status) && (approvals?.includes(approval_state) ?? true);
-}
+/** What can be done to a flow in which states. */
+export const flowTransitions = defineTransitions<FlowRow, FlowAction>({
+  noun: 'flow',
+  table: 'flows',
+  columns: FLOW_COLUMNS,
+  allowed: {
+    // A paused flow is checked and pinned again, and resumed.
+    activate: { status: ['draft', 'paused'] },
+    pause: { status: ['active'] },
+    resume: { status: ['paused'] },
+    archive: { status: ['draft', 'active', 'paused'] },
+    approve: { status: ['active', 'paused'], approval_state: ['pending', 'rejected'] },
+    reject: { status: ['active', 'paused'], approval_state: ['pending'] },
+    change: { status: ['draft', 'active', 'paused'] },
+    enter: { status: ['active'], approval_state: ['not_required', 'approved'] },
+  },
+  lock: lockFlow,
+  async wake(trx, { id, account_id: accountId, brand_id: brandId, segment_id: segmentId, name }) {
+    if (segmentId === null) return;
+    await appendToOutbox(trx, flowAudienceWake({ id, accountId, brandId, name }));
+  },
+});
+const { begin, changeLocked } = flowTransitions;
 
 /** A flow by its id. */
 type Flow = Pick<FlowRow, 'id'>;
@@ -62,12 +59,6 @@ export interface FlowPins extends PendingFlow {
   needsApproval: boolean;
 }
 
-/** Locks a flow. @returns the row; null if the action is not allowed */
-async function begin(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
-  const row = await lockFlow(trx, id);
-  return row && isAllowed(action, row) ? row : null;
-}
-
 /**
  * Locks a flow as {@link begin} does, and waits for its intents that are under way. Once the transaction has committed, only
  * messages that were intended before a stop can still leave, and a resume finds all messages that intents have made wait.
@@ -76,23 +67,6 @@ async function begin(trx: Queryable, id: number, action: FlowAction): Promise<Fl
 async function beginWithoutIntents(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
   const row = await begin(trx, id, action);
   if (row) await trx.query('select stop_flow_intents($1)', [id]);
-  return row;
-}
-
-/** Changes a locked row, and wakes the workflow of its audience when the transaction commits. @param set reads `$2` and up */
-async function changeLocked(
-  trx: Queryable,
-  id: number,
-  set: string,
-  values: unknown[] = [],
-): Promise<FlowRow> {
-  const { rows } = await trx.query<FlowRow>(
-    `update flows set ${set}, updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
-    [id, ...values],
-  );
-  const row = rows[0] as FlowRow;
-  const { account_id: accountId, brand_id: brandId, name } = row;
-  if (row.segment_id !== null) await appendToOutbox(trx, flowAudienceWake({ id, accountId, brandId, name }));
   return row;
 }
 

@@ -2,7 +2,7 @@ import { AppError, invalid, notFound } from '../../../errors.ts';
 import { isTestCaller, type Tenant } from '../../../platform/auth/tenant.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { findFlow } from '../model.ts';
-import { isAllowed } from '../transitions.ts';
+import { flowTransitions } from '../transitions.ts';
 import { addEntries } from './entries.ts';
 
 /** `not_found`: the brand has no such contact. */
@@ -43,7 +43,7 @@ export async function enterFlow(
   const flow = await findFlow(trx, tenant, flowId);
   if (!flow) throw notFound('flow');
   if (contactIds.length === 0) throw invalid({ contact_ids: ['must not be empty'] });
-  if (!isAllowed('enter', flow)) {
+  if (!flowTransitions.isAllowed('enter', flow)) {
     const state = flow.status === 'active' ? 'waits for approval' : `is ${flow.status}`;
     throw new AppError('invalid_transition', `the flow ${state}; contacts enter active flows only`);
   }
