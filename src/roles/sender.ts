@@ -20,7 +20,7 @@ import {
 } from '../delivery/send/hand-over.ts';
 import { createFailOver } from '../delivery/send/failover/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
-import type { ContentSources } from '../delivery/send/compose/rendering.ts';
+import type { ContentSources } from '../delivery/send/compose/version-groups.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
 import { recordRefusedInLedger, recordRefusedOptOut } from '../features/contacts/service.ts';

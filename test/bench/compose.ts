@@ -3,7 +3,7 @@ import { RenderError, type VersionContent } from '../../src/delivery/contents/co
 import type { EmailProvider } from '../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../src/delivery/send/intend/batch.ts';
 import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
-import type { ContentSources } from '../../src/delivery/send/compose/rendering.ts';
+import type { ContentSources } from '../../src/delivery/send/compose/version-groups.ts';
 import { createLinkTracker } from '../../src/features/tracking/links.ts';
 import { createTrackingTokens } from '../../src/features/tracking/tokens.ts';
 import { createRecipientPages } from '../../src/features/unsubscribe/service.ts';

@@ -18,7 +18,7 @@ import {
   renderPieces,
   type Slot,
   slotText,
-} from './outputs.ts';
+} from './render-outputs.ts';
 import { TextLimitError } from './values.ts';
 
 /** A content with more filters is rendered in a thread. */

@@ -1,7 +1,7 @@
 /** What templates are made of, what a send pins of them, and what a message becomes. */
 import type { Design } from './design.ts';
-import type { ReadLimit } from './outputs.ts';
 import type { Channel } from '../channels/index.ts';
+import type { ReadLimit } from './render-outputs.ts';
 
 /** What a content takes from its brand. Has the names of the API's Brand, with the logo as a URL. */
 export interface BrandParts {

@@ -20,7 +20,7 @@ import {
   RenderTimeoutError,
 } from './content.ts';
 import { createContentRenderer } from './content-renderer.ts';
-import { ReadLimit } from './outputs.ts';
+import { ReadLimit } from './render-outputs.ts';
 import type { CompileJob, CompileReply } from './compile-thread.ts';
 import type { RenderJob, RenderReply } from './render-thread.ts';
 

@@ -1,11 +1,11 @@
 /** Finds the skeleton of the messages of a version: everything about them that is the same for all recipients. */
 import { LRUCache } from 'lru-cache';
 import type { ContentEngine, ContentValues, DividedContent, DividedText } from '../contents/content.ts';
-import type { ReadLimit } from '../contents/outputs.ts';
+import type { ReadLimit } from '../contents/render-outputs.ts';
 import { headerText } from '../contents/values.ts';
 import { createSkeleton, type Skeleton } from './skeleton.ts';
 import { type ComposeDeps, valid } from '../send/compose/compose.ts';
-import type { Rendering, VersionGroup } from '../send/compose/rendering.ts';
+import type { Rendering, VersionGroup } from '../send/compose/version-groups.ts';
 
 /** A skeleton, and the texts that its values come from. */
 export interface DividedSkeleton {

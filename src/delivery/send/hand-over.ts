@@ -18,7 +18,7 @@ import { type ComposeDeps, composeEmail, composeSms, createContentCache } from '
 import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
 import { createRenderedComposer, renderSms } from './compose/compose-rendered.ts';
 import { handOverOnce } from './look-up.ts';
-import { type ContentSources, ContentUnavailableError, isRendered } from './compose/rendering.ts';
+import { type ContentSources, ContentUnavailableError, isRendered } from './compose/version-groups.ts';
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {

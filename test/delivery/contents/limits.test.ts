@@ -9,7 +9,7 @@ import {
   RenderTimeoutError,
 } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { ReadLimit } from '../../../src/delivery/contents/outputs.ts';
+import { ReadLimit } from '../../../src/delivery/contents/render-outputs.ts';
 import { sms, valuesOf, withBody } from './sources.ts';
 
 const engine = createContentEngine({ threads: 1, compileMs: 2_000 });

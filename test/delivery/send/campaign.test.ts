@@ -9,7 +9,7 @@ import { createSharedValues } from '../../../src/delivery/send/compose/shared-va
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
-import type { ContentSources } from '../../../src/delivery/send/compose/rendering.ts';
+import type { ContentSources } from '../../../src/delivery/send/compose/version-groups.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { createBrandOf, brandValues } from '../../../src/features/templates/brand-parts.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -13,7 +13,7 @@ import {
   createSmsChannel,
   type ProviderChannel,
 } from '../../../src/delivery/send/hand-over.ts';
-import type { ContentSources } from '../../../src/delivery/send/compose/rendering.ts';
+import type { ContentSources } from '../../../src/delivery/send/compose/version-groups.ts';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { parseUnsubscribeToken } from '../../../src/features/unsubscribe/tokens.ts';

@@ -6,7 +6,7 @@ import { type EmailAddress, parseEmailAddress } from '../../addresses/email.ts';
 import { messageReference } from '../../addresses/reference.ts';
 import { isHeavy } from '../../contents/content-weight.ts';
 import { NotRenderedError, RenderError, type RenderedContent } from '../../contents/content.ts';
-import { ReadLimit } from '../../contents/outputs.ts';
+import { ReadLimit } from '../../contents/render-outputs.ts';
 import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
 import { headerText } from '../../contents/values.ts';
 import type { SendingDomain } from '../../dkim/domain-signers.ts';
@@ -28,7 +28,7 @@ import {
   type Rendering,
   renderingOf,
   type VersionGroup,
-} from './rendering.ts';
+} from './version-groups.ts';
 import { BULK_HEADERS, createSkeletons, feedbackIdOf, renderSubject } from '../../rendering/skeletons.ts';
 
 /** The parts of an email that was built from a skeleton, for providers that do not take a complete message. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Mode } from '../../../src/delivery/contents/filters.ts';
 import { parseLiquid, renderLiquid } from '../../../src/delivery/contents/liquid.ts';
-import { parsePieces, renderPieces } from '../../../src/delivery/contents/outputs.ts';
+import { parsePieces, renderPieces } from '../../../src/delivery/contents/render-outputs.ts';
 import { enforceUrls } from '../../../src/delivery/contents/urls.ts';
 import { headerText } from '../../../src/delivery/contents/values.ts';
 import { valuesOf } from './sources.ts';
