@@ -27,7 +27,8 @@ import {
 import { formatDate } from '../src/delivery/contents/dates.ts';
 import { createFilters } from '../src/delivery/contents/filters.ts';
 import { linkFault } from '../src/delivery/contents/check.ts';
-import { parsePieces, renderPieces } from '../src/delivery/contents/render-outputs.ts';
+import { parsePieces } from '../src/delivery/contents/parse-outputs.ts';
+import { renderPieces } from '../src/delivery/contents/render-outputs.ts';
 import { closeAttributes, showInPlace } from '../src/delivery/contents/places.ts';
 import { Placeholders } from '../src/delivery/contents/placeholders.ts';
 import { enforceUrls, isAllowedUrl } from '../src/delivery/contents/urls.ts';

@@ -9,16 +9,8 @@ import {
   type RenderedContent,
 } from './content.ts';
 import type { Mode } from './filters.ts';
-import {
-  countFilters,
-  parsePieces,
-  type Pieces,
-  ReadLimit,
-  ReadLimitError,
-  renderPieces,
-  type Slot,
-  slotText,
-} from './render-outputs.ts';
+import { countFilters, parsePieces, type Pieces, type Slot } from './parse-outputs.ts';
+import { ReadLimit, ReadLimitError, renderPieces, slotText } from './render-outputs.ts';
 import { TextLimitError } from './values.ts';
 
 /** A content with more filters is rendered in a thread. */
