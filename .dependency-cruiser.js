@@ -85,6 +85,13 @@ export default {
       to: { path: '^src/(features|local|roles|cli)/' },
     },
     {
+      name: 'one-way-into-the-fast-path',
+      comment: 'The fast path of campaigns is one function (docs/rendering.md), so that it can be left out.',
+      severity: 'error',
+      from: { path: '^(src|activities)/', pathNot: '^src/delivery/rendering/' },
+      to: { path: '^src/delivery/rendering/', pathNot: '^src/delivery/rendering/fast-composer[.]ts$' },
+    },
+    {
       name: 'features-below-roles',
       severity: 'error',
       from: { path: '^src/features/' },

@@ -1,11 +1,14 @@
 /** Finds the skeleton of the messages of a version: everything about them that is the same for all recipients. */
 import { LRUCache } from 'lru-cache';
-import type { ContentEngine, ContentValues, DividedContent, DividedText } from '../contents/content.ts';
-import type { ReadLimit } from '../contents/render-outputs.ts';
-import { headerText } from '../contents/values.ts';
+import type { ContentEngine, DividedContent, DividedText } from '../contents/content.ts';
 import { createSkeleton, type Skeleton } from './skeleton.ts';
 import { type ComposeDeps, valid } from '../send/compose/compose.ts';
-import type { Rendering, VersionGroup } from '../send/compose/version-groups.ts';
+import {
+  BULK_HEADERS,
+  feedbackIdOf,
+  type Rendering,
+  type VersionGroup,
+} from '../send/compose/version-groups.ts';
 
 /** A skeleton, and the texts that its values come from. */
 export interface DividedSkeleton {
@@ -18,33 +21,15 @@ export interface DividedSkeleton {
 const MAX_SKELETONS = 64;
 /** Making a skeleton holds the event loop. Longer contents are composed one by one, in threads. */
 const MAX_SKELETON_CHARACTERS = 256 * 1024;
-/** Headers of all mail that goes to many recipients. */
-export const BULK_HEADERS = { Precedence: 'bulk' };
 /** Outputs that are links of the service. */
 const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
-
-/** Identifies the campaign or flow in feedback of mail services. */
-export const feedbackIdOf = ({ brandId, campaign, flow }: Rendering['message']): string =>
-  flow ? `${flow.id}:${brandId}:flow:carillon` : `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
-
-/** @returns null if the message has to be rendered as a whole */
-export function renderSubject(
-  subject: DividedText | null,
-  values: ContentValues,
-  limit: ReadLimit,
-): string | null {
-  if (!subject) return '';
-  const outputs = subject.render(values, limit);
-  if (!outputs) return null;
-  return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
-}
 
 const ownLinksOf = ({ outputs }: DividedText): ReadonlySet<number> =>
   new Set([...outputs.keys()].filter((n) => OWN_LINKS.has(outputs[n] ?? '')));
 
 const isEmpty = ({ parts }: DividedText): boolean => parts.every((part) => part.trim() === '');
 
-interface SkeletonDeps extends Pick<ComposeDeps, 'links' | 'readSender'> {
+export interface SkeletonDeps extends Pick<ComposeDeps, 'links' | 'readSender'> {
   engine: Pick<ContentEngine, 'divide'>;
 }
 

@@ -52,6 +52,15 @@ export function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string
   return parsed;
 }
 
+/** @throws Error if one of them is no address */
+export function addressesOf(message: BatchMessage, deps: Pick<ComposeDeps, 'readSender'>) {
+  return {
+    from: valid(deps.readSender(message.from ?? ''), 'from'),
+    to: valid(parseEmailAddress(message.to), 'to'),
+    replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
+  };
+}
+
 /**
  * Composes the email of a message. The result depends on the stored message alone: if the message is handed over again
  * after a crash, the email is the same, byte for byte, including Message-ID and Date.
@@ -62,14 +71,13 @@ export function composeEmail(
   message: BatchMessage,
   deps: ComposeDeps,
 ): OutgoingEmail | Promise<OutgoingEmail> {
-  const from = valid(deps.readSender(message.from ?? ''), 'from');
-  const to = valid(parseEmailAddress(message.to), 'to');
+  const { from, to, replyTo } = addressesOf(message, deps);
   const content = {
     subject: message.subject ?? '',
     html: message.html,
     text: message.text,
     from,
-    replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
+    replyTo,
     headers: message.headers ?? {},
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
     tracking: message.html === null ? null : (deps.links?.plan(message) ?? null),

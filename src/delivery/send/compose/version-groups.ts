@@ -6,6 +6,7 @@ import {
   type VersionContent,
 } from '../../contents/content.ts';
 import { nestValues, type SharedOf, type SharedValues, SharedValuesMissingError } from './shared-values.ts';
+import type { SendingDomain } from '../../dkim/domain-signers.ts';
 import { VersionMissingError } from '../../contents/versions.ts';
 import type { BatchMessage } from '../intend/batch.ts';
 import type { PageRecipient, RecipientPages } from './recipient-pages.ts';
@@ -40,6 +41,18 @@ export interface Rendering {
   /** For one-click unsubscribe. */
   headers: Record<string, string>;
 }
+
+/** A message with its sending domain; null: an address of the service. */
+export interface AddressedRendering extends Rendering {
+  sending: SendingDomain | null;
+}
+
+/** Headers of all mail that goes to many recipients. */
+export const BULK_HEADERS = { Precedence: 'bulk' };
+
+/** Identifies the campaign or flow in feedback of mail services. */
+export const feedbackIdOf = ({ brandId, campaign, flow }: BatchMessage): string =>
+  flow ? `${flow.id}:${brandId}:flow:carillon` : `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
 
 const pageRecipient = (message: BatchMessage): PageRecipient => ({
   accountId: message.accountId,

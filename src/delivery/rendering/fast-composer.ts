@@ -1,0 +1,123 @@
+/**
+ * The fast path of campaigns: composes a message from the skeleton of its version, or leaves it to the plain way
+ * (`send/compose/compose-rendered.ts`), whose mail decodes to the same. Nothing else in this folder is imported from
+ * outside. See docs/rendering.md.
+ */
+import type { EmailAddress } from '../addresses/email.ts';
+import { messageReference } from '../addresses/reference.ts';
+import type { ContentValues, DividedText } from '../contents/content.ts';
+import { ReadLimit } from '../contents/render-outputs.ts';
+import { headerText } from '../contents/values.ts';
+import type { BuiltMessage, EmailContent } from '../mime/message.ts';
+import type { OutgoingEmail } from '../providers/port.ts';
+import { addressesOf, type ComposeDeps, outgoingEmail } from '../send/compose/compose.ts';
+import {
+  type AddressedRendering,
+  BULK_HEADERS,
+  feedbackIdOf,
+  type VersionGroup,
+} from '../send/compose/version-groups.ts';
+import type { Skeleton, SkeletonRecipient } from './skeleton.ts';
+import { createSkeletons, type SkeletonDeps } from './skeletons.ts';
+
+/**
+ * Composes a message of a group.
+ * @returns a promise only if the email has to be signed; null if the message has to be composed in the plain way
+ * @throws Error if the message cannot become an email
+ */
+export type ComposeFast = (message: AddressedRendering) => OutgoingEmail | Promise<OutgoingEmail> | null;
+
+interface SkeletonEmail {
+  from: EmailAddress;
+  replyTo: EmailAddress | null;
+  feedbackId: string;
+  skeleton: Skeleton;
+  recipient: SkeletonRecipient;
+}
+
+/** The parts of an email that was built from a skeleton, for providers that do not take a complete message. */
+class SkeletonParts implements EmailContent {
+  readonly subject: string;
+  readonly from: EmailAddress;
+  readonly replyTo: EmailAddress | null;
+  readonly headers: Record<string, string>;
+  readonly feedbackId: string;
+  readonly #skeleton: Skeleton;
+  readonly #recipient: SkeletonRecipient;
+
+  constructor({ from, replyTo, feedbackId, skeleton, recipient }: SkeletonEmail) {
+    this.subject = recipient.subject;
+    this.from = from;
+    this.replyTo = replyTo;
+    this.headers = { ...recipient.headers, ...BULK_HEADERS };
+    this.feedbackId = feedbackId;
+    this.#skeleton = skeleton;
+    this.#recipient = recipient;
+  }
+
+  get html(): string {
+    return this.#skeleton.html(this.#recipient);
+  }
+
+  get text(): string {
+    return this.#skeleton.text(this.#recipient);
+  }
+}
+
+/** @returns null if the message has to be rendered as a whole */
+function renderSubject(subject: DividedText | null, values: ContentValues, limit: ReadLimit): string | null {
+  if (!subject) return '';
+  const outputs = subject.render(values, limit);
+  if (!outputs) return null;
+  return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
+}
+
+/**
+ * Creates the fast path.
+ * @returns a function that begins a group: its messages share a version, a campaign, and what they may read on this thread
+ */
+export function createFastComposer(
+  deps: ComposeDeps,
+  engine: SkeletonDeps['engine'],
+): (group: VersionGroup) => ComposeFast {
+  const { links } = deps;
+  const skeletonOf = createSkeletons({ ...deps, engine });
+
+  function compose(
+    { message, values, headers, sending }: AddressedRendering,
+    group: VersionGroup,
+    limit: ReadLimit,
+  ): ReturnType<ComposeFast> {
+    const divided = skeletonOf(message, group);
+    if (!divided) return null;
+    const { from, to, replyTo } = addressesOf(message, deps);
+    const { skeleton } = divided;
+    const subject = renderSubject(divided.subject, values, limit);
+    const html = divided.html.render(values, limit);
+    const text = divided.text.render(values, limit);
+    if (subject === null || !html || !text) return null;
+    const reference = messageReference(deps.referenceKey, message);
+    const recipient: SkeletonRecipient = {
+      to,
+      messageId: `${reference}@${deps.mailDomain}`,
+      date: message.createdAt,
+      subject,
+      headers,
+      html,
+      text,
+      recipientToken: links?.plan(message) ? links.recipientToken(message) : '',
+    };
+    const building = skeleton.build(recipient, deps.signersFor(from.domain, sending));
+    if (!building) return null;
+    const feedbackId = feedbackIdOf(message);
+    const content = new SkeletonParts({ from, replyTo, feedbackId, skeleton, recipient });
+    const outgoing = (built: BuiltMessage) =>
+      outgoingEmail(message, { content, built, reference, to, sending }, deps);
+    return building instanceof Promise ? building.then(outgoing) : outgoing(building);
+  }
+
+  return (group) => {
+    const limit = new ReadLimit();
+    return (message) => compose(message, group, limit);
+  };
+}
