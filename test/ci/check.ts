@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCommentFaults } from './comments.ts';
 import { findDocFaults } from './docs.ts';
+import { findRoomFaults } from './rooms.ts';
 
 interface Outcome {
   passed: boolean;
@@ -95,12 +96,19 @@ function checkDocs(files: readonly string[]): Outcome {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+function checkRooms(files: readonly string[]): Outcome {
+  const present = files.filter((file) => existsSync(join(root, file)));
+  const faults = findRoomFaults(present, (file) => readFileSync(join(root, file), 'utf8'));
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Whether something is unused can be seen only in everything.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
   const comments = { name: 'comments', run: () => checkComments(files ?? allFiles()) };
   // A page may name a file that was moved, so all pages are checked.
   const docs = { name: 'documentation', run: () => checkDocs(allFiles()) };
+  const rooms = { name: 'folders', run: () => checkRooms(allFiles()) };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -109,6 +117,7 @@ function checksOf(files: readonly string[] | null): Check[] {
       unused,
       comments,
       docs,
+      rooms,
     ];
   }
   if (files.length === 0) return [];
@@ -119,7 +128,7 @@ function checksOf(files: readonly string[] | null): Check[] {
     unused,
   ];
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
-  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments, docs];
+  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments, docs, rooms];
 }
 
 /** Reports a check as soon as it ends. @returns whether it passed */
