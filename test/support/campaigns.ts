@@ -1,6 +1,9 @@
 /** Campaigns whose snapshot is written, as the workflow leaves them. */
+import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
+import type { Claim } from '../../src/delivery/send/claim/claim.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { QueuedAccount } from './queued.ts';
+import { TEST_LIMITS } from './sending.ts';
 
 export interface WrittenCampaign {
   campaignId: number;
@@ -144,4 +147,21 @@ export async function wrongTallies({ pool }: Database, campaignId: number): Prom
     [campaignId],
   );
   return rows;
+}
+
+export interface RecipientClaim {
+  accountId: number;
+  /** The process that claims. */
+  owner: number;
+  messages?: number;
+  providerId?: number;
+}
+
+/** Claims a due block of an account's campaigns, as a sender does. @returns the claims of its emails; empty: none is due */
+export async function claimRecipients(
+  { pool }: Pick<Database, 'pool'>,
+  { messages = 1_000, providerId = 0, ...of }: RecipientClaim,
+): Promise<Claim[]> {
+  const request = { channel: 'email', providerId, messages, ...of } as const;
+  return (await claimBlock(pool, request, TEST_LIMITS)).claims;
 }

@@ -1,14 +1,11 @@
 // Claims of blocks keep to the throttle of a campaign however late it is, and brands and campaigns take turns.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createBacklogs } from '../../../src/delivery/send/claim/backlogs.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
-import type { Claim } from '../../../src/delivery/send/claim/claim.ts';
 import { resumeCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { writeCampaign } from '../../support/campaigns.ts';
+import { claimRecipients, writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
-import { TEST_LIMITS } from '../../support/sending.ts';
 
 const OWNER = 88;
 
@@ -28,10 +25,8 @@ beforeEach(async () => {
 const query = <Row extends object>(text: string, ...values: unknown[]) =>
   test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
 
-const claim = async (providerId = 0, messages = 1_000): Promise<Claim[]> => {
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId, owner: OWNER };
-  return (await claimBlock(test.database.pool, { ...request, messages }, TEST_LIMITS)).claims;
-};
+const claim = (providerId = 0, messages = 1_000) =>
+  claimRecipients(test.database, { accountId: account.accountId, owner: OWNER, providerId, messages });
 
 /** @param dueAgo how long ago its blocks were due */
 async function write(

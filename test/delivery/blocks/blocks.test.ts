@@ -10,7 +10,6 @@ import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
@@ -18,7 +17,7 @@ import { createBatchRecording } from '../../../src/delivery/send/record/record.t
 import { recordUnappliedOptOut } from '../../../src/delivery/consent/unapplied-opt-outs.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
+import { blocksOf, claimRecipients, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -58,10 +57,8 @@ beforeEach(async () => {
   });
 });
 
-const claim = async (owner = OWNER, messages = 1_000): Promise<Claim[]> => {
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner, messages };
-  return (await claimBlock(database.pool, request, TEST_LIMITS)).claims;
-};
+const claim = (owner = OWNER, messages = 1_000) =>
+  claimRecipients(database, { accountId: account.accountId, owner, messages });
 
 const claimRetries = (owner: number) => {
   const request = { channel: 'email' as const, class: 2, accountId: account.accountId, owner, quantum: 10 };

@@ -5,14 +5,13 @@ import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { whyUnsendable } from '../../../src/features/campaigns/run/unsendable-blocks.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
+import { blocksOf, claimRecipients, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertVerifiedDomain } from '../../support/domains.ts';
 import { testEvents } from '../../support/events.ts';
@@ -53,10 +52,8 @@ const write = (domainId?: number) =>
     ...(domainId === undefined ? {} : { domainId }),
   });
 
-const claim = async (owner = OWNER, messages = 1_000): Promise<Claim[]> => {
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner, messages };
-  return (await claimBlock(test.database.pool, request, TEST_LIMITS)).claims;
-};
+const claim = (owner = OWNER, messages = 1_000) =>
+  claimRecipients(test.database, { accountId: account.accountId, owner, messages });
 
 const requestOf = (claims: readonly Claim[], owner = OWNER) => ({
   ...{ owner, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring },

@@ -6,14 +6,18 @@ import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { writeCampaign, type WrittenCampaign, wrongTallies } from '../../support/campaigns.ts';
+import {
+  claimRecipients,
+  writeCampaign,
+  type WrittenCampaign,
+  wrongTallies,
+} from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testEvents } from '../../support/events.ts';
@@ -64,11 +68,8 @@ const record = (...batches: BatchRecord[]) =>
 
 const die = () => inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
 
-async function claim(owner = OWNER, messages = 1_000): Promise<Claim[]> {
-  const backlog = { channel: 'email' as const, accountId: account.accountId, providerId: 0 };
-  const request = { ...backlog, owner, messages };
-  return (await claimBlock(database.pool, request, TEST_LIMITS)).claims;
-}
+const claim = (owner = OWNER, messages = 1_000) =>
+  claimRecipients(database, { accountId: account.accountId, owner, messages });
 
 const requestOf = (claims: readonly Claim[], owner = OWNER) => ({
   ...{ owner, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring },

@@ -7,7 +7,6 @@ import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
@@ -17,7 +16,7 @@ import { deliveryUpkeep } from '../../../src/delivery/upkeep.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.ts';
-import { writeCampaign } from '../../support/campaigns.ts';
+import { claimRecipients, writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { runTask } from '../../support/housekeeping.ts';
@@ -115,8 +114,7 @@ let campaignId = 0;
 async function recipients(): Promise<Intended> {
   const options = { recipients: 4, blockSize: 4, prefix: `u${++seq}-` };
   ({ campaignId } = await writeCampaign(test.database, account, options));
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner: OWNER };
-  const { claims } = await claimBlock(test.database.pool, { ...request, messages: 100 }, TEST_LIMITS);
+  const claims = await claimRecipients(test.database, { accountId: account.accountId, owner: OWNER });
   return intend(claims, messageClasses.campaign);
 }
 

@@ -4,12 +4,11 @@ import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/bl
 import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
 import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
+import { claimRecipients, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -61,8 +60,7 @@ describe('a recipient of whom an attempt is unknown', () => {
 
   /** Leaves one recipient unknown, and queues another attempt, which has a place. */
   async function requeue(): Promise<void> {
-    const of = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner: OWNER };
-    const { claims } = await claimBlock(database.pool, { ...of, messages: 1_000 }, TEST_LIMITS);
+    const claims = await claimRecipients(database, { accountId: account.accountId, owner: OWNER });
     const [first] = claims;
     if (!first?.block) throw new Error('no claims');
     const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims: [first], keyring: testKeyring };

@@ -1,14 +1,12 @@
 // The intents of all batches of a block are written in one statement, and only for what may be sent.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createBlockIntents } from '../../../../src/delivery/send/intend/block-intents.ts';
-import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
 import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
-import { writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
+import { claimRecipients, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertAccount, insertSender } from '../../../support/queued.ts';
-import { TEST_LIMITS } from '../../../support/sending.ts';
 import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 70;
@@ -38,8 +36,7 @@ beforeEach(async () => {
     recipients: BATCH * BATCHES,
     prefix: `c${++prefix}-`,
   });
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner: OWNER };
-  ({ claims } = await claimBlock(database.pool, { ...request, messages: 1_000 }, TEST_LIMITS));
+  claims = await claimRecipients(database, { accountId: account.accountId, owner: OWNER });
   await database.pool.query('delete from handovers');
   statements = 0;
 });

@@ -2,16 +2,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HandOverOutcome } from '../../../../src/delivery/providers/port.ts';
 import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
-import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording, type BatchRecord } from '../../../../src/delivery/send/record/record.ts';
 import { divideSent } from '../../../../src/delivery/send/record/record-sent.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
-import { blocksOf, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
+import {
+  blocksOf,
+  claimRecipients,
+  writeCampaign,
+  type WrittenCampaign,
+} from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../../support/queued.ts';
-import { TEST_LIMITS } from '../../../support/sending.ts';
 import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 70;
@@ -51,8 +54,7 @@ const record = (batch: BatchRecord) =>
   createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
 
 async function handOver(messages: number, outcomeOf: (n: number) => HandOverOutcome): Promise<BatchRecord> {
-  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner: OWNER };
-  const { claims } = await claimBlock(database.pool, { ...request, messages: 1_000 }, TEST_LIMITS);
+  const claims = await claimRecipients(database, { accountId: account.accountId, owner: OWNER });
   const block = claims[0]?.block;
   if (!block) throw new Error('no claims');
   const intent = { owner: OWNER, seq: ++seq, provider: 'smtp', keyring: testKeyring };

@@ -3,8 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
 import { endBlockClaim } from '../../../../src/delivery/blocks/claimed-blocks.ts';
-import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
-import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/send/record/record.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
@@ -12,7 +10,12 @@ import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { evaluationsIn } from '../../../support/campaign-runs.ts';
-import { blocksOf, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
+import {
+  blocksOf,
+  claimRecipients,
+  writeCampaign,
+  type WrittenCampaign,
+} from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
 import { testEvents } from '../../../support/events.ts';
@@ -57,10 +60,7 @@ const look = (asOf = new Date()) => run().look(campaign.campaignId, asOf);
 const row = () => readCampaign(test.database.pool, campaign.campaignId);
 const stopped = (reason: string) => ({ status: 'paused', stop: { reason, rate: null, threshold: null } });
 
-const claim = async (): Promise<Claim[]> => {
-  const request = { channel: 'email', accountId: account.accountId, providerId: 0, owner: OWNER } as const;
-  return (await claimBlock(test.database.pool, { ...request, messages: 1_000 }, TEST_LIMITS)).claims;
-};
+const claim = () => claimRecipients(test.database, { accountId: account.accountId, owner: OWNER });
 
 const loseDomain = (ago: string) =>
   query(
