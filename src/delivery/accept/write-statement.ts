@@ -1,4 +1,5 @@
 /** The statement that writes messages: see `write-messages.ts`. */
+import { byChannelSql } from '../channels/index.ts';
 import type { AppError } from '../../errors.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
@@ -58,14 +59,20 @@ const senderSql = `coalesce(i.from_address,
         else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.default_from || '>' end)`;
 
 /** Where replies go: the address in the message, else the account's. */
-const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
+const replyToSql = `coalesce(i.reply_to, ${byChannelSql(
+  'i.channel',
+  ({ account }) => account.replyTo && `a.${account.replyTo}`,
+)})`;
+
+/** SQL over `i` and its account `a`: the providers of the account, in their order. */
+const providersSql = byChannelSql('i.channel', ({ account }) => `a.${account.providers}`);
 
 /** SQL over `i` and its account `a`: the provider that sends the message: another one of the account if the first one fails. */
 export const routeSql = `case
-      when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
+      when ${providersSql} is null
         then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
       else choose_provider(i.channel, i.provider_id,
-        case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end) end`;
+        ${providersSql}) end`;
 
 /** Columns of `messages` that take the value of another column of `accepted`. */
 const acceptedNames: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 /** What happens to the recipients of a campaign other than by sending. Intents of the campaign must be stopped first. */
+import { paidByMessageSql, paidBySegmentSql } from '../money/units.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
@@ -104,7 +105,7 @@ export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}
     from changed_blocks b cross join lateral (
       select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
         (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
-      from (select least(b.price_units, ${emails}) as emails) u where b.channel = 'email'
+      from (select least(b.price_units, ${emails}) as emails) u where ${paidByMessageSql('b.channel')}
       union all
       select 0, 0, u.texts, c.units, c.millicents
       from (select ${texts} as texts) u cross join lateral (
@@ -114,7 +115,7 @@ export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}
           select b.price_list -> t.key as price,
             least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
           from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
-      where b.channel = 'sms') p
+      where ${paidBySegmentSql('b.channel')}) p
     where b.price_month is not null
   ), marked_blocks as (
     update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),

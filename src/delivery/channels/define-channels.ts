@@ -8,13 +8,18 @@ export interface Channels<Name extends string> {
    * SQL: the value for the channel of a row, a `case` over all channels.
    * @param channel SQL: a column or parameter
    * @param value SQL for one channel; null: no value
+   * @param before what precedes each branch: a newline where the values are long
    */
-  readonly byChannel: (channel: string, value: (facts: ChannelFacts) => string | null) => string;
+  readonly byChannelSql: (
+    channel: string,
+    value: (facts: ChannelFacts) => string | null,
+    before?: string,
+  ) => string;
   /**
    * SQL: whether the channel of a row is one of those that fit.
    * @param channel SQL: a column or parameter
    */
-  readonly isChannel: (channel: string, fits: (facts: ChannelFacts) => boolean) => string;
+  readonly isChannelSql: (channel: string, fits: (facts: ChannelFacts) => boolean) => string;
 }
 
 /**
@@ -28,15 +33,15 @@ export function defineChannels<Name extends string>(
   return {
     names,
     facts,
-    byChannel(channel, value) {
+    byChannelSql(channel, value, before = ' ') {
       const values = names.map((name) => ({ name, sql: value(facts[name]) }));
       const given = values.filter(({ sql }) => sql !== null);
       // With a value for each channel, the last one needs no comparison.
       const last = given.length === names.length ? given.pop() : undefined;
-      const cases = given.map(({ name, sql }) => ` when '${name}' then ${sql}`);
-      return `case ${channel}${cases.join('')}${last ? ` else ${last.sql}` : ''} end`;
+      const cases = given.map(({ name, sql }) => `${before}when '${name}' then ${sql}`);
+      return `case ${channel}${cases.join('')}${last ? `${before}else ${last.sql}` : ''} end`;
     },
-    isChannel(channel, fits) {
+    isChannelSql(channel, fits) {
       const fitting = names.filter((name) => fits(facts[name])).map((name) => `'${name}'`);
       if (fitting.length === 0) return 'false';
       return fitting.length === 1 ? `${channel} = ${fitting[0]}` : `${channel} in (${fitting.join(', ')})`;

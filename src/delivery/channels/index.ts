@@ -11,4 +11,4 @@ export type Channel = (typeof channels)[number];
 
 export const channelFacts = table.facts;
 
-export const { byChannel, isChannel } = table;
+export const { byChannelSql, isChannelSql } = table;

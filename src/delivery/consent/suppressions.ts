@@ -1,3 +1,5 @@
+import { type Channel, channelFacts, channels } from '../channels/index.ts';
+
 /** A soft bounce counts in a row of this many before it suppresses the address. */
 export const SOFT_BOUNCES_IN_A_ROW = 3;
 
@@ -19,6 +21,11 @@ export function endedSql(row: string): string {
   return `(${row}.released_at is not null or coalesce(${row}.expires_at, 'infinity') <= now())`;
 }
 
+/** The column of a suppression with an address of the channel. */
+const addressColumn = (name: Channel): string => channelFacts[name].contact.kind;
+
+const ofEachChannel = (sql: (name: Channel) => string): string => channels.map(sql).join(', ');
+
 /**
  * SQL: an insert that suppresses addresses. An address has one row. A suppression that has ended is replaced, with a
  * new id. One that is active stays, unless the new one lasts longer: a permanent one replaces one that expires. A report
@@ -39,14 +46,16 @@ export function suppressionUpsertSql(rows: string): string {
         then s.${column} else excluded.${column} end`;
   return `
     insert into suppressions as s
-      (account_id, address_key, email, phone, reason, source_provider, diagnostic, expires_at)
+      (account_id, address_key, ${ofEachChannel(addressColumn)}, reason, source_provider, diagnostic, expires_at)
     select distinct on (r.account_id, r.address_key) r.account_id, r.address_key,
-      case r.channel when 'email' then r.address_key end, case r.channel when 'sms' then r.address_key end,
+      ${ofEachChannel((name) => `case r.channel when '${name}' then r.address_key end`)},
       r.reason, r.source_provider, left(r.diagnostic, ${MAX_DIAGNOSTIC}), r.expires_at
     from (${rows}) r where r.address_key is not null
     order by r.account_id, r.address_key, r.expires_at desc nulls first, ${isReported('r')} desc
     on conflict (account_id, address_key) do update set
-      ${unlessEnded('id')}, ${unlessEnded('created_at')}, email = excluded.email, phone = excluded.phone,
+      ${unlessEnded('id')}, ${unlessEnded('created_at')}, ${ofEachChannel(
+        (name) => `${addressColumn(name)} = excluded.${addressColumn(name)}`,
+      )},
       ${unlessReported('reason')}, ${unlessReported('source_provider')}, ${unlessReported('diagnostic')},
       expires_at = case when ${endedSql('s')} then excluded.expires_at
         else nullif(greatest(coalesce(s.expires_at, 'infinity'), coalesce(excluded.expires_at, 'infinity')), 'infinity') end,

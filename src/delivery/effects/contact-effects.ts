@@ -1,4 +1,5 @@
 /** What contacts did with messages: counts for each channel, and the engagement that segments ask for. */
+import { byChannelSql } from '../channels/index.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** The values of `contact_engagement.kind`. */
@@ -8,9 +9,12 @@ const engagementKinds = { sent: 0, opened: 1, clicked: 2 } as const;
  * SQL for an update of `messages m`: sets the contact. It is looked up when an outcome is recorded, because that would be
  * a tenth of what accepting a message costs. Each kind of address has a unique index.
  */
-export const setContactSql = `, contact_id = coalesce(m.contact_id, case m.channel
-        when 'email' then (select c.id from contacts c where c.brand_id = m.brand_id and c.email_key = m.to_key)
-        else (select c.id from contacts c where c.brand_id = m.brand_id and c.phone = m.to_key) end)`;
+export const setContactSql = `, contact_id = coalesce(m.contact_id, ${byChannelSql(
+  'm.channel',
+  ({ contact }) =>
+    `(select c.id from contacts c where c.brand_id = m.brand_id and c.${contact.key} = m.to_key)`,
+  '\n        ',
+)})`;
 
 /** SQL over `updated`: what a message counts as for its contact. */
 interface ContactOutcomes {

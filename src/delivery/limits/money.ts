@@ -2,6 +2,7 @@
  * What an account may still spend, as SQL over the account `a`. Amounts are millicents. `spend-cap.ts` and `wallet.ts`
  * decide by it in claims, and POST /messages by `reserve.ts`.
  */
+import { byUnitSql, paidByMessageSql } from '../money/units.ts';
 import { emailPriceSql, monthlyEmailsSql, paysSql } from '../money/prices.ts';
 import { MILLICENTS_PER_CENT } from '../money/wallet.ts';
 import type { Quota, Setting } from './limit.ts';
@@ -68,10 +69,10 @@ export const textPriceSql = (name: string): string =>
  */
 export const moneyQuota = (name: string): Quota => ({
   counts: 'q.price_month is null',
-  cost: `case when q.channel = 'email' then 1 else coalesce(${textPriceSql(name)}, 0) end`,
-  remaining: `case when ${name}.remaining is null then null when q.channel = 'email' then ${name}.emails
+  cost: `case when ${paidByMessageSql('q.channel')} then 1 else coalesce(${textPriceSql(name)}, 0) end`,
+  remaining: `case when ${name}.remaining is null then null when ${paidByMessageSql('q.channel')} then ${name}.emails
       else ${name}.remaining end`,
-  room: (channel) => `case ${channel} when 'email' then ${name}.emails else ${name}.texts end`,
+  room: (channel) => byUnitSql(channel, { message: `${name}.emails`, segment: `${name}.texts` }),
 });
 
 /** SQL over the figures of a limit: whether it lets no message go that costs something. */

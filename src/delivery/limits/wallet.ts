@@ -1,3 +1,4 @@
+import { byUnitSql, paidByMessageSql, paidBySegmentSql } from '../money/units.ts';
 import { MESSAGE_LIFETIME, MESSAGE_LIFETIME_HOURS } from '../message.ts';
 import { monthlyEmailSettings } from '../money/prices.ts';
 import { balanceSql } from '../money/wallet.ts';
@@ -5,7 +6,7 @@ import type { Limit } from './limit.ts';
 import { moneyColumns, moneyFigures, moneyQuota, raiseMonthsSql, reachedSql, textPriceSql } from './money.ts';
 
 /** SQL over a taken row `q`: what it costs; null: a text without a price. Emails of the allowance go first. */
-const priceSql = `case when q.channel = 'email'
+const priceSql = `case when ${paidByMessageSql('q.channel')}
           then case when q.wallet_place <= wallet.free then 0 else wallet.email_price end
           else ${textPriceSql('wallet')} end`;
 
@@ -45,10 +46,13 @@ export const wallet = {
         materialized: true,
         sql: `
         select q.message_id, q.channel, ${priceSql} as millicents,
-          case when q.channel = 'email' then 1 else coalesce(q.price_units, 1) end as units,
-          q.channel = 'email' and q.wallet_place <= wallet.free as free
+          case when ${paidByMessageSql('q.channel')} then 1 else coalesce(q.price_units, 1) end as units,
+          ${paidByMessageSql('q.channel')} and q.wallet_place <= wallet.free as free
         from wallet cross join (select * from ${rows}) q
-        where case q.channel when 'email' then wallet.email_price > 0 else wallet.sms_prices is not null end`,
+        where ${byUnitSql('q.channel', {
+          message: 'wallet.email_price > 0',
+          segment: 'wallet.sms_prices is not null',
+        })}`,
       },
       {
         name: 'wallet_prices',
@@ -59,8 +63,8 @@ export const wallet = {
         name: 'wallet_taken',
         sql: `
         ${raiseMonthsSql(`
-          select ${accountId}, current_month(), coalesce(sum(units) filter (where channel = 'email'), 0),
-            count(*) filter (where free), coalesce(sum(units) filter (where channel = 'sms'), 0),
+          select ${accountId}, current_month(), coalesce(sum(units) filter (where ${paidByMessageSql('channel')}), 0),
+            count(*) filter (where free), coalesce(sum(units) filter (where ${paidBySegmentSql('channel')}), 0),
             coalesce(sum(millicents), 0)
           from wallet_priced having count(*) > 0`)}`,
       },
@@ -71,9 +75,9 @@ export const wallet = {
         materialized: true,
         sql: `
         select account_id, price_month as month,
-          coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
-          coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
-          coalesce(sum(price_units) filter (where channel = 'sms'), 0) as texts,
+          coalesce(sum(price_units) filter (where ${paidByMessageSql('channel')}), 0) as emails,
+          coalesce(sum(price_units) filter (where ${paidByMessageSql('channel')} and price_millicents = 0), 0) as free,
+          coalesce(sum(price_units) filter (where ${paidBySegmentSql('channel')}), 0) as texts,
           coalesce(sum(price_millicents), 0) as millicents
         from ${rows} where price_month is not null group by account_id, price_month`,
       },

@@ -5,6 +5,7 @@
  * the idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
  * tests of templates come one at a time, with {@link reserveFor}.
  */
+import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts';
 import { AppError, invalid } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type LimitSettings, settingIn } from '../limits/authority.ts';
@@ -51,9 +52,9 @@ export const RESERVED: Addition = {
   fields: { price_month: 'date', price_millicents: 'bigint', price_units: 'smallint' },
   queue: ['price_month', 'price_millicents', 'price_units'],
   follow: `reserved as (${raiseMonthsSql(`
-        select account_id, price_month, coalesce(sum(price_units) filter (where channel = 'email'), 0),
-          count(*) filter (where channel = 'email' and price_millicents = 0),
-          coalesce(sum(price_units) filter (where channel = 'sms'), 0), sum(price_millicents)
+        select account_id, price_month, coalesce(sum(price_units) filter (where ${paidByMessageSql('channel')}), 0),
+          count(*) filter (where ${paidByMessageSql('channel')} and price_millicents = 0),
+          coalesce(sum(price_units) filter (where ${paidBySegmentSql('channel')}), 0), sum(price_millicents)
         from accepted where price_month is not null group by 1, 2 order by 1, 2`)})`,
 };
 
@@ -65,8 +66,8 @@ const BEYOND_PURSE = 'CL003';
  * account, whose figures are those of the CTE `purses`.
  */
 const unitsSql = `
-        select w.*, u.month, u.free, case when w.channel = 'email' then 1 else coalesce(w.segments, 1) end as units,
-          case when u.exempt then 0 when w.channel = 'sms' then ${smsPriceSql('w', 'w.to_key')} else u.email_price end as price,
+        select w.*, u.month, u.free, case when ${paidByMessageSql('w.channel')} then 1 else coalesce(w.segments, 1) end as units,
+          case when u.exempt then 0 when ${paidBySegmentSql('w.channel')} then ${smsPriceSql('w', 'w.to_key')} else u.email_price end as price,
           row_number() over (partition by w.account_id, w.channel order by w.id) as nth
         from admitted w join purses u on u.account_id = w.account_id`;
 
@@ -88,7 +89,7 @@ export const PRICED: Addition = {
   },
   extend: `
       select p.*, case when price > 0 then month end as price_month, case when price > 0 then units end as price_units,
-        case when price > 0 then case when channel = 'email' and nth <= free then 0 else price * units end end
+        case when price > 0 then case when ${paidByMessageSql('channel')} and nth <= free then 0 else price * units end end
           as price_millicents
       from (${unitsSql}) p`,
   refuse: {
@@ -97,7 +98,7 @@ export const PRICED: Addition = {
     sql: `
       select refuse_beyond_purse(u.account_id) as refused
       from purses u join (
-        select account_id, sum(price_millicents) as cost, bool_or(price is null or price = 0 and channel = 'email') as unsure
+        select account_id, sum(price_millicents) as cost, bool_or(price is null or price = 0 and ${paidByMessageSql('channel')}) as unsure
         from accepted group by 1) w on w.account_id = u.account_id
       where w.unsure or w.cost > 0 and w.cost > u.left_over`,
   },
@@ -152,7 +153,7 @@ const pursesSql = `
     where a.id = any($2)
   )
   select i.id, i.account_id as "accountId", u.month::text, u.free::int, u.cap, u.funds,
-    case when a.comped or a.kind <> 'customer' then 0 when i.channel = 'sms' then ${smsPriceSql('a', 'i.to_key')}
+    case when a.comped or a.kind <> 'customer' then 0 when ${paidBySegmentSql('i.channel')} then ${smsPriceSql('a', 'i.to_key')}
       when u.pays then ${emailPriceSql('a')} else 0 end as price
   from asking i join purse u on u.id = i.account_id join accounts a on a.id = u.id`;
 
@@ -187,8 +188,8 @@ function fit({ channel, segments }: Asking, { price, month }: Purse, left: Left)
     return invalid({ to: ['is in a country that the account has no price for'] });
   }
   if (price === 0) return null;
-  const isFree = channel === 'email' && left.free > 0;
-  const units = channel === 'email' ? 1 : (segments ?? 1);
+  const isFree = isPaidByMessage(channel) && left.free > 0;
+  const units = isPaidByMessage(channel) ? 1 : (segments ?? 1);
   const cost = isFree ? 0 : price * units;
   if (cost > 0 && left.cap !== null && cost > left.cap) return refusal(spendCap.refusal);
   if (cost > 0 && cost > left.funds) return refusal(wallet.refusal);

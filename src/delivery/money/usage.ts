@@ -4,6 +4,7 @@
  * tests, only SMS that leave the service are charged; those of test keys never come here. Statements write
  * changes as rows of their own, so that no two senders wait for one counter; a worker folds them.
  */
+import { paidByMessageSql, paidBySegmentSql } from './units.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** SQL: the calendar month (UTC) of a time, as a date. */
@@ -30,9 +31,9 @@ export const countUsageSql = (changed: string, sentNow: string): string => `, us
       coalesce(sum(charge * units) filter (where not email), 0), count(*) filter (where email and sent_now),
       count(*) filter (where not email and sent_now)
     from (
-      select u.account_id, u.channel = 'email' as email, coalesce(u.segments, 1) as units, u.is_sent_now as sent_now,
+      select u.account_id, ${paidByMessageSql('u.channel')} as email, coalesce(u.segments, 1) as units, u.is_sent_now as sent_now,
         ${chargeSql('u.is_sent_now')} as charge, ${monthSql('coalesce(u.unknown_at, u.sent_at)')} as month
-      from (select m.*, ${sentNow} as is_sent_now from ${changed} m where not m.test or m.channel = 'sms') u
+      from (select m.*, ${sentNow} as is_sent_now from ${changed} m where not m.test or ${paidBySegmentSql('m.channel')}) u
       where u.is_sent_now or u.unknown_at = u.updated_at or u.unsent_at = u.updated_at) c
     where charge <> 0 or sent_now group by account_id, month
   )`;

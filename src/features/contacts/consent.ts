@@ -2,7 +2,7 @@ import type { OptOutSource } from '../../delivery/consent/opt-outs.ts';
 import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/consent/opt-outs.ts';
 import { endUnapplied, keepUnapplied } from '../../delivery/consent/unapplied-opt-outs.ts';
 import { withoutTag } from '../../delivery/addresses/recipient.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { type Channel, channelFacts } from '../../delivery/channels/index.ts';
 import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -14,12 +14,6 @@ export interface ConsentDeps {
   /** The setting SUPPRESS_PLUS_ADDRESSES. */
   plusAddresses: boolean;
 }
-
-/** The first words of a contact's columns of a channel. */
-export const columnPrefix = { email: 'email', sms: 'phone' } as const;
-
-/** The column with the form in which the addresses of a channel are compared. */
-export const keyColumn = { email: 'email_key', sms: 'phone' } as const;
 
 /**
  * Takes the brand's consent lock until the end of the transaction. Those who add addresses to contacts share it and read
@@ -105,11 +99,11 @@ interface ChannelRow {
 /** Changes the columns, and notes the change in the contact's history, with the first opt-in before the first change. */
 async function changeColumns(trx: Queryable, change: SubscriptionChange): Promise<ChannelRow | null> {
   const { brandId, channel, subscribed, source, of } = change;
-  const prefix = columnPrefix[channel];
-  const found = 'contactId' in of ? 'id = $2' : `${keyColumn[channel]} = $2`;
+  const { kind: prefix, key: keyColumn } = channelFacts[channel].contact;
+  const found = 'contactId' in of ? 'id = $2' : `${keyColumn} = $2`;
   const { rows } = await trx.query<ChannelRow>(
     `with found as materialized (
-       select id, ${keyColumn[channel]} as key, ${prefix}_subscribed as subscribed,
+       select id, ${keyColumn} as key, ${prefix}_subscribed as subscribed,
          ${prefix}_opt_in_at as opt_in_at, ${prefix}_opt_in_source as opt_in_source
        from contacts where brand_id = $1 and ${found} for no key update
      ), changing as (
@@ -181,7 +175,8 @@ export async function changeSubscription(
     if (change.subscribed) await endOptOut(trx, keyring, ledger);
     else {
       const { source, messageId = null } = change;
-      if (plusAddresses && channel === 'email') await unsubscribeTagged(trx, change, address);
+      if (plusAddresses && channelFacts[channel].address.hasTags)
+        await unsubscribeTagged(trx, change, address);
       await recordOptOut(trx, keyring, { ...ledger, accountId, source, messageId });
     }
   }

@@ -3,13 +3,14 @@
  * pages, round and round, for all such opt-outs of the brand together: one that comes during a lap is taken up where the
  * walk is, and has met every contact when the walk is there again.
  */
+import { channelFacts } from '../../delivery/channels/index.ts';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Channel } from '../../delivery/message.ts';
 import { acceptedHashes, type OptOutSource } from '../../delivery/consent/opt-outs.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
-import { changeSubscription, columnPrefix, type ConsentDeps, keyColumn, lockConsent } from './consent.ts';
+import { changeSubscription, type ConsentDeps, lockConsent } from './consent.ts';
 
 const PAUSE_MS = 1_000;
 /** Contacts of a page: their HMACs keep the process busy for some ten milliseconds. */
@@ -114,13 +115,14 @@ async function readPage(
   { deps, pageSize = PAGE_SIZE }: WalkOptions,
 ): Promise<Page> {
   const { brand_id: brandId, channel } = walk;
+  const { address, contact } = channelFacts[channel];
   const { rows } = await trx.query<{ id: number; key: string | null; subscribed: boolean }>(
-    `select id, ${keyColumn[channel]} as key, ${columnPrefix[channel]}_subscribed as subscribed
+    `select id, ${contact.key} as key, ${contact.kind}_subscribed as subscribed
      from contacts where brand_id = $1 and id > $2 order by id limit $3`,
     [brandId, walk.after_id, pageSize],
   );
   const byHash = new Map(sought.map((each) => [each.address_hash.toString('base64'), each]));
-  const recipients = { brandId, channel, plusAddresses: deps.plusAddresses && channel === 'email' };
+  const recipients = { brandId, channel, plusAddresses: deps.plusAddresses && address.hasTags };
   for (const { id, key, subscribed } of rows) {
     if (key === null || !subscribed) continue;
     for (const hash of acceptedHashes(deps.keyring, { ...recipients, address: key })) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChannelFacts } from '../../../src/delivery/channels/channel.ts';
 import { defineChannels } from '../../../src/delivery/channels/define-channels.ts';
-import { byChannel, channelFacts, channels, isChannel } from '../../../src/delivery/channels/index.ts';
+import { byChannelSql, channelFacts, channels, isChannelSql } from '../../../src/delivery/channels/index.ts';
 
 /** A channel that Carillon does not have. */
 const pager: ChannelFacts = {
@@ -19,16 +19,16 @@ const isPaidByMessage = ({ unit }: ChannelFacts) => unit === 'message';
 
 describe('the value for the channel of a row', () => {
   it('is a case whose last channel needs no comparison', () => {
-    expect(byChannel('$6', keyOf)).toBe("case $6 when 'email' then c.email_key else c.phone end");
+    expect(byChannelSql('$6', keyOf)).toBe("case $6 when 'email' then c.email_key else c.phone end");
   });
 
   it('leaves out a channel that has none', () => {
     const replyTo = ({ account }: ChannelFacts) => account.replyTo && `a.${account.replyTo}`;
-    expect(byChannel('i.channel', replyTo)).toBe("case i.channel when 'email' then a.email_reply_to end");
+    expect(byChannelSql('i.channel', replyTo)).toBe("case i.channel when 'email' then a.email_reply_to end");
   });
 
   it('has a further channel by its line in the table', () => {
-    expect(three.byChannel('$6', keyOf)).toBe(
+    expect(three.byChannelSql('$6', keyOf)).toBe(
       "case $6 when 'email' then c.email_key when 'sms' then c.phone else c.pager end",
     );
   });
@@ -36,15 +36,15 @@ describe('the value for the channel of a row', () => {
 
 describe('whether the channel of a row fits', () => {
   it('is a comparison with the one that does', () => {
-    expect(isChannel('q.channel', isPaidByMessage)).toBe("q.channel = 'email'");
+    expect(isChannelSql('q.channel', isPaidByMessage)).toBe("q.channel = 'email'");
   });
 
   it('is a list if several do', () => {
-    expect(three.isChannel('q.channel', isPaidByMessage)).toBe("q.channel in ('email', 'pager')");
+    expect(three.isChannelSql('q.channel', isPaidByMessage)).toBe("q.channel in ('email', 'pager')");
   });
 
   it('is false if none does', () => {
-    expect(isChannel('q.channel', () => false)).toBe('false');
+    expect(isChannelSql('q.channel', () => false)).toBe('false');
   });
 });
 

@@ -1,3 +1,4 @@
+import { byChannelSql } from '../../channels/index.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Backlog, QueueShare } from '../../backlog.ts';
 import { providerKinds } from '../../providers/index.ts';
@@ -22,7 +23,7 @@ export const targetCtes = `
       select coalesce((
         select t.id from accounts a
         cross join lateral unnest(
-          case $1 when 'email' then a.email_provider_ids else a.sms_provider_ids end) with ordinality as t (id, n)
+          ${byChannelSql('$1', ({ account }) => `a.${account.providers}`)}) with ordinality as t (id, n)
         where a.id = $3 and t.id <> $4
           and (t.id = 0 or exists (
             select from providers p where p.id = t.id and p.channel = $1 and p.removed_at is null))

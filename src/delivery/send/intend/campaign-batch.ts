@@ -1,3 +1,4 @@
+import { byChannelSql, channelFacts } from '../../channels/index.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { campaignsToSendSql } from '../../blocks/campaign-lock.ts';
@@ -55,7 +56,7 @@ export const contactValuesSql = (paths: string): string => `
 export const contactSql = contactValuesSql('v.paths');
 
 /** SQL: whether the contact `k` receives messages of the channel now. */
-const subscribedSql = `(case m.channel when 'email' then k.email_subscribed else k.phone_subscribed end
+const subscribedSql = `(${byChannelSql('m.channel', ({ contact }) => `k.${contact.kind}_subscribed`)}
         -- The statement may have begun before an opt-out was committed; see recipient-fence.ts.
         and (a.recipients_changed_at is null or a.recipients_changed_at <= now() - interval '10 seconds'
           or is_subscribed(k.id, m.channel)))`;
@@ -69,7 +70,7 @@ export const recipientCases = (withContact: string): string => `
         when ${withContact} and m.contact_id is null then 'contact_deleted'
         -- Whether the contact is subscribed says nothing about an address that it had when the message was written.
         when m.to_address is null or k.id is not null
-          and m.to_key is distinct from case m.channel when 'email' then k.email_key else k.phone end then 'no_address'
+          and m.to_key is distinct from ${byChannelSql('m.channel', ({ contact }) => `k.${contact.key}`)} then 'no_address'
         when k.id is not null and not ${subscribedSql} then 'unsubscribed'`;
 
 /**
@@ -137,7 +138,12 @@ export function withoutOptedOut(
   return rows.map(({ unapplied, ...message }) => {
     const { brandId, channel, to: address } = message;
     if (message.verdict !== 'send' || unapplied === null) return message;
-    const recipient = { brandId, channel, address, plusAddresses: plusAddresses && channel === 'email' };
+    const recipient = {
+      brandId,
+      channel,
+      address,
+      plusAddresses: plusAddresses && channelFacts[channel].address.hasTags,
+    };
     return hasUnapplied(keyring, recipient, unapplied) ? { ...message, verdict: 'unsubscribed' } : message;
   });
 }

@@ -1,4 +1,5 @@
 /** SQL: parts of the statements that check a batch of queue rows with recipients and write its intent, see `batch.ts`. */
+import { paidBySegmentSql } from '../../money/units.ts';
 import { hasNoPriceSql } from '../../money/prices.ts';
 import { unappliedOptOutsSql } from '../../consent/unapplied-opt-outs.ts';
 
@@ -59,7 +60,7 @@ interface ReservedPrice {
  * One that was claimed without a price is not sent if there is one by now: it would cost nothing.
  */
 export const noPriceCase = ({ millicents, none }: ReservedPrice): string => `
-        when m.channel = 'sms' and ((${none}) or coalesce(${millicents}, 0) = 0 and ${hasNoPriceSql('a', 'm.to_key')})
+        when ${paidBySegmentSql('m.channel')} and ((${none}) or coalesce(${millicents}, 0) = 0 and ${hasNoPriceSql('a', 'm.to_key')})
           then 'no_price'`;
 
 /** What the text of the queue row `q` has reserved. One that was charged before reserves no segments. */

@@ -1,3 +1,4 @@
+import { type Channel, channelFacts } from '../../../delivery/channels/index.ts';
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
 import { messageClasses } from '../../../delivery/message.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
@@ -7,7 +8,7 @@ import { variantSql } from './variants.ts';
 
 /** What depends on the campaign, so that each statement has only what it needs. */
 export interface PageShape {
-  channel: 'email' | 'sms';
+  channel: Channel;
   /** The campaign has recipients already, whose addresses are not written to again. */
   hasEarlier: boolean;
   plusAddresses: boolean;
@@ -99,10 +100,8 @@ function timesCtes({ times }: Parameters): string {
  */
 function recipientCtes(contacts: string, shape: PageShape, at: Parameters): string {
   const now = `${at.dueAt}::timestamptz`;
-  const columns =
-    shape.channel === 'email'
-      ? 'c.email as address, c.email_key as key, c.email_subscribed as subscribed'
-      : 'c.phone as address, c.phone as key, c.phone_subscribed as subscribed';
+  const { kind, key } = channelFacts[shape.channel].contact;
+  const columns = `c.${kind} as address, c.${key} as key, c.${kind}_subscribed as subscribed`;
   const place = shape.localTime
     ? `c.data ->> 'timezone' as timezone, c.country_code as country`
     : 'null as timezone, null as country';

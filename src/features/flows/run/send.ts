@@ -1,4 +1,5 @@
 /** The steps of a flow that send: they write a message, unless the contact must not get it. */
+import { byChannelSql, channelFacts } from '../../../delivery/channels/index.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
 import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
@@ -106,9 +107,9 @@ const factsSql = `
     v.from_name as "fromName", v.from_email as "fromEmail", v.reply_to as "replyTo"
   from brands b join accounts a on a.id = b.account_id
   left join lateral (
-    select c.id, case $6 when 'email' then c.email else c.phone end as address,
-      case $6 when 'email' then c.email_key else c.phone end as key,
-      case $6 when 'email' then c.email_subscribed else c.phone_subscribed end as subscribed
+    select c.id, ${byChannelSql('$6', ({ contact }) => `c.${contact.kind}`)} as address,
+      ${byChannelSql('$6', ({ contact }) => `c.${contact.key}`)} as key,
+      ${byChannelSql('$6', ({ contact }) => `c.${contact.kind}_subscribed`)} as subscribed
     from contacts c where c.id = $3 and c.brand_id = b.id) k on true
   left join flow_contents f on f.flow_id = $4 and f.step_id = $5
   left join template_versions v on v.id = f.version_id and v.channel = $6
@@ -125,7 +126,7 @@ async function readFacts(
     text: factsSql,
     values: [
       ...[run.account_id, run.brand_id, run.contact_id, run.flow_id, stepId, channel],
-      plusAddresses && channel === 'email',
+      plusAddresses && channelFacts[channel].address.hasTags,
     ],
   });
   if (!rows[0]) throw new Error(`no brand ${run.brand_id}`);
@@ -194,7 +195,12 @@ function judge(
   if (contactId === null) return { exit: 'contact_deleted' };
   if (address === null || key === null) return notWritten('skipped', 'no_address');
   if (!subscribed) return { exit: 'unsubscribed' };
-  const recipient = { brandId, channel, address, plusAddresses: plusAddresses && channel === 'email' };
+  const recipient = {
+    brandId,
+    channel,
+    address,
+    plusAddresses: plusAddresses && channelFacts[channel].address.hasTags,
+  };
   if (unapplied && hasUnapplied(keyring, recipient, unapplied)) return { exit: 'unsubscribed' };
   if (suppressed) return { exit: 'suppressed' };
   if (hasNoPrice && !test) return notWritten('skipped', 'no_price');
