@@ -8,7 +8,7 @@ import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { createList } from '../lists/service.ts';
-import { copyTemplate } from '../templates/service.ts';
+import { copiedName, copyTemplate } from '../templates/service.ts';
 import { applyChanges, type Changes, mergeTrigger } from './apply.ts';
 import {
   beginAtOf,
@@ -316,8 +316,6 @@ export async function deleteCampaign(
   await hideCampaign(trx, id);
   return shown;
 }
-
-const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
 
 /**
  * Copies a campaign as a draft.

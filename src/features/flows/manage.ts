@@ -6,7 +6,7 @@ import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { copyTemplate, createCompiledContents, listedBytesSql } from '../templates/service.ts';
+import { copiedName, copyTemplate, createCompiledContents, listedBytesSql } from '../templates/service.ts';
 import { enterExisting, forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Outside, requireActivator, requireFlows } from './checks.ts';
 import {
@@ -307,8 +307,6 @@ export async function archive(trx: Queryable, tenant: Tenant, id: number): Promi
   const row = await lock(trx, tenant, id);
   return (await archiveFlow(trx, row)) ?? row;
 }
-
-const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
 
 /** Steps that name other templates. @param ids of templates, by the ids of steps */
 function withTemplates(steps: readonly Step[], ids: ReadonlyMap<number, number>): Step[] {

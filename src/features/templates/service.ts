@@ -50,7 +50,7 @@ export {
 } from './model.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
-export { copyTemplate, replaceContent, writeOwnTemplate } from './write.ts';
+export { copiedName, copyTemplate, replaceContent, writeOwnTemplate } from './write.ts';
 export type { TemplateRow };
 
 /**

@@ -161,6 +161,9 @@ export async function replaceContent(
   return updateTemplate(trx, scope, id, { ...applyContent(null, channel, source), content_from });
 }
 
+/** The name of a copy of a campaign or a flow. */
+export const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
+
 /**
  * Copies a template of the brand with its content and samples.
  * @param owner null: the copy is a template of the brand
