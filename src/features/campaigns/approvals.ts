@@ -1,7 +1,7 @@
 /** What an operator does: looks at campaigns that wait for approval, and decides. */
-import { isDeepStrictEqual } from 'node:util';
 import type { CampaignFacts } from './schema.ts';
-import { AppError, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
+import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, findCampaignById } from './model.ts';
@@ -79,13 +79,6 @@ export async function showForOperator(
   return { ...(shown as OperatorView), contents };
 }
 
-/** @throws AppError conflict if the campaign has other versions than the operator has seen */
-function requireVersions({ id, version_ids: present }: CampaignRow, seen: readonly number[]): void {
-  if (isDeepStrictEqual(present, seen)) return;
-  const message = `campaign ${id} has other versions now: ${present.join(',')}. Look at it again with "carillon campaign show ${id}"`;
-  throw new AppError('conflict', message);
-}
-
 /**
  * Approves or rejects a campaign. Wake `outbox` after the commit.
  * @param decision an approval names the versions that the operator has seen, by variant
@@ -95,14 +88,17 @@ export async function decide(
   trx: Queryable,
   settings: LimitSettings,
   id: number,
-  decision: { approve: readonly number[] } | 'reject',
+  decision: Decision,
 ): Promise<OperatorView> {
   const row = await findCampaignById(trx, id);
   if (!row) throw notFound('campaign');
-  const changed = await (decision === 'reject' ? rejectCampaign(trx, row) : approveCampaign(trx, row));
-  // An approval does not change the versions, and its lock keeps others from changing them.
-  if (changed && decision !== 'reject') requireVersions(changed, decision.approve);
-  if (!changed) throw new AppError('invalid_transition', `campaign ${id} does not wait for approval`);
+  const changed = await decideApproval<CampaignRow>(decision, {
+    noun: 'campaign',
+    id,
+    approve: (check) => approveCampaign(trx, row, check),
+    reject: () => rejectCampaign(trx, row),
+    versionsOf: (locked) => locked.version_ids,
+  });
   const [shown] = await presentOperatorCampaign(trx, [changed], settings);
   return shown as OperatorView;
 }

@@ -173,10 +173,19 @@ export async function cancelCampaign(
   );
 }
 
-/** Approves a campaign that waits for it, or that was rejected. @returns null if there is nothing to approve */
-export async function approveCampaign(trx: Queryable, { id }: Campaign): Promise<CampaignRow | null> {
+/**
+ * Approves a campaign that waits for it, or that was rejected.
+ * @param check looks at the locked row, and throws if it is not what was approved
+ * @returns null if there is nothing to approve
+ */
+export async function approveCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  check: (row: CampaignRow) => Promise<void> = () => Promise.resolve(),
+): Promise<CampaignRow | null> {
   const row = await begin(trx, id, 'approve');
   if (!row) return null;
+  await check(row);
   if (row.status === 'active') await releaseRetries(trx, id);
   return changeLocked(trx, id, `approval_state = 'approved', ${expected}`);
 }

@@ -1,6 +1,6 @@
 /** What an operator does: looks at flows that wait for approval, and decides. */
-import { isDeepStrictEqual } from 'node:util';
-import { AppError, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
+import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { findFlowById, FLOW_COLUMNS, type FlowRow, type PinnedContent } from './model.ts';
 import { pathsOf } from './paths.ts';
@@ -119,24 +119,17 @@ export async function showFlowForOperator(db: Queryable, id: number): Promise<Op
 
 /**
  * Approves or rejects a flow. Wake `outbox` after the commit.
- * @param versions what the operator has seen, as {@link showFlowForOperator} shows it; a rejection needs none
+ * @param decision an approval names the versions as {@link showFlowForOperator} shows them
  * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if it has other versions
  */
-export async function decideFlow(
-  trx: Queryable,
-  id: number,
-  decision: { approve: readonly number[] } | 'reject',
-): Promise<OperatorFlow> {
+export async function decideFlow(trx: Queryable, id: number, decision: Decision): Promise<OperatorFlow> {
   const row = await requireFlow(trx, id);
-  const changed =
-    decision === 'reject'
-      ? await rejectFlow(trx, row)
-      : await approveFlow(trx, row, async (locked) => {
-          const present = versionsOf(await readPinned(trx, locked));
-          if (isDeepStrictEqual(present, decision.approve)) return;
-          const message = `flow ${id} has other versions now: ${present.join(',')}. Look at it again with "carillon flow show ${id}"`;
-          throw new AppError('conflict', message);
-        });
-  if (!changed) throw new AppError('invalid_transition', `flow ${id} does not wait for approval`);
+  const changed = await decideApproval<FlowRow>(decision, {
+    noun: 'flow',
+    id,
+    approve: (check) => approveFlow(trx, row, check),
+    reject: () => rejectFlow(trx, row),
+    versionsOf: async (locked) => versionsOf(await readPinned(trx, locked)),
+  });
   return presentOperatorFlow(changed);
 }
