@@ -1,0 +1,139 @@
+/** What `PATCH` does to a flow: fields, trigger, steps and status. */
+import type pg from 'pg';
+import { AppError, Problems } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { forgetExisting } from './entry/existing.ts';
+import { type CheckDeps, makePins, type Outside, requireActivator } from './checks.ts';
+import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
+import { addTriggerProblems } from './references.ts';
+import type { ChangeFlowBody, TriggerBody } from './schema.ts';
+import { archiveFlow, flowTransitions, pauseFlow, repinFlow, resumeFlow } from './transitions.ts';
+import { writeSteps } from './write-steps.ts';
+import { activateLocked } from './activate.ts';
+import { lockForRequest } from './find.ts';
+
+const sources = {
+  event: 'trigger_event',
+  contact_list_id: 'contact_list_id',
+  segment_id: 'segment_id',
+} as const;
+
+const sourceNames = ['event', 'contact_list_id', 'segment_id'] as const;
+
+/** The trigger's columns after a request. A field left out stays as it is; one source replaces the others. */
+function mergeTrigger(given: TriggerBody): FlowValues {
+  const values: FlowValues = {};
+  const chosen = sourceNames.find((name) => (given[name] ?? null) !== null);
+  for (const name of sourceNames) {
+    const value = given[name];
+    const isReplaced = chosen !== undefined && chosen !== name;
+    if (value === undefined && !isReplaced) continue;
+    Object.assign(values, { [sources[name]]: isReplaced ? null : value });
+  }
+  if (given.data !== undefined) values.trigger_data = given.data ?? {};
+  return values;
+}
+
+const triggerColumns = ['trigger_event', 'contact_list_id', 'segment_id'] as const;
+
+interface Applied {
+  row: FlowRow;
+  /** Something that activation fixes. */
+  pinned: boolean;
+}
+
+type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
+
+/** Applies what a request changes of a locked flow, apart from its status. @throws AppError validation_error */
+export async function applyChanges(
+  trx: Queryable,
+  scope: BrandScope,
+  row: FlowRow,
+  { name, goal, trigger, steps }: Changes,
+  { isNew }: { isNew: boolean },
+): Promise<Applied> {
+  const values: FlowValues = {};
+  if (name !== undefined) values.name = name;
+  if (goal !== undefined) values.goal = goal;
+  if (trigger) {
+    Object.assign(values, mergeTrigger(trigger));
+    const problems = new Problems();
+    await addTriggerProblems(trx, scope, { ...row, ...values }, problems);
+    problems.throwIfAny();
+  }
+  const merged = { ...row, ...values };
+  const otherTrigger = triggerColumns.some((column) => merged[column] !== row[column]);
+  // Contacts who match another segment already do not enter.
+  if (otherTrigger) {
+    values.audience_seen_at = null;
+    await forgetExisting(trx, row);
+  }
+  if (steps) Object.assign(values, await writeSteps(trx, scope, row, steps, { isNew }));
+  const pinned = steps !== undefined || goal !== undefined || trigger !== undefined;
+  const isChanged = Object.keys(values).length > 0;
+  return {
+    row: isChanged ? await updateFlow(trx, row.id, values) : row,
+    pinned,
+  };
+}
+
+function changeStatus(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: FlowRow,
+  status: FlowStatus | undefined,
+  outside: Outside | null,
+): Promise<FlowRow> {
+  return flowTransitions.toStatus(row, status, {
+    paused: () => pauseFlow(trx, row),
+    archived: () => archiveFlow(trx, row),
+    async active() {
+      if (row.status !== 'paused') return outside && activateLocked(trx, deps, tenant, row, outside);
+      await requireActivator(trx, tenant);
+      return resumeFlow(trx, row);
+    },
+  });
+}
+
+/** Whether a change pins something, so that the brand must be read before its transaction. */
+export function needsOutside(
+  row: Pick<FlowRow, 'status'> | null,
+  { status, steps, goal, trigger }: Partial<Pick<ChangeFlowBody, 'status' | 'steps' | 'goal' | 'trigger'>>,
+): boolean {
+  if (status === 'active' && row?.status !== 'paused') return true;
+  return row !== null && isLive(row) && [steps, goal, trigger].some((value) => value !== undefined);
+}
+
+/**
+ * Changes a flow. Of one that is active or paused, new runs follow the new steps, and contents reach all runs.
+ * @param outside null if {@link needsOutside} says so
+ * @throws AppError not_found, validation_error, invalid_transition, conflict and those of an activation
+ */
+export async function changeFlow(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  id: number,
+  body: ChangeFlowBody,
+  outside: Outside | null,
+): Promise<FlowRow> {
+  const { status, apply_to: applyTo, ...changes } = body;
+  const locked = await lockForRequest(trx, tenant, id);
+  for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
+  const isChange = Object.values(changes).some((value) => value !== undefined);
+  if (isChange) flowTransitions.requireAllowed(locked, 'change');
+  const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
+  let { row } = applied;
+  if (applied.pinned && isLive(row) && status !== 'archived') {
+    // Another request has activated it since this one began.
+    if (!outside) throw new AppError('conflict', 'the flow has just been activated; try again');
+    const account = await requireActivator(trx, tenant);
+    const options = { account, move: applyTo === 'waiting' };
+    row = await repinFlow(trx, row, await makePins(trx, deps, tenant, row, outside, options));
+  }
+  return changeStatus(trx, deps, tenant, row, status, outside);
+}
