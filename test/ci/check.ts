@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCommentFaults } from './comments.ts';
 import { findDocFaults } from './docs.ts';
+import { findLicenceFaults, type LicensedPackage, type Lock } from './licences.ts';
 import { findRoomFaults } from './rooms.ts';
 
 interface Outcome {
@@ -102,6 +103,21 @@ function checkRooms(files: readonly string[]): Outcome {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+function checkLicences(): Outcome {
+  const read = (path: string) => readFileSync(join(root, path), 'utf8');
+  const { dependencies } = JSON.parse(read('package.json')) as { dependencies: object };
+  const faults = findLicenceFaults(
+    read('docs/licences.md'),
+    Object.keys(dependencies),
+    JSON.parse(read('package-lock.json')) as Lock,
+    (folder) => {
+      const path = `${folder}/package.json`;
+      return existsSync(join(root, path)) ? (JSON.parse(read(path)) as LicensedPackage) : null;
+    },
+  );
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Whether something is unused can be seen only in everything.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
@@ -109,6 +125,7 @@ function checksOf(files: readonly string[] | null): Check[] {
   // A page may name a file that was moved, so all pages are checked.
   const docs = { name: 'documentation', run: () => checkDocs(allFiles()) };
   const rooms = { name: 'folders', run: () => checkRooms(allFiles()) };
+  const licences = { name: 'licences', run: checkLicences };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -118,6 +135,7 @@ function checksOf(files: readonly string[] | null): Check[] {
       comments,
       docs,
       rooms,
+      licences,
     ];
   }
   if (files.length === 0) return [];
@@ -128,7 +146,14 @@ function checksOf(files: readonly string[] | null): Check[] {
     unused,
   ];
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
-  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments, docs, rooms];
+  return [
+    ...(code.length > 0 ? ofCode : []),
+    { name: 'format', run: format },
+    comments,
+    docs,
+    rooms,
+    licences,
+  ];
 }
 
 /** Reports a check as soon as it ends. @returns whether it passed */
