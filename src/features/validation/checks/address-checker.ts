@@ -3,7 +3,7 @@ import type { DomainFacts } from './mail-hosts.ts';
 import type { DomainLookups } from './domain-lookups.ts';
 import { isDisposable, isRole, meantDomain } from './local-checks.ts';
 import type { MailboxFinding, MailboxProbe } from './mailbox-probe.ts';
-import type { OutsideFinding, OutsideValidator } from './external-validator.ts';
+import type { OutsideFinding, OutsideValidator } from './outside-validator.ts';
 import { decisiveReason, verdictOfReason, type Reason, type Verdict } from './verdict.ts';
 
 /** An address to check. */

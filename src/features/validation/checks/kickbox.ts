@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Egress } from '../../../platform/egress/client.ts';
-import type { OutsideAnswer, OutsideService } from './external-validator.ts';
+import type { OutsideAnswer, OutsideService } from './outside-validator.ts';
 import type { Reason } from './verdict.ts';
 
 /** How long Kickbox may take (its `timeout` parameter), and how long the request may take. */

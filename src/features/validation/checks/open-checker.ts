@@ -6,7 +6,7 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import { createAddressChecker, type AddressChecker } from './address-checker.ts';
 import { createDomainLookups } from './domain-lookups.ts';
 import { createMailboxProbe } from './mailbox-probe.ts';
-import { createOutsideValidator } from './external-validator.ts';
+import { createOutsideValidator } from './outside-validator.ts';
 
 interface Deps {
   config: Config;

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/features/validation/checks/address-checker.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';
 import { createMailboxProbe } from '../../../../src/features/validation/checks/mailbox-probe.ts';
-import type { OutsideFinding } from '../../../../src/features/validation/checks/external-validator.ts';
+import type { OutsideFinding } from '../../../../src/features/validation/checks/outside-validator.ts';
 import { decisiveReason, verdictOfReason } from '../../../../src/features/validation/checks/verdict.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createAddressPolicy } from '../../../../src/platform/egress/addresses.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   createOutsideValidator,
   type OutsideFinding,
-} from '../../../../src/features/validation/checks/external-validator.ts';
+} from '../../../../src/features/validation/checks/outside-validator.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../../src/platform/egress/client.ts';
 import { startReceiver, testCa, type Receiver } from '../../../support/https-receiver.ts';
