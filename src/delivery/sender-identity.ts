@@ -50,11 +50,11 @@ interface Row {
 }
 
 /** Domains that were verified once. @param which also those that have lost it since, whose mail is held */
-type Which = 'verified' | 'lost too';
+type Which = 'verified' | 'verified or lost';
 
 const statusSql: Readonly<Record<Which, string>> = {
   verified: `d.status = 'verified'`,
-  'lost too': `(d.status = 'verified' or d.lost_at is not null)`,
+  'verified or lost': `(d.status = 'verified' or d.lost_at is not null)`,
 };
 
 async function readRow(db: Queryable, { accountId, brandId }: Scope, which: Which): Promise<Row> {

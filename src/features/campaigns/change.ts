@@ -6,7 +6,7 @@ import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { applyChanges, type Changes } from './apply.ts';
-import { beginAtOf, type CheckDeps, makePins, type Outside, pinContent, requireSender } from './checks.ts';
+import { beginAtOf, type CheckDeps, makePins, type Prepared, pinContent, requireSender } from './checks.ts';
 import { type CampaignRow, updateCampaign } from './model.ts';
 import { repinAll, repinContent } from './pins.ts';
 import type { ChangeCampaignBody } from './schema.ts';
@@ -47,7 +47,7 @@ async function repin(
   deps: CheckDeps,
   tenant: Tenant,
   row: CampaignRow,
-  outside: Outside,
+  prepared: Prepared,
 ): Promise<CampaignRow> {
   const account = await requireSender(trx, tenant);
   if (row.phase === 'waiting') {
@@ -56,11 +56,11 @@ async function repin(
     return repinAll(
       trx,
       row,
-      await makePins(trx, deps, tenant, row, outside, { scheduledAt, account, asOf }),
+      await makePins(trx, deps, tenant, row, prepared, { scheduledAt, account, asOf }),
     );
   }
   const problems = new Problems();
-  const content = await pinContent(trx, outside, tenant, row, problems);
+  const content = await pinContent(trx, prepared, tenant, row, problems);
   problems.throwIfAny();
   return repinContent(trx, row, { ...content, needsApproval: needsApproval(account, deps.approvalTiers) });
 }
@@ -71,12 +71,12 @@ function changeStatus(
   tenant: Tenant,
   row: CampaignRow,
   status: ChangeCampaignBody['status'],
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<CampaignRow> {
   return campaignTransitions.toStatus(row, status, {
     paused: () => pauseCampaign(trx, row),
     async active() {
-      if (row.status === 'draft') return outside && sendLocked(trx, deps, tenant, row, outside);
+      if (row.status === 'draft') return prepared && sendLocked(trx, deps, tenant, row, prepared);
       if (row.status !== 'paused') return null;
       await requireSender(trx, tenant);
       return resumeCampaign(trx, row);
@@ -86,7 +86,7 @@ function changeStatus(
 
 /**
  * Changes a campaign.
- * @param outside from {@link prepareRequest}
+ * @param prepared from {@link prepareRequest}
  * @throws AppError not_found, test_key, validation_error, invalid_transition and those of a send
  */
 export async function changeCampaign(
@@ -95,7 +95,7 @@ export async function changeCampaign(
   tenant: Tenant,
   id: number,
   body: ChangeCampaignBody,
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<CampaignRow> {
   const locked = await lockForRequest(trx, tenant, id);
   for (const status of [locked.status, body.status]) requireDraftOfTestKey(tenant, status, 'campaigns');
@@ -105,8 +105,8 @@ export async function changeCampaign(
   if (body.scheduled_at !== undefined) row = await reschedule(trx, row, body.scheduled_at);
   if (row.status === 'paused' && (applied.content || applied.audience)) {
     // Another request has paused it since this one began.
-    if (!outside) throw new AppError('conflict', 'the campaign has just been paused; try again');
-    row = await repin(trx, deps, tenant, row, outside);
+    if (!prepared) throw new AppError('conflict', 'the campaign has just been paused; try again');
+    row = await repin(trx, deps, tenant, row, prepared);
   }
-  return changeStatus(trx, deps, tenant, row, body.status, outside);
+  return changeStatus(trx, deps, tenant, row, body.status, prepared);
 }

@@ -42,7 +42,7 @@ const LOCAL_TIME_LEAD_MS = 14 * 3_600_000;
 type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 'trigger_data'>;
 
 /** What is read before the transaction, because it may take a while. */
-export interface Outside {
+export interface Prepared {
   brand: Brand;
   /** Contents that the request has compiled. */
   compiled: CompiledContents;
@@ -76,7 +76,7 @@ async function lookAtAudience(
   { pool, heavyReads, limits, sender }: CheckDeps,
   tenant: Tenant,
   { trigger, content }: Planned,
-): Promise<Pick<Outside, 'isEmpty' | 'isOverSandbox'>> {
+): Promise<Pick<Prepared, 'isEmpty' | 'isOverSandbox'>> {
   const { audience, errors } = await resolveAudience(pool, tenant, trigger);
   if (Object.keys(errors).length > 0) return { isEmpty: false, isOverSandbox: false };
   const { sql, values } = await compileAudience(
@@ -106,7 +106,7 @@ async function lookAtAudience(
 }
 
 /** Reads what a send needs beside its campaign. */
-export async function readOutside(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Outside> {
+export async function prepareChecks(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Prepared> {
   const { contact_list_id: listId, segment_id: segmentId } = planned.trigger;
   const [brand, audience] = await Promise.all([
     deps.templates.brandOf(tenant),
@@ -152,19 +152,19 @@ export interface PinnedContent {
  */
 export async function pinContent(
   trx: Queryable,
-  outside: Pick<Outside, 'brand' | 'compiled'>,
+  prepared: Pick<Prepared, 'brand' | 'compiled'>,
   tenant: Tenant,
   row: CampaignRow,
   problems: Problems,
 ): Promise<PinnedContent> {
-  const pinned = await pinTemplates(trx, outside, tenant, row, problems);
-  outside.compiled.requireAll();
+  const pinned = await pinTemplates(trx, prepared, tenant, row, problems);
+  prepared.compiled.requireAll();
   return pinned;
 }
 
 async function pinTemplates(
   trx: Queryable,
-  { brand, compiled }: Pick<Outside, 'brand' | 'compiled'>,
+  { brand, compiled }: Pick<Prepared, 'brand' | 'compiled'>,
   tenant: Tenant,
   row: CampaignRow,
   problems: Problems,
@@ -191,10 +191,10 @@ async function pinTemplates(
   return { own, versionIds, variantTemplateIds };
 }
 
-function checkAudience(problems: Problems, row: CampaignRow, outside: Outside): void {
+function checkAudience(problems: Problems, row: CampaignRow, prepared: Prepared): void {
   if (row.contact_list_id === null && row.segment_id === null) {
     problems.add({ 'trigger_attributes.contact_list_id': ['is required, or a segment_id'] });
-  } else if (outside.isEmpty) {
+  } else if (prepared.isEmpty) {
     const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
     problems.add({ [`trigger_attributes.${field}`]: ['selects no contact'] });
   }
@@ -231,16 +231,16 @@ export async function makePins(
   deps: CheckDeps,
   tenant: Tenant,
   row: CampaignRow,
-  outside: Outside,
+  prepared: Prepared,
   { scheduledAt, account, asOf }: { scheduledAt: Date | null; account: AccountRules; asOf: Date },
 ): Promise<Pins> {
   const problems = new Problems();
   const { audience, errors } = await resolveAudience(trx, tenant, row);
   problems.add(errors);
-  checkAudience(problems, row, outside);
+  checkAudience(problems, row, prepared);
   const { publicUrl } = deps.sender.tracking;
-  addFooterProblems(problems, row.channel, { brand: outside.brand, publicUrl }, 'campaigns');
-  const content = await pinContent(trx, outside, tenant, row, problems);
+  addFooterProblems(problems, row.channel, { brand: prepared.brand, publicUrl }, 'campaigns');
+  const content = await pinContent(trx, prepared, tenant, row, problems);
   const { rows } = await trx.query<OwnFields>(
     `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"
      from templates where id = $1`,
@@ -253,7 +253,7 @@ export async function makePins(
   }
   const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);
   checkOptions(problems, row, sender, scheduledAt);
-  if (sender.isSandbox && outside.isOverSandbox) {
+  if (sender.isSandbox && prepared.isOverSandbox) {
     const message = 'has more contacts than the sandbox has sends left this month';
     const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
     problems.add({ [`trigger_attributes.${field}`]: [message] }, 'sandbox_limit_reached');

@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { createList } from '../lists/service.ts';
 import { copiedName, copyTemplate } from '../templates/service.ts';
 import { applyChanges } from './apply.ts';
-import { type CheckDeps, type Outside, requireCampaigns } from './checks.ts';
+import { type CheckDeps, type Prepared, requireCampaigns } from './checks.ts';
 import { writeContent } from './content.ts';
 import { startListFill } from './list-fills.ts';
 import { type CampaignRow, insertCampaign, updateCampaign } from './model.ts';
@@ -20,7 +20,7 @@ export async function createCampaign(
   deps: CheckDeps,
   tenant: Tenant,
   body: CreateCampaignBody,
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<CampaignRow> {
   await requireCampaigns(trx, tenant);
   const { name, channel, status, scheduled_at: scheduledAt, ...changes } = body;
@@ -33,7 +33,7 @@ export async function createCampaign(
   await updateCampaign(trx, inserted.id, { template_id: templateId });
   const { row } = await applyChanges(trx, tenant, { ...inserted, template_id: templateId }, others);
   const created = { ...row, template_id: templateId };
-  return status === 'active' && outside ? sendLocked(trx, deps, tenant, created, outside) : created;
+  return status === 'active' && prepared ? sendLocked(trx, deps, tenant, created, prepared) : created;
 }
 
 /**

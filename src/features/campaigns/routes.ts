@@ -13,7 +13,7 @@ import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf } from '../templates/service.ts';
-import type { CheckDeps, Outside } from './checks.ts';
+import type { CheckDeps, Prepared } from './checks.ts';
 import { presentCampaign } from './presenter.ts';
 import { campaignResult, type Shared, wake } from './requests.ts';
 import { createRecipientRoutes } from './recipients-routes.ts';
@@ -128,8 +128,8 @@ function createRoute(shared: Shared): RouteDefinition {
     responses: { 201: { description: 'The campaign.', schema: campaignSchema } },
     errors: sendErrors,
     prepare: ({ tenant, body }) => prepareRequest(deps, tenant, null, body),
-    handler: async ({ tenant, body }, trx, outside) =>
-      campaignResult(shared, trx, await createCampaign(trx, deps, tenant, body, outside), 201),
+    handler: async ({ tenant, body }, trx, prepared) =>
+      campaignResult(shared, trx, await createCampaign(trx, deps, tenant, body, prepared), 201),
     load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
@@ -173,9 +173,9 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
     errors: [...sendErrors, 'conflict'],
     async handler({ tenant, params, body }) {
       const before = await requireCampaign(pool, tenant, params.id);
-      const outside = await prepareRequest(deps, tenant, before, body);
+      const prepared = await prepareRequest(deps, tenant, before, body);
       const { row, shown } = await inPreparedTransaction(pool, async (trx) => {
-        const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
+        const changed = await changeCampaign(trx, deps, tenant, params.id, body, prepared);
         return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
       });
       wake(waker, row);
@@ -222,11 +222,11 @@ function sendRoute(shared: Shared): RouteDefinition {
     errors: [...sendErrors, 'conflict'],
     async prepare({ tenant, params, body }) {
       const before = await requireCampaign(pool, tenant, params.id);
-      const outside = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
-      return { before, outside: outside as Outside };
+      const prepared = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
+      return { before, prepared: prepared as Prepared };
     },
-    handler: async ({ tenant, body }, trx, { before, outside }) =>
-      campaignResult(shared, trx, await send(trx, deps, tenant, before, body, outside)),
+    handler: async ({ tenant, body }, trx, { before, prepared }) =>
+      campaignResult(shared, trx, await send(trx, deps, tenant, before, body, prepared)),
     load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }

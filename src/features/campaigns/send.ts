@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { type Changes, mergeTrigger } from './apply.ts';
-import { type CheckDeps, makePins, type Outside, readOutside, requireSender } from './checks.ts';
+import { type CheckDeps, makePins, type Prepared, prepareChecks, requireSender } from './checks.ts';
 import type { CampaignRow } from './model.ts';
 import { sendCampaign } from './pins.ts';
 import type { ContentSource } from './sender.ts';
@@ -22,13 +22,13 @@ export async function prepareRequest(
   tenant: Tenant,
   row: CampaignRow | null,
   body: Pick<ChangeCampaignBody, 'channel' | 'status' | 'trigger_attributes' | 'template_attributes'>,
-): Promise<Outside | null> {
+): Promise<Prepared | null> {
   const isFixed = row !== null && row.phase !== 'draft' && row.phase !== 'waiting';
   const pins = body.status === 'active' || row?.status === 'paused';
   if (!pins && row?.phase !== 'waiting') return null;
   const channel = body.channel ?? row?.channel ?? 'email';
   const trigger = isFixed ? NO_TRIGGER : mergeTrigger(row ?? NO_TRIGGER, body.trigger_attributes);
-  return readOutside(deps, tenant, { trigger: { channel, ...trigger }, content: contentOf(row, body) });
+  return prepareChecks(deps, tenant, { trigger: { channel, ...trigger }, content: contentOf(row, body) });
 }
 
 /** Sends a locked campaign whose changes are applied. */
@@ -37,13 +37,13 @@ export async function sendLocked(
   deps: CheckDeps,
   tenant: Tenant,
   row: CampaignRow,
-  outside: Outside,
+  prepared: Prepared,
 ): Promise<CampaignRow> {
   const account = await requireSender(trx, tenant);
   // A campaign that waits is sent now.
   const scheduledAt = row.status === 'draft' ? row.scheduled_at : null;
   const asOf = new Date();
-  const pins = await makePins(trx, deps, tenant, row, outside, { scheduledAt, account, asOf });
+  const pins = await makePins(trx, deps, tenant, row, prepared, { scheduledAt, account, asOf });
   const sent = await sendCampaign(trx, row, pins, { asOf });
   if (!sent) throw campaignTransitions.refusal(row, 'send');
   return sent;

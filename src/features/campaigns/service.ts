@@ -5,7 +5,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { applyChanges } from './apply.ts';
-import { type CheckDeps, type Outside, requireSender } from './checks.ts';
+import { type CheckDeps, type Prepared, requireSender } from './checks.ts';
 import { type CampaignRow, hideCampaign } from './model.ts';
 import { presentCampaign } from './presenter.ts';
 import type { Campaign, SendCampaignBody } from './schema.ts';
@@ -37,7 +37,7 @@ export async function send(
   tenant: Tenant,
   before: Pick<CampaignRow, 'id' | 'status'>,
   body: SendCampaignBody,
-  outside: Outside,
+  prepared: Prepared,
 ): Promise<CampaignRow> {
   const row = await lockForRequest(trx, tenant, before.id);
   if (row.status !== before.status) throw campaignTransitions.refusal(row, 'send');
@@ -45,12 +45,12 @@ export async function send(
   if (isFixed) {
     if (row.status !== 'paused' || row.approval_state !== 'rejected')
       throw campaignTransitions.refusal(row, 'send');
-    const changed = await changeCampaign(trx, deps, tenant, row.id, { ...body, status: 'active' }, outside);
+    const changed = await changeCampaign(trx, deps, tenant, row.id, { ...body, status: 'active' }, prepared);
     return changed;
   }
   campaignTransitions.requireAllowed(row, 'send');
   await applyChanges(trx, tenant, { ...row, status: 'draft', phase: 'draft' }, body);
-  return sendLocked(trx, deps, tenant, await lockForRequest(trx, tenant, row.id), outside);
+  return sendLocked(trx, deps, tenant, await lockForRequest(trx, tenant, row.id), prepared);
 }
 
 /** @throws AppError not_found, invalid_transition */

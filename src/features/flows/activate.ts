@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { createCompiledContents } from '../templates/service.ts';
-import { type CheckDeps, makePins, type Outside, requireActivator } from './checks.ts';
+import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import type { FlowRow } from './model.ts';
 import { activateFlow, flowTransitions, openBrand } from './transitions.ts';
 
@@ -13,18 +13,18 @@ export async function activateLocked(
   deps: CheckDeps,
   tenant: Tenant,
   row: FlowRow,
-  outside: Outside,
+  prepared: Prepared,
 ): Promise<FlowRow> {
   const account = await requireActivator(trx, tenant);
   flowTransitions.requireAllowed(row, 'activate');
-  const pins = await makePins(trx, deps, tenant, row, outside, { account, move: false });
+  const pins = await makePins(trx, deps, tenant, row, prepared, { account, move: false });
   const activated = await activateFlow(trx, row, pins);
   if (!activated) throw flowTransitions.refusal(row, 'activate');
   return activated;
 }
 
 /** Reads what an activation or a change of an active flow needs, before its transaction. @throws AppError forbidden */
-export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Outside> {
+export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Prepared> {
   // Refused before events of the brand are looked at.
   await requireActivator(pool, tenant);
   const [brand] = await Promise.all([

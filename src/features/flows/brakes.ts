@@ -1,8 +1,8 @@
 /** Pauses flows that do harm: too many of their emails bounce or are reported as spam. */
 import type pg from 'pg';
 import {
-  type Harm,
-  type HarmfulRate,
+  type ReputationCounts,
+  type ExceededRate,
   stopReason,
   type StopThresholds,
 } from '../../delivery/limits/stop-thresholds.ts';
@@ -59,8 +59,8 @@ async function readHarm(
   db: Queryable,
   flowIds: readonly number[],
   asOf: Date,
-): Promise<(Harm & { flowId: number })[]> {
-  const { rows } = await db.query<Harm & { flowId: number }>({
+): Promise<(ReputationCounts & { flowId: number })[]> {
+  const { rows } = await db.query<ReputationCounts & { flowId: number }>({
     name: 'read_harm_of_flows',
     text: `select f.id as "flowId", h.* from flows f cross join lateral (${harmSql}) h
       where f.id = any($1::bigint[]) and f.status = 'active' order by f.id`,
@@ -76,7 +76,7 @@ async function pauseIfHarmful(
   limits: StopThresholds,
   flowId: number,
   asOf: Date,
-): Promise<{ queued: QueuedWork; cause: HarmfulRate } | null> {
+): Promise<{ queued: QueuedWork; cause: ExceededRate } | null> {
   return inTransaction(pool, async (trx) => {
     // A resume may have come between: the rates count from there.
     await lockFlow(trx, flowId);
@@ -97,7 +97,7 @@ async function pauseIfHarmful(
 }
 
 /** A flow that was paused. */
-export interface BrakedFlow extends HarmfulRate {
+export interface BrakedFlow extends ExceededRate {
   flowId: number;
 }
 

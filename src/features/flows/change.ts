@@ -6,7 +6,7 @@ import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { forgetExisting } from './entry/existing.ts';
-import { type CheckDeps, makePins, type Outside, requireActivator } from './checks.ts';
+import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
 import { addTriggerProblems } from './references.ts';
 import type { ChangeFlowBody, TriggerBody } from './schema.ts';
@@ -86,13 +86,13 @@ function changeStatus(
   tenant: Tenant,
   row: FlowRow,
   status: FlowStatus | undefined,
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<FlowRow> {
   return flowTransitions.toStatus(row, status, {
     paused: () => pauseFlow(trx, row),
     archived: () => archiveFlow(trx, row),
     async active() {
-      if (row.status !== 'paused') return outside && activateLocked(trx, deps, tenant, row, outside);
+      if (row.status !== 'paused') return prepared && activateLocked(trx, deps, tenant, row, prepared);
       await requireActivator(trx, tenant);
       return resumeFlow(trx, row);
     },
@@ -100,7 +100,7 @@ function changeStatus(
 }
 
 /** Whether a change pins something, so that the brand must be read before its transaction. */
-export function needsOutside(
+export function needsPreparation(
   row: Pick<FlowRow, 'status'> | null,
   { status, steps, goal, trigger }: Partial<Pick<ChangeFlowBody, 'status' | 'steps' | 'goal' | 'trigger'>>,
 ): boolean {
@@ -110,7 +110,7 @@ export function needsOutside(
 
 /**
  * Changes a flow. Of one that is active or paused, new runs follow the new steps, and contents reach all runs.
- * @param outside null if {@link needsOutside} says so
+ * @param prepared null if {@link needsPreparation} says so
  * @throws AppError not_found, validation_error, invalid_transition, conflict and those of an activation
  */
 export async function changeFlow(
@@ -119,7 +119,7 @@ export async function changeFlow(
   tenant: Tenant,
   id: number,
   body: ChangeFlowBody,
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<FlowRow> {
   const { status, apply_to: applyTo, ...changes } = body;
   const locked = await lockForRequest(trx, tenant, id);
@@ -130,10 +130,10 @@ export async function changeFlow(
   let { row } = applied;
   if (applied.pinned && isLive(row) && status !== 'archived') {
     // Another request has activated it since this one began.
-    if (!outside) throw new AppError('conflict', 'the flow has just been activated; try again');
+    if (!prepared) throw new AppError('conflict', 'the flow has just been activated; try again');
     const account = await requireActivator(trx, tenant);
     const options = { account, move: applyTo === 'waiting' };
-    row = await repinFlow(trx, row, await makePins(trx, deps, tenant, row, outside, options));
+    row = await repinFlow(trx, row, await makePins(trx, deps, tenant, row, prepared, options));
   }
-  return changeStatus(trx, deps, tenant, row, status, outside);
+  return changeStatus(trx, deps, tenant, row, status, prepared);
 }

@@ -37,7 +37,7 @@ export interface CheckDeps {
 }
 
 /** What is read and made outside of the transaction. */
-export interface Outside {
+export interface Prepared {
   brand: Brand;
   /** Contents that the request has compiled. */
   compiled: CompiledContents;
@@ -62,7 +62,7 @@ const pathOf = (paths: Paths, { id }: { id: number }) => paths.get(id) ?? 'steps
 /** Pins the contents of steps, and adds what is wrong with them. @throws NotPreparedError */
 async function pinContents(
   trx: Queryable,
-  { brand, compiled }: Outside,
+  { brand, compiled }: Prepared,
   scope: BrandScope,
   steps: readonly SendingStep[],
   paths: Paths,
@@ -130,7 +130,7 @@ export async function makePins(
   deps: CheckDeps,
   tenant: Tenant,
   row: FlowRow,
-  outside: Outside,
+  prepared: Prepared,
   { account, move }: { account: AccountRules; move: boolean },
 ): Promise<FlowPins> {
   const problems = new Problems();
@@ -142,9 +142,9 @@ export async function makePins(
   const sending = sendingSteps(row.steps);
   const emails = sending.filter((step) => channelOf(step) === 'email');
   if (emails.length > 0) {
-    addFooterProblems(problems, 'email', { brand: outside.brand, publicUrl: deps.publicUrl }, 'flows');
+    addFooterProblems(problems, 'email', { brand: prepared.brand, publicUrl: deps.publicUrl }, 'flows');
   }
-  const contents = await pinContents(trx, outside, tenant, sending, paths, problems);
+  const contents = await pinContents(trx, prepared, tenant, sending, paths, problems);
   await checkTemplates(trx, deps, tenant, emails, { paths, pinned: contents, problems });
   problems.throwIfAny();
   return {

@@ -5,7 +5,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { copiedName, copyTemplate } from '../templates/service.ts';
-import { type CheckDeps, type Outside, requireFlows } from './checks.ts';
+import { type CheckDeps, type Prepared, requireFlows } from './checks.ts';
 import { countFlows, type FlowRow, insertFlow, updateFlow } from './model.ts';
 import type { CreateFlowBody, DuplicateFlowBody } from './schema.ts';
 import { mapBranches, sendingSteps, type Step } from './steps/index.ts';
@@ -29,13 +29,13 @@ export async function createFlow(
   deps: CheckDeps,
   tenant: Tenant,
   { status, name, ...changes }: CreateFlowBody,
-  outside: Outside | null,
+  prepared: Prepared | null,
 ): Promise<FlowRow> {
   await requireFlows(trx, tenant);
   await requireRoom(trx, tenant);
   const inserted = await insertFlow(trx, tenant, { name });
   const { row } = await applyChanges(trx, tenant, inserted, changes, { isNew: true });
-  return status === 'active' && outside ? activateLocked(trx, deps, tenant, row, outside) : row;
+  return status === 'active' && prepared ? activateLocked(trx, deps, tenant, row, prepared) : row;
 }
 
 /** Steps that name other templates. @param ids of templates, by the ids of steps */

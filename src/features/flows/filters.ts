@@ -20,7 +20,7 @@ import { answersSql } from './steps/index.ts';
 type Data = Readonly<Record<string, unknown>>;
 
 /** What steps of a run have left for filters. */
-export interface StepFacts {
+export interface StepOutput {
   /** Of a webhook step: `status` and `body`, as `flow_run_steps.detail` has them; null: there is none. */
   answer: Data | null;
   /** When the message of an email step was first opened, or clicked in; null: never. */
@@ -29,7 +29,7 @@ export interface StepFacts {
 }
 
 /** What filters of a flow are evaluated for. */
-export interface FlowFacts {
+export interface FilterScope {
   brandId: number;
   contactId: number;
   asOf: Date;
@@ -37,8 +37,8 @@ export interface FlowFacts {
   trigger: Data | null;
   /** The data of the event that arrived for a wait. */
   received: Data | null;
-  /** Asked once, and only if the filters name steps. A step that is absent has no facts. */
-  steps(ids: readonly number[]): Promise<ReadonlyMap<number, StepFacts>>;
+  /** Asked once, and only if the filters name steps. A step that is absent has left nothing. */
+  steps(ids: readonly number[]): Promise<ReadonlyMap<number, StepOutput>>;
   /** What a simulated run has changed, of which the database knows nothing. */
   changes?: SimulatedChanges;
 }
@@ -78,19 +78,19 @@ function stepsIn(conditions: readonly Condition[]): number[] {
  */
 export async function flowMatches(
   db: Queryable,
-  facts: FlowFacts,
+  scope: FilterScope,
   filters: readonly unknown[],
 ): Promise<boolean> {
-  const { brandId, contactId, asOf, changes } = facts;
+  const { brandId, contactId, asOf, changes } = scope;
   const conditions = await loadConditions(db, { brandId }, filters, { steps: null, received: true });
   const named = [...new Set(stepsIn(conditions))];
-  const steps = named.length > 0 ? await facts.steps(named) : new Map<number, StepFacts>();
+  const steps = named.length > 0 ? await scope.steps(named) : new Map<number, StepOutput>();
   const folded = fold(
     { type: 'all', parts: conditions },
     {
       asOf,
       valuesOf: (values) =>
-        typeof values === 'object' ? (steps.get(values.step)?.answer ?? null) : facts[values],
+        typeof values === 'object' ? (steps.get(values.step)?.answer ?? null) : scope[values],
       engagedAt: (kind, step) =>
         steps.get(step)?.[kind === 'email_opened' ? 'openedAt' : 'clickedAt'] ?? null,
       ...(changes && { changes }),
@@ -106,11 +106,11 @@ export async function flowMatches(
 }
 
 /** Reads what steps of a run have left for filters. */
-export async function readStepFacts(
+export async function readStepOutputs(
   db: Queryable,
   runId: number,
   ids: readonly number[],
-): Promise<Map<number, StepFacts>> {
+): Promise<Map<number, StepOutput>> {
   const { rows } = await db.query<{
     step_id: number;
     answer: Data | null;
@@ -123,5 +123,5 @@ export async function readStepFacts(
      where s.run_id = $1 and s.step_id = any($2) order by s.iteration`,
     [runId, ids],
   );
-  return new Map(rows.map(({ step_id: id, ...facts }) => [id, facts]));
+  return new Map(rows.map(({ step_id: id, ...output }) => [id, output]));
 }

@@ -17,7 +17,7 @@ import {
   duplicateFlow,
   findListed,
   getFlow,
-  needsOutside,
+  needsPreparation,
   pause,
   prepareRequest,
   presentPage,
@@ -111,9 +111,9 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     readOnlyFields,
     responses: { 201: { description: 'The flow.', schema: flowSchema } },
     errors: activationErrors,
-    prepare: async ({ tenant, body }) => (needsOutside(null, body) ? prepareRequest(deps, tenant) : null),
-    handler: async ({ tenant, body }, trx, outside) =>
-      flowResult(parts, trx, await createFlow(trx, deps, tenant, body, outside), 201),
+    prepare: async ({ tenant, body }) => (needsPreparation(null, body) ? prepareRequest(deps, tenant) : null),
+    handler: async ({ tenant, body }, trx, prepared) =>
+      flowResult(parts, trx, await createFlow(trx, deps, tenant, body, prepared), 201),
     load: ({ tenant }, id) => getFlow(pool, tenant, id),
   });
 }
@@ -158,9 +158,9 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
     errors: activationErrors,
     async handler({ tenant, params, body }) {
       const before = await requireFlow(pool, tenant, params.id);
-      const outside = needsOutside(before, body) ? await prepareRequest(deps, tenant) : null;
+      const prepared = needsPreparation(before, body) ? await prepareRequest(deps, tenant) : null;
       const shown = await inPreparedTransaction(pool, async (trx) =>
-        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, body, outside)),
+        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, body, prepared)),
       );
       parts.wake();
       return { status: 200, body: shown };
@@ -214,8 +214,8 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       await requireFlow(pool, tenant, params.id);
       return prepareRequest(deps, tenant);
     },
-    handler: async ({ tenant, params, body }, trx, outside) =>
-      flowResult(parts, trx, await activate(trx, deps, tenant, params.id, body, outside)),
+    handler: async ({ tenant, params, body }, trx, prepared) =>
+      flowResult(parts, trx, await activate(trx, deps, tenant, params.id, body, prepared)),
     load: ({ tenant }, id) => getFlow(pool, tenant, id),
   });
 }

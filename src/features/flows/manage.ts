@@ -4,7 +4,7 @@ import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { enterExisting } from './entry/existing.ts';
-import { type CheckDeps, type Outside, requireActivator } from './checks.ts';
+import { type CheckDeps, type Prepared, requireActivator } from './checks.ts';
 import type { FlowRow } from './model.ts';
 import type { ActivateFlowBody, ResumeFlowBody } from './schema.ts';
 import { archiveFlow, flowTransitions, pauseFlow, resumeFlow } from './transitions.ts';
@@ -12,7 +12,7 @@ import { activateLocked } from './activate.ts';
 import { lockForRequest, requireFlow } from './find.ts';
 
 export { prepareRequest } from './activate.ts';
-export { changeFlow, needsOutside } from './change.ts';
+export { changeFlow, needsPreparation } from './change.ts';
 export { createFlow, duplicateFlow } from './create.ts';
 export { findListed, getFlow, presentPage, requireFlow } from './find.ts';
 
@@ -23,9 +23,9 @@ export async function activate(
   tenant: Tenant,
   id: number,
   { enter_existing: entersExisting }: ActivateFlowBody,
-  outside: Outside,
+  prepared: Prepared,
 ): Promise<FlowRow> {
-  const row = await activateLocked(trx, deps, tenant, await lockForRequest(trx, tenant, id), outside);
+  const row = await activateLocked(trx, deps, tenant, await lockForRequest(trx, tenant, id), prepared);
   if (!entersExisting) return row;
   if (row.trigger_event !== null) {
     throw invalid({ enter_existing: ['is for flows with a list or a segment: nobody is in an event'] });

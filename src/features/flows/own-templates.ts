@@ -9,7 +9,7 @@ import { repinFlow } from './transitions.ts';
 /** Pins a flow again when the template of one of its steps changes. */
 export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
   return {
-    async changeOfFlow(trx, tenant, flowId, outside, change) {
+    async changeOfFlow(trx, tenant, flowId, prepared, change) {
       // Locked before the template, as by changes of the flow.
       const row = await lockFlow(trx, flowId);
       requireDraftOfTestKey(tenant, row?.status, 'contents of flows');
@@ -21,7 +21,7 @@ export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
         throw invalid({ body: [`belongs to a flow, which ${CONTENTS_TOO_LARGE}`] });
       if (!isLive(row)) return template;
       const account = await requireActivator(trx, tenant);
-      const pins = await makePins(trx, deps, tenant, row, outside, {
+      const pins = await makePins(trx, deps, tenant, row, prepared, {
         account,
         move: false,
       });

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  type FlowFacts,
+  type FilterScope,
   flowFilterProblems,
   flowMatches,
-  type StepFacts,
+  type StepOutput,
 } from '../../../src/features/flows/filters.ts';
 import { compileFilters } from '../../../src/features/segments/service.ts';
 import { insertContacts } from '../../support/contacts.ts';
@@ -257,11 +257,11 @@ async function storeAll(worlds: GivenWorld[], listIds: number[]): Promise<Stored
   return stored;
 }
 
-function factsOf({ contactId, given }: Stored): FlowFacts {
+function factsOf({ contactId, given }: Stored): FilterScope {
   const at = (daysAgo: number | null) => (daysAgo === null ? null : ago(daysAgo));
   const none = { answer: null, openedAt: null, clickedAt: null };
   const { status, body, openedDaysAgo, clickedDaysAgo } = given;
-  const steps = new Map<number, StepFacts>([
+  const steps = new Map<number, StepOutput>([
     [3, { ...none, answer: status === null ? null : { status, body } }],
     [4, { ...none, openedAt: at(openedDaysAgo), clickedAt: at(clickedDaysAgo) }],
   ]);

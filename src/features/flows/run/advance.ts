@@ -15,7 +15,7 @@ import { NewerRecordError, readRecord } from './record.ts';
 import { type FlowSender, lockFrequency } from './send.ts';
 import { activeState, endedState } from './sentence.ts';
 import { type Arrival, GOAL_STEP, readArrivals } from './waits.ts';
-import { awaitsEvents, createRunWorld, type Effects, sendsMessages } from './run-context.ts';
+import { awaitsEvents, createRunContext, type Effects, sendsMessages } from './run-context.ts';
 
 export interface AdvanceDeps {
   pool: pg.Pool;
@@ -105,7 +105,7 @@ async function leave(
 }
 
 /** Ends a run at one of its steps. */
-async function finish(
+async function finishRun(
   trx: Queryable,
   run: LoadedRun,
   version: FlowVersion,
@@ -194,7 +194,7 @@ async function doSteps(
   arrivals: readonly Arrival[],
 ): Promise<FlowRunAdvance> {
   const { trx, asOf, waker } = deps;
-  const { world, effects } = createRunWorld({
+  const { context, effects } = createRunContext({
     ...deps,
     run,
     version,
@@ -202,10 +202,10 @@ async function doSteps(
     arrivals,
     wakeSenders: (backlog) => waker.wake('send', [backlog]),
   });
-  const halt = await advanceSteps(version.steps, record, world);
+  const halt = await advanceSteps(version.steps, record, context);
   await effects.writePath();
   if (halt.halt === 'end') {
-    await finish(trx, run, version, halt, asOf);
+    await finishRun(trx, run, version, halt, asOf);
     return { next: 'done', state: endedState(halt, halt.record.steps) };
   }
   const place = placeOf(halt.record, asOf);

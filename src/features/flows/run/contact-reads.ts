@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { jsonTime, valueAt } from '../../segments/service.ts';
-import { type FlowFacts, flowMatches } from '../filters.ts';
-import type { World } from './interpreter.ts';
+import { type FilterScope, flowMatches } from '../filters.ts';
+import type { RunContext } from './interpreter.ts';
 import { contactTimezone } from './times.ts';
 
 /**
@@ -57,27 +57,27 @@ function timeIn(contact: ContactTimes, field: string): Date | null {
 }
 
 /** What is read for a contact, and for which run. */
-export interface FactsOfContact extends Omit<FlowFacts, 'received'> {
+export interface ReadScope extends Omit<FilterScope, 'received'> {
   flowId: number;
 }
 
 /**
- * The part of a run's world that only reads. The contact is read again each time, because steps of the run change it.
- * @param facts asked for each time
+ * The part of a run's context that only reads. The contact is read again each time, because steps of the run change it.
+ * @param scope asked for each time
  */
-export function createContactFacts(
+export function createContactReads(
   db: Queryable,
-  facts: () => FactsOfContact,
-): Pick<World, 'matches' | 'timeOf' | 'timezone' | 'percentile'> {
+  scope: () => ReadScope,
+): Pick<RunContext, 'matches' | 'timeOf' | 'timezone' | 'percentile'> {
   async function contactNow(): Promise<ContactTimes | null> {
-    const { brandId, contactId, changes } = facts();
+    const { brandId, contactId, changes } = scope();
     const contact = await readContact(db, brandId, contactId);
     return contact && { ...contact, data: { ...contact.data, ...changes?.data } };
   }
 
   return {
     matches: (filters, received) =>
-      flowMatches(db, { ...facts(), received: received?.data ?? null }, filters),
+      flowMatches(db, { ...scope(), received: received?.data ?? null }, filters),
     async timeOf(field) {
       const contact = await contactNow();
       return contact && timeIn(contact, field);
@@ -89,7 +89,7 @@ export function createContactFacts(
       return contactTimezone({ timezone: data.timezone, countryCode }, contact.brand_timezone);
     },
     percentile(stepId) {
-      const { flowId, contactId } = facts();
+      const { flowId, contactId } = scope();
       return percentileOf(flowId, contactId, stepId);
     },
   };

@@ -1,6 +1,6 @@
 /**
- * What a run does. The interpreter decides; a {@link World} reads and acts. The transaction of a run, `simulate` and
- * tests have worlds of their own, so that all of them follow the same paths.
+ * What a run does. The interpreter decides; a {@link RunContext} reads and acts. The transaction of a run, `simulate` and
+ * tests have contexts of their own, so that all of them follow the same paths.
  */
 import { branchesOf, type Step, stepTable, typeOf } from '../steps/index.ts';
 import type { Filters, StoredStep } from '../steps/step.ts';
@@ -56,7 +56,7 @@ export interface StepResult {
 }
 
 /** What the interpreter reads and does. Everything that acts happens at most once for a run, step and iteration. */
-export interface World {
+export interface RunContext {
   /** The time at which the run advances. */
   readonly asOf: Date;
   /**
@@ -150,7 +150,7 @@ export function nextOf(steps: readonly Step[], id: number): Step | null {
   return find(steps, id, null)?.next ?? null;
 }
 
-function begin(steps: readonly Step[], record: RunRecord, asOf: Date): RunRecord {
+function beginRecord(steps: readonly Step[], record: RunRecord, asOf: Date): RunRecord {
   return { ...record, begun: true, stepId: steps[0]?.id ?? null, arrivedAt: asOf.toISOString() };
 }
 
@@ -173,21 +173,21 @@ const exited = (record: RunRecord, reason: string): Halt => ({
 export async function advanceSteps(
   steps: readonly Step[],
   record: RunRecord,
-  world: World,
+  context: RunContext,
   table = stepTable,
 ): Promise<Halt> {
-  let now = record.begun ? record : begin(steps, record, world.asOf);
+  let now = record.begun ? record : beginRecord(steps, record, context.asOf);
   for (let done = 0; now.stepId !== null; done += 1) {
     const found = find(steps, now.stepId, null, table);
     if (!found) return exited(now, 'step_removed');
-    if (done === MAX_STEPS_AT_ONCE || world.mustCommit?.()) return { halt: 'again', record: now };
-    const reason = now.wait === null || now.wait.for === 'quiet_hours' ? await world.mustExit() : null;
+    if (done === MAX_STEPS_AT_ONCE || context.mustCommit?.()) return { halt: 'again', record: now };
+    const reason = now.wait === null || now.wait.for === 'quiet_hours' ? await context.mustExit() : null;
     if (reason !== null) return exited(now, reason);
     const { step, next } = found;
-    const move = await typeOf(step, table).run(step, { next, wait: now.wait, world });
+    const move = await typeOf(step, table).run(step, { next, wait: now.wait, context });
     if ('wait' in move) return haltAt(step, { ...now, wait: move.wait });
-    await world.record(step, now.steps, new Date(now.arrivedAt), move.result);
-    const arrivedAt = world.asOf.toISOString();
+    await context.record(step, now.steps, new Date(now.arrivedAt), move.result);
+    const arrivedAt = context.asOf.toISOString();
     now = { ...now, stepId: move.next?.id ?? null, wait: null, arrivedAt, steps: now.steps + 1 };
     if (move.exit !== undefined) return exited(now, move.exit);
   }

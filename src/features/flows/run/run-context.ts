@@ -1,18 +1,18 @@
-/** The world of a run: what its steps read and do inside the transaction of the run. */
+/** The context of a run: what its steps read and do inside the transaction of the run. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
-import { readStepFacts } from '../filters.ts';
+import { readStepOutputs } from '../filters.ts';
 import { act, allSteps, awaitedEvent, sendingSteps, type Step } from '../steps/index.ts';
 import type { Acting, StoredStep } from '../steps/step.ts';
 import type { FlowVersion } from '../versions.ts';
-import { createContactFacts } from './contact-reads.ts';
-import type { ArrivedEvent, AwaitedEvent, RunRecord, StepResult, World } from './interpreter.ts';
+import { createContactReads } from './contact-reads.ts';
+import type { ArrivedEvent, AwaitedEvent, RunRecord, StepResult, RunContext } from './interpreter.ts';
 import type { LoadedRun } from './load.ts';
 import { type PathRow, writePath } from './path.ts';
 import { type FlowSender, quietUntil } from './send.ts';
 import { type Arrival, awaitEvents } from './waits.ts';
 
-export interface WorldDeps {
+export interface RunContextDeps {
   trx: Queryable;
   run: LoadedRun;
   version: FlowVersion;
@@ -55,7 +55,7 @@ export function sendsMessages({ steps }: FlowVersion): boolean {
 }
 
 /** What steps act with. */
-function actingOf(deps: WorldDeps, effects: Effects): Acting {
+function actingOf(deps: RunContextDeps, effects: Effects): Acting {
   const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
   const onQueued = (backlog: string) => void afterCommit.push(() => wakeSenders(backlog));
   return {
@@ -70,7 +70,7 @@ function actingOf(deps: WorldDeps, effects: Effects): Acting {
 }
 
 /** A run that moved to another version may come to a step again. The step acts once. */
-async function hasActed({ trx, run }: WorldDeps, { id }: StoredStep): Promise<boolean> {
+async function hasActed({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<boolean> {
   if (!run.moved) return false;
   const { rowCount } = await trx.query('select 1 from flow_run_steps where run_id = $1 and step_id = $2', [
     run.id,
@@ -79,7 +79,7 @@ async function hasActed({ trx, run }: WorldDeps, { id }: StoredStep): Promise<bo
   return (rowCount ?? 0) > 0;
 }
 
-function actsOf(deps: WorldDeps, effects: Effects): World['act'] {
+function actsOf(deps: RunContextDeps, effects: Effects): RunContext['act'] {
   const acting = actingOf(deps, effects);
   return async (step) => {
     if (await hasActed(deps, step)) return { outcome: 'skipped', detail: { reason: 'already_done' } };
@@ -89,7 +89,7 @@ function actsOf(deps: WorldDeps, effects: Effects): World['act'] {
 
 /** From when events count that were written before the wait begins. */
 async function countsSince(
-  { trx, run, record, asOf }: WorldDeps,
+  { trx, run, record, asOf }: RunContextDeps,
   { id: stepId, include_since: since }: AwaitedEvent,
 ): Promise<Date> {
   // Those that are written while the run comes to its wait, which an earlier transaction or a move to another version may
@@ -105,7 +105,10 @@ async function countsSince(
   return rows[0]?.left_at ?? asOf;
 }
 
-function waitsOf(deps: WorldDeps, effects: Effects): Pick<World, 'awaitEvent' | 'arrivals' | 'endAwait'> {
+function waitsOf(
+  deps: RunContextDeps,
+  effects: Effects,
+): Pick<RunContext, 'awaitEvent' | 'arrivals' | 'endAwait'> {
   const { trx, run } = deps;
   const judge = (step: AwaitedEvent): ArrivedEvent[] => {
     const own = deps.arrivals.filter(({ stepId }) => stepId === step.id);
@@ -141,7 +144,7 @@ function waitsOf(deps: WorldDeps, effects: Effects): Pick<World, 'awaitEvent' | 
 }
 
 /** The answer of a step whose request was made outside of the transaction. */
-async function answerOf({ trx, run }: WorldDeps, { id }: StoredStep): Promise<StepResult | null> {
+async function answerOf({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<StepResult | null> {
   const { rows } = await trx.query<{ outcome: string; detail: Record<string, unknown> | null }>(
     `select outcome, detail from flow_run_steps where run_id = $1 and step_id = $2 order by iteration desc limit 1`,
     [run.id, id],
@@ -150,9 +153,9 @@ async function answerOf({ trx, run }: WorldDeps, { id }: StoredStep): Promise<St
   return row ? { outcome: row.outcome, ...(row.detail && { detail: row.detail }) } : null;
 }
 
-function factsOf(deps: WorldDeps, effects: Effects) {
+function factsOf(deps: RunContextDeps, effects: Effects) {
   const { trx, run, version, asOf } = deps;
-  const facts = createContactFacts(trx, () => ({
+  const reads = createContactReads(trx, () => ({
     flowId: run.flow_id,
     brandId: run.brand_id,
     contactId: run.contact_id,
@@ -160,21 +163,21 @@ function factsOf(deps: WorldDeps, effects: Effects) {
     trigger: run.event && (run.event.data ?? {}),
     steps: async (ids) => {
       await effects.writePath();
-      return readStepFacts(trx, run.id, ids);
+      return readStepOutputs(trx, run.id, ids);
     },
   }));
   return {
-    ...facts,
+    ...reads,
     async mustExit() {
       if (version.exitFilters.length === 0) return null;
-      return (await facts.matches(version.exitFilters)) ? 'exit_filters' : null;
+      return (await reads.matches(version.exitFilters)) ? 'exit_filters' : null;
     },
-    quietUntil: async () => (run.quiet_hours ? quietUntil(run, await facts.timezone(), asOf) : null),
+    quietUntil: async () => (run.quiet_hours ? quietUntil(run, await reads.timezone(), asOf) : null),
   };
 }
 
-/** Creates the world of a run, which is locked. @returns it, and what is to be written after its steps */
-export function createRunWorld(deps: WorldDeps): { world: World; effects: Effects } {
+/** Creates the context of a run, which is locked. @returns it, and what is to be written after its steps */
+export function createRunContext(deps: RunContextDeps): { context: RunContext; effects: Effects } {
   const { trx, run, asOf, stepsMs = MAX_STEPS_MS } = deps;
   const path: PathRow[] = [];
   const effects: Effects = {
@@ -185,7 +188,7 @@ export function createRunWorld(deps: WorldDeps): { world: World; effects: Effect
   };
   const began = performance.now();
   let isBegun = false;
-  const world: World = {
+  const context: RunContext = {
     asOf,
     ...factsOf(deps, effects),
     act: actsOf(deps, effects),
@@ -198,5 +201,5 @@ export function createRunWorld(deps: WorldDeps): { world: World; effects: Effect
     },
     mustCommit: () => effects.holdsLocks || (isBegun && performance.now() - began > stepsMs),
   };
-  return { world, effects };
+  return { context, effects };
 }

@@ -71,7 +71,7 @@ export type FlowSender = (
 ) => Promise<StepResult | { exit: string }>;
 
 /** What is read before a message is written. */
-interface Facts {
+interface RecipientState {
   messageId: number;
   /** Null: the contact is gone. */
   contactId: number | null;
@@ -115,13 +115,13 @@ const factsSql = `
   left join template_versions v on v.id = f.version_id and v.channel = $6
   where b.id = $2`;
 
-async function readFacts(
+async function readRecipient(
   trx: Queryable,
   run: SendingRun,
   { id: stepId, channel }: SendStep,
   plusAddresses: boolean,
-): Promise<Facts> {
-  const { rows } = await trx.query<Facts>({
+): Promise<RecipientState> {
+  const { rows } = await trx.query<RecipientState>({
     name: 'facts_of_flow_send',
     text: factsSql,
     values: [
@@ -185,13 +185,13 @@ const notWritten = (outcome: 'skipped' | 'failed', reason: string): StepResult =
 });
 
 /** Who must not get the message ends the run; who only cannot get it stays in the flow. */
-function judge(
+function judgeSend(
   { keyring, plusAddresses }: FlowSenderDeps,
   { brand_id: brandId, test }: SendingRun,
   channel: Channel,
-  facts: Facts,
+  state: RecipientState,
 ): StepResult | { exit: string } | null {
-  const { contactId, address, key, subscribed, suppressed, hasNoPrice, unapplied } = facts;
+  const { contactId, address, key, subscribed, suppressed, hasNoPrice, unapplied } = state;
   if (contactId === null) return { exit: 'contact_deleted' };
   if (address === null || key === null) return notWritten('skipped', 'no_address');
   if (!subscribed) return { exit: 'unsubscribed' };
@@ -204,35 +204,40 @@ function judge(
   if (unapplied && hasUnapplied(keyring, recipient, unapplied)) return { exit: 'unsubscribed' };
   if (suppressed) return { exit: 'suppressed' };
   if (hasNoPrice && !test) return notWritten('skipped', 'no_price');
-  return facts.versionId === null ? notWritten('failed', 'content_rejected') : null;
+  return state.versionId === null ? notWritten('failed', 'content_rejected') : null;
 }
 
 type Sender = NonNullable<Awaited<ReturnType<SenderOf>>>;
 
-function messageOf(run: SendingRun, step: SendStep, facts: Facts, sender: Sender): NewRenderedMessage {
+function messageOf(
+  run: SendingRun,
+  step: SendStep,
+  state: RecipientState,
+  sender: Sender,
+): NewRenderedMessage {
   const { channel } = step;
   const message: NewRenderedMessage = {
-    id: facts.messageId,
+    id: state.messageId,
     account_id: run.account_id,
     brand_id: run.brand_id,
     channel,
     status: 'queued',
     test: run.test,
-    to_address: facts.address ?? '',
-    to_key: facts.key ?? '',
-    reply_to: channel === 'email' ? facts.replyTo : null,
-    template_id: facts.templateId,
-    content_version_id: facts.versionId,
-    version_bytes: facts.versionBytes,
+    to_address: state.address ?? '',
+    to_key: state.key ?? '',
+    reply_to: channel === 'email' ? state.replyTo : null,
+    template_id: state.templateId,
+    content_version_id: state.versionId,
+    version_bytes: state.versionBytes,
     flow_run_id: run.id,
     flow_step_id: step.id,
-    contact_id: facts.contactId,
+    contact_id: state.contactId,
     ...sender,
   };
   return run.test ? { ...message, ...testOutcome(message) } : message;
 }
 
-async function write(
+async function writeStepMessage(
   trx: Queryable,
   { limits, tracking }: FlowSenderDeps,
   { flow_id }: SendingRun,
@@ -258,13 +263,13 @@ async function writeIfAllowed(
   deps: FlowSenderDeps,
   run: SendingRun,
   message: NewRenderedMessage,
-): Promise<Awaited<ReturnType<typeof write>> | { refused: string }> {
+): Promise<Awaited<ReturnType<typeof writeStepMessage>> | { refused: string }> {
   if (!message.test && !acceptRules.some((rule) => rule.takes(message) > 0)) {
-    return write(trx, deps, run, message);
+    return writeStepMessage(trx, deps, run, message);
   }
   await trx.query('savepoint flow_message');
   try {
-    return await write(trx, deps, run, message);
+    return await writeStepMessage(trx, deps, run, message);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     if (!isLimitRefusal(error) && error.code !== 'rate_limited') throw error;
@@ -283,20 +288,20 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
     { asOf, onQueued }: SendOptions,
   ): Promise<StepResult | { exit: string }> {
     const { channel } = step;
-    const facts = await readFacts(trx, run, step, deps.plusAddresses);
-    const judged = judge(deps, run, channel, facts);
+    const state = await readRecipient(trx, run, step, deps.plusAddresses);
+    const judged = judgeSend(deps, run, channel, state);
     if (judged) return judged;
-    if (facts.cap && (await hasReachedCap(trx, run, facts.cap, asOf))) {
+    if (state.cap && (await hasReachedCap(trx, run, state.cap, asOf))) {
       return notWritten('skipped', 'frequency_cap');
     }
-    const sender = await senderOf(trx, run, channel, facts);
+    const sender = await senderOf(trx, run, channel, state);
     if (!sender) return notWritten('failed', 'sender_not_verified');
-    const written = await writeIfAllowed(trx, deps, run, messageOf(run, step, facts, sender));
+    const written = await writeIfAllowed(trx, deps, run, messageOf(run, step, state, sender));
     if ('refused' in written) return notWritten('failed', written.refused);
     const { account_id: accountId, test } = run;
     const providerId = written.provider_id ?? DEFAULT_PROVIDER;
     if (!test) onQueued(backlogName({ channel, class: messageClasses.flow, accountId, providerId }));
-    return { outcome: 'sent', messageId: facts.messageId };
+    return { outcome: 'sent', messageId: state.messageId };
   }
 
   return async (trx, run, step, options) => {

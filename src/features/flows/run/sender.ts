@@ -42,7 +42,7 @@ export function createSenderOf(mailDomain: string): SenderOf {
   async function brandSenders(trx: Queryable, { account_id: accountId, brand_id: brandId }: Brand) {
     const known = emails.get(brandId);
     if (known) return known;
-    const senders = await readSenders(trx, { accountId, brandId }, mailDomain, 'lost too');
+    const senders = await readSenders(trx, { accountId, brandId }, mailDomain, 'verified or lost');
     emails.set(brandId, senders);
     return senders;
   }

@@ -4,7 +4,7 @@ import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
 import { findFlow } from '../model.ts';
 import { allSteps, type Step, stepTable } from '../steps/index.ts';
 import { type Answer, type Answers, simulateRun } from './simulation.ts';
-import { readSimulationFacts } from './simulated-contact.ts';
+import { readSimulatedContact } from './simulated-contact.ts';
 import type { FlowSimulation, SimulateBody } from './schema.ts';
 
 /** @returns what is wrong with an answer; null: nothing */
@@ -60,13 +60,13 @@ export function simulateFlow(
     const at = body.at === undefined ? new Date() : new Date(body.at);
     const trigger = body.event_data ?? null;
     const of = { flowId, brandId, contactId, trigger };
-    const facts = await readSimulationFacts(db, of);
-    if (!facts) throw invalid({ contact_id: ['is no contact of the brand'] });
+    const contact = await readSimulatedContact(db, of);
+    if (!contact) throw invalid({ contact_id: ['is no contact of the brand'] });
     const { filters = [], exit_filters: exitFilters = [] } = flow.trigger_data;
     const entry = { asOf: at, changes: { data: {}, lists: new Map(), events: [] }, steps: new Map() };
-    const passes = filters.length === 0 || (await facts.matches(entry, filters));
+    const passes = filters.length === 0 || (await contact.matches(entry, filters));
     const simulated = { steps: flow.steps, exitFilters, goal: flow.goal };
-    const course = await simulateRun(simulated, facts, { at, answers, eventData: trigger ?? {} });
-    return { passes_filters: passes, ...course };
+    const result = await simulateRun(simulated, contact, { at, answers, eventData: trigger ?? {} });
+    return { passes_filters: passes, ...result };
   });
 }

@@ -1,9 +1,9 @@
 import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { createContactFacts, percentileOf } from '../run/contact-reads.ts';
+import { createContactReads, percentileOf } from '../run/contact-reads.ts';
 import { quietUntil, type QuietHours } from '../run/send.ts';
-import type { ContactFactsAt, Moment } from './simulation.ts';
+import type { SimulatedContact, SimulatedState } from './simulation.ts';
 
 /** What decides whether a contact gets messages. */
 interface Reachable {
@@ -43,7 +43,7 @@ function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string
  * Reads a contact for a simulation: what it is now, with what the simulated run has changed.
  * @returns null if the brand has no such contact
  */
-export async function readSimulationFacts(
+export async function readSimulatedContact(
   db: Queryable,
   of: {
     flowId: number;
@@ -51,18 +51,18 @@ export async function readSimulationFacts(
     contactId: number;
     trigger: Readonly<Record<string, unknown>> | null;
   },
-): Promise<ContactFactsAt | null> {
+): Promise<SimulatedContact | null> {
   const contact = await readReachable(db, of.brandId, of.contactId);
   if (!contact) return null;
-  const at = ({ asOf, changes, steps }: Moment) =>
-    createContactFacts(db, () => ({ ...of, asOf, changes, steps: () => Promise.resolve(steps) }));
+  const at = ({ asOf, changes, steps }: SimulatedState) =>
+    createContactReads(db, () => ({ ...of, asOf, changes, steps: () => Promise.resolve(steps) }));
   return {
     percentile: (stepId) => percentileOf(of.flowId, of.contactId, stepId),
-    matches: (moment, filters, received) => at(moment).matches(filters, received),
-    timeOf: (moment, field) => at(moment).timeOf(field),
-    timezone: (moment) => at(moment).timezone(),
-    async quietUntil(moment) {
-      return contact.quiet_hours ? quietUntil(contact, await at(moment).timezone(), moment.asOf) : null;
+    matches: (state, filters, received) => at(state).matches(filters, received),
+    timeOf: (state, field) => at(state).timeOf(field),
+    timezone: (state) => at(state).timezone(),
+    async quietUntil(state) {
+      return contact.quiet_hours ? quietUntil(contact, await at(state).timezone(), state.asOf) : null;
     },
     async send(channel) {
       const refused = refusal(contact, channel === 'email' ? 'email' : 'phone');

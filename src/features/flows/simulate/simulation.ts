@@ -1,4 +1,4 @@
-/** The course that a run would take: the interpreter in a world that writes nothing and jumps over waits. */
+/** The run that a contact would take: the interpreter in a context that writes nothing and jumps over waits. */
 import type { Channel } from '../../../delivery/message.ts';
 import {
   advanceSteps,
@@ -6,11 +6,11 @@ import {
   type AwaitedEvent,
   firstRecord,
   type StepResult,
-  type World,
+  type RunContext,
 } from '../run/interpreter.ts';
 import { allSteps, referencesOf, simulate, type Step, type StepTable, stepTable } from '../steps/index.ts';
 import type { Changes, Filters, StoredStep } from '../steps/step.ts';
-import type { StepFacts } from '../filters.ts';
+import type { StepOutput } from '../filters.ts';
 
 export const MAX_SIMULATED_STEPS = 1_000;
 /** A simulation looks this many years ahead. */
@@ -31,20 +31,20 @@ export interface Answers {
   goalAfterSeconds: number | null;
 }
 
-/** The moment of the simulation, for facts about the contact. */
-export interface Moment {
+/** The state of the simulation, for reads of the contact. */
+export interface SimulatedState {
   asOf: Date;
   changes: Changes;
   /** What the steps have left for filters so far. */
-  steps: ReadonlyMap<number, StepFacts>;
+  steps: ReadonlyMap<number, StepOutput>;
 }
 
 /** What the simulation asks about the real contact. */
-export interface ContactFactsAt extends Pick<World, 'percentile'> {
-  matches(moment: Moment, filters: Filters, received?: ArrivedEvent): Promise<boolean>;
-  timeOf(moment: Moment, field: string): Promise<Date | null>;
-  timezone(moment: Moment): Promise<string>;
-  quietUntil(moment: Moment): Promise<Date | null>;
+export interface SimulatedContact extends Pick<RunContext, 'percentile'> {
+  matches(state: SimulatedState, filters: Filters, received?: ArrivedEvent): Promise<boolean>;
+  timeOf(state: SimulatedState, field: string): Promise<Date | null>;
+  timezone(state: SimulatedState): Promise<string>;
+  quietUntil(state: SimulatedState): Promise<Date | null>;
   /** Whether the contact would get the message: `sent`, `skipped`, or the reason for which the run ends. */
   send(channel: Channel): Promise<StepResult | { exit: string }>;
 }
@@ -73,7 +73,7 @@ export interface SimulatedStep {
   detail: Readonly<Record<string, unknown>> | null;
 }
 
-export interface Course {
+export interface SimulationResult {
   path: SimulatedStep[];
   ends: { state: 'active' | 'completed' | 'exited'; reason: string; at: string };
 }
@@ -91,8 +91,8 @@ function assumedFilters(steps: readonly Step[], answers: Answers, table: StepTab
 
 const later = (time: Date, seconds: number) => new Date(time.getTime() + 1_000 * seconds);
 
-/** The state of a simulation, and the world of its interpreter. */
-class Simulation implements World {
+/** The state of a simulation, and the context of its interpreter. */
+class Simulation implements RunContext {
   asOf: Date;
   readonly path: SimulatedStep[] = [];
   /** When an event arrives for the wait of now; null: none will. */
@@ -100,20 +100,20 @@ class Simulation implements World {
   /** Webhook steps whose request is assumed to have been made. */
   readonly called = new Set<number>();
   readonly changes: Changes = { data: {}, lists: new Map(), events: [] };
-  private readonly steps = new Map<number, StepFacts>();
+  private readonly steps = new Map<number, StepOutput>();
   private arriving: ArrivedEvent[] = [];
   private readonly enteredAt: Date;
   private readonly flow: SimulatedFlow;
-  private readonly facts: ContactFactsAt;
+  private readonly contact: SimulatedContact;
   private readonly answers: Answers;
   private readonly eventData: Readonly<Record<string, unknown>>;
   private readonly assumed: Map<Filters, boolean>;
   private readonly table: StepTable;
 
-  constructor(flow: SimulatedFlow, facts: ContactFactsAt, given: Assumed, table: StepTable) {
+  constructor(flow: SimulatedFlow, contact: SimulatedContact, given: Assumed, table: StepTable) {
     this.flow = flow;
     this.table = table;
-    this.facts = facts;
+    this.contact = contact;
     this.asOf = given.at;
     this.enteredAt = given.at;
     this.answers = given.answers;
@@ -121,7 +121,7 @@ class Simulation implements World {
     this.assumed = assumedFilters(flow.steps, given.answers, table);
   }
 
-  private get moment(): Moment {
+  private get state(): SimulatedState {
     return { asOf: this.asOf, changes: this.changes, steps: this.steps };
   }
 
@@ -133,27 +133,27 @@ class Simulation implements World {
   async mustExit(): Promise<string | null> {
     const { exitFilters } = this.flow;
     if (exitFilters.length === 0) return null;
-    return (await this.facts.matches(this.moment, exitFilters)) ? 'exit_filters' : null;
+    return (await this.contact.matches(this.state, exitFilters)) ? 'exit_filters' : null;
   }
 
   percentile(stepId: number): number {
-    return this.facts.percentile(stepId);
+    return this.contact.percentile(stepId);
   }
 
   async matches(filters: Filters, received?: ArrivedEvent): Promise<boolean> {
-    return this.assumed.get(filters) ?? this.facts.matches(this.moment, filters, received);
+    return this.assumed.get(filters) ?? this.contact.matches(this.state, filters, received);
   }
 
   timeOf(field: string): Promise<Date | null> {
-    return this.facts.timeOf(this.moment, field);
+    return this.contact.timeOf(this.state, field);
   }
 
   timezone(): Promise<string> {
-    return this.facts.timezone(this.moment);
+    return this.contact.timezone(this.state);
   }
 
   quietUntil(): Promise<Date | null> {
-    return this.facts.quietUntil(this.moment);
+    return this.contact.quietUntil(this.state);
   }
 
   act(step: StoredStep): Promise<StepResult | { exit: string }> {
@@ -164,8 +164,8 @@ class Simulation implements World {
         changes: this.changes,
         eventData: this.eventData,
         assumed: this.answerOf(step.id),
-        send: (channel) => this.facts.send(channel),
-        leave: (facts) => void this.steps.set(step.id, facts),
+        send: (channel) => this.contact.send(channel),
+        leave: (output) => void this.steps.set(step.id, output),
       },
       this.table,
     );
@@ -225,35 +225,35 @@ function earliest(times: readonly (Date | null)[]): Date {
   return new Date(Math.min(...given));
 }
 
-/** Follows the course of a run. */
+/** Follows a run. */
 export async function simulateRun(
   flow: SimulatedFlow,
-  facts: ContactFactsAt,
+  contact: SimulatedContact,
   given: Assumed,
   table = stepTable,
-): Promise<Course> {
-  const world = new Simulation(flow, facts, given, table);
-  const ended = (state: Course['ends']['state'], reason: string): Course => ({
-    path: world.path,
-    ends: { state, reason, at: world.asOf.toISOString() },
+): Promise<SimulationResult> {
+  const simulation = new Simulation(flow, contact, given, table);
+  const ended = (state: SimulationResult['ends']['state'], reason: string): SimulationResult => ({
+    path: simulation.path,
+    ends: { state, reason, at: simulation.asOf.toISOString() },
   });
   const horizon = new Date(given.at);
   horizon.setUTCFullYear(horizon.getUTCFullYear() + MAX_SIMULATED_YEARS);
   const { goalAfterSeconds } = given.answers;
   const goalAt = goalAfterSeconds === null ? null : later(given.at, goalAfterSeconds);
   let record = firstRecord(given.at);
-  while (world.path.length < MAX_SIMULATED_STEPS) {
-    const halt = await advanceSteps(flow.steps, record, world, table);
+  while (simulation.path.length < MAX_SIMULATED_STEPS) {
+    const halt = await advanceSteps(flow.steps, record, simulation, table);
     if (halt.halt === 'end') return ended(halt.state, halt.reason);
     record = halt.record;
-    if (flow.goal !== null && world.changes.events.some(({ name }) => name === flow.goal)) {
+    if (flow.goal !== null && simulation.changes.events.some(({ name }) => name === flow.goal)) {
       return ended('exited', 'goal');
     }
-    if (halt.halt === 'call') world.called.add(halt.stepId);
+    if (halt.halt === 'call') simulation.called.add(halt.stepId);
     if (halt.halt !== 'wait' || !record.wait || record.wait.for === 'webhook') continue;
-    const next = earliest([new Date(record.wait.until), world.arrivesAt, goalAt]);
+    const next = earliest([new Date(record.wait.until), simulation.arrivesAt, goalAt]);
     if (next > horizon) return ended('active', 'too_far_ahead');
-    world.asOf = next;
+    simulation.asOf = next;
     if (goalAt && next >= goalAt) return ended('exited', 'goal');
   }
   return ended('active', 'too_many_steps');

@@ -16,8 +16,8 @@ export const condition: StepType<ConditionStep> = {
   references: ({ filters }) => ({ filters }),
   presented: { filters: presentedFields.filters },
 
-  async run(step, { next, world }) {
-    const holds = await world.matches(step.filters);
+  async run(step, { next, context }) {
+    const holds = await context.matches(step.filters);
     const branch = holds ? step.yes : step.no;
     return { result: { outcome: holds ? 'yes' : 'no' }, next: branch[0] ?? next };
   },

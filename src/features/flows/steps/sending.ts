@@ -10,9 +10,9 @@ export interface SendingStep extends StoredStep {
 
 /** Writes a message, after the quiet hours of the brand. */
 export async function sendAfterQuietHours(step: StoredStep, at: Place): Promise<Move> {
-  const { world } = at;
-  const until = await world.quietUntil();
-  if (until && until > world.asOf) return { wait: { for: 'quiet_hours', until: until.toISOString() } };
+  const { context } = at;
+  const until = await context.quietUntil();
+  if (until && until > context.asOf) return { wait: { for: 'quiet_hours', until: until.toISOString() } };
   return actAndGoOn(step, at);
 }
 

@@ -42,8 +42,8 @@ export const split: StepType<SplitStep> = {
   branches,
   presented: {},
 
-  run(step, { next, world }) {
-    const percentile = world.percentile(step.id);
+  run(step, { next, context }) {
+    const percentile = context.percentile(step.id);
     let upTo = 0;
     const chosen = step.branches.findIndex(({ weight }) => percentile < (upTo += weight));
     // Weights with fractions may add up to a little less than 100.

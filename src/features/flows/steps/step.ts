@@ -3,8 +3,8 @@ import type { Channel } from '../../../delivery/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
-import type { StepFacts } from '../filters.ts';
-import type { Move, RunWait, StepResult, World } from '../run/interpreter.ts';
+import type { StepOutput } from '../filters.ts';
+import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.ts';
 import type { LoadedRun } from '../run/load.ts';
 import type { Step } from './index.ts';
 
@@ -54,7 +54,7 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
   /** The event that runs wait for at the step. Its first branch is taken with the event, its second without. */
   awaits?(step: S): string;
   /**
-   * Acts on behalf of {@link World.act}, in the transaction of the run.
+   * Acts on behalf of {@link RunContext.act}, in the transaction of the run.
    * @returns what was done, or `exit` with a reason if the run must end
    */
   act?(step: S, acting: Acting): Promise<StepResult | { exit: string }>;
@@ -99,7 +99,7 @@ export interface Place {
   next: Step | null;
   /** What the run has waited for at the step; null: it has just come to it. */
   wait: RunWait | null;
-  world: World;
+  context: RunContext;
 }
 
 /** What a step works with inside the transaction of a run. */
@@ -140,7 +140,7 @@ export interface Simulating<A extends object = object> {
   /** Whether the contact would get a message. */
   send: (channel: Channel) => Promise<StepResult | { exit: string }>;
   /** Leaves what later filters find out about the step. */
-  leave: (facts: StepFacts) => void;
+  leave: (facts: StepOutput) => void;
 }
 
 /** What a simulated run has changed so far. */
@@ -160,8 +160,8 @@ export interface Assumptions {
 }
 
 /** Acts, and goes on to the next step. */
-export async function actAndGoOn(step: StoredStep, { next, world }: Place): Promise<Move> {
-  const result = await world.act(step);
+export async function actAndGoOn(step: StoredStep, { next, context }: Place): Promise<Move> {
+  const result = await context.act(step);
   if (!('exit' in result)) return { result, next };
   return { result: { outcome: 'skipped', detail: { reason: result.exit } }, next, exit: result.exit };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventData, eventName } from '../../contact-events/schema.ts';
-import type { ArrivedEvent, AwaitedEvent, Move, World } from '../run/interpreter.ts';
+import type { ArrivedEvent, AwaitedEvent, Move, RunContext } from '../run/interpreter.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepFilters, stepId, stepShape } from './shapes.ts';
 import type { Filters, Place, StepType } from './step.ts';
 import { type YesNo, yesNo } from './yes-no.ts';
@@ -33,11 +33,11 @@ async function firstMatch(
   step: WaitForEventStep,
   events: readonly ArrivedEvent[],
   until: Date,
-  world: World,
+  context: RunContext,
 ): Promise<ArrivedEvent | null> {
   for (const event of events) {
     if (event.occurredAt > until) continue;
-    if (!step.filters?.length || (await world.matches(step.filters, event))) return event;
+    if (!step.filters?.length || (await context.matches(step.filters, event))) return event;
   }
   return null;
 }
@@ -47,16 +47,16 @@ async function firstMatch(
  * The lock of the contact decides about an event whose transaction began before the end and commits after the run looked:
  * it comes too late.
  */
-async function run(step: WaitForEventStep, { next, wait: waited, world }: Place): Promise<Move> {
+async function run(step: WaitForEventStep, { next, wait: waited, context }: Place): Promise<Move> {
   // A new version of the flow may have given the step another event.
   const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
-  const until = wait ? new Date(wait.until) : new Date(world.asOf.getTime() + 1_000 * step.duration);
-  const events = wait ? await world.arrivals(step) : await world.awaitEvent(step);
-  const event = await firstMatch(step, events, until, world);
-  if (!event && until > world.asOf) {
+  const until = wait ? new Date(wait.until) : new Date(context.asOf.getTime() + 1_000 * step.duration);
+  const events = wait ? await context.arrivals(step) : await context.awaitEvent(step);
+  const event = await firstMatch(step, events, until, context);
+  if (!event && until > context.asOf) {
     return { wait: { for: 'event', eventName: step.event_name, until: until.toISOString() } };
   }
-  await world.endAwait(step);
+  await context.endAwait(step);
   return event
     ? { result: { outcome: 'yes', eventId: event.id }, next: step.yes[0] ?? next }
     : { result: { outcome: 'timeout' }, next: step.no[0] ?? next };

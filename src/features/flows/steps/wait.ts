@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import { isTimeZone } from '../../brands/schema.ts';
 import { timeColumns } from '../../segments/service.ts';
-import type { Move, World } from '../run/interpreter.ts';
+import type { Move, RunContext } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';
 import type { Place, StepType } from './step.ts';
@@ -85,31 +85,31 @@ const shape = stepShape('wait', {
 });
 
 /** When a wait that begins now ends; null: it does not begin. */
-async function endOfWait(step: WaitStep, world: World): Promise<Date | null> {
-  if ('duration' in step) return new Date(world.asOf.getTime() + 1_000 * step.duration);
+async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | null> {
+  if ('duration' in step) return new Date(context.asOf.getTime() + 1_000 * step.duration);
   const { until } = step;
-  if (!isLocalTime(until)) return timeOfField(until, world);
+  if (!isLocalTime(until)) return timeOfField(until, context);
   const timezone = until.timezone ?? 'contact';
-  return nextLocalTime(world.asOf, until, timezone === 'contact' ? await world.timezone() : timezone);
+  return nextLocalTime(context.asOf, until, timezone === 'contact' ? await context.timezone() : timezone);
 }
 
 /** Null: the time is missing. */
-async function timeOfField(until: FieldTime, world: World): Promise<Date | null> {
-  const time = await world.timeOf(until.field);
+async function timeOfField(until: FieldTime, context: RunContext): Promise<Date | null> {
+  const time = await context.timeOf(until.field);
   return time && new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
 }
 
-async function run(step: WaitStep, { next, wait, world }: Place): Promise<Move> {
+async function run(step: WaitStep, { next, wait, context }: Place): Promise<Move> {
   const field = 'until' in step && !isLocalTime(step.until) ? step.until : null;
   if (wait?.for === 'time') {
-    if (new Date(wait.until) > world.asOf) return { wait };
+    if (new Date(wait.until) > context.asOf) return { wait };
     // The date may have been put off meanwhile.
-    const moved = field && (await timeOfField(field, world));
-    if (moved && moved > world.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
+    const moved = field && (await timeOfField(field, context));
+    if (moved && moved > context.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
     return { result: { outcome: 'done', detail: { until: wait.until } }, next };
   }
-  const until = await endOfWait(step, world);
-  if (until && until > world.asOf) return { wait: { for: 'time', until: until.toISOString() } };
+  const until = await endOfWait(step, context);
+  if (until && until > context.asOf) return { wait: { for: 'time', until: until.toISOString() } };
   const outcome = until ? 'passed' : 'missing';
   const result = { outcome, ...(until && { detail: { until: until.toISOString() } }) };
   return field?.if_past === 'exit' ? { result, next, exit: `date_${outcome}` } : { result, next };

@@ -117,8 +117,8 @@ export const webhook: StepType<WebhookStep, z.output<z.ZodObject<typeof assumed>
     body: presentedFields.body,
   },
 
-  async run(step, { next, world }) {
-    const result = await world.answer(step);
+  async run(step, { next, context }) {
+    const result = await context.answer(step);
     return result ? { result, next } : { wait: { for: 'webhook' } };
   },
   leavesAnswer: true,

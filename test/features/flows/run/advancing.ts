@@ -1,4 +1,4 @@
-/** Runs that begin or wait at noon in a scripted world, for the tests of the interpreter and of types of steps. */
+/** Runs that begin or wait at noon in a scripted context, for the tests of the interpreter and of types of steps. */
 import {
   advanceSteps,
   firstRecord,
@@ -6,7 +6,7 @@ import {
   type RunRecord,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
-import { type Script, type ScriptedWorld, scriptedWorld } from './scripted-context.ts';
+import { type Script, type ScriptedContext, scriptedContext } from './scripted-context.ts';
 
 export const NOON = '2026-03-10T12:00:00.000Z';
 
@@ -16,9 +16,9 @@ export async function advance(
   steps: readonly Step[],
   record: RunRecord,
   script: Partial<Script> = {},
-): Promise<Halt & { world: ScriptedWorld }> {
-  const world = scriptedWorld({ asOf: NOON, ...script });
-  return { ...(await advanceSteps(steps, record, world)), world };
+): Promise<Halt & { context: ScriptedContext }> {
+  const context = scriptedContext({ asOf: NOON, ...script });
+  return { ...(await advanceSteps(steps, record, context)), context };
 }
 
 export const begin = (steps: readonly Step[], script?: Partial<Script>) =>

@@ -1,7 +1,7 @@
 // A run reads times, time zones, split percentiles and step results of its contact exactly.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readStepFacts } from '../../../../src/features/flows/filters.ts';
-import { createContactFacts, percentileOf } from '../../../../src/features/flows/run/contact-reads.ts';
+import { readStepOutputs } from '../../../../src/features/flows/filters.ts';
+import { createContactReads, percentileOf } from '../../../../src/features/flows/run/contact-reads.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertFlow, insertRun } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
@@ -27,7 +27,7 @@ async function insertContact(data: object = {}, country: string | null = null): 
 }
 
 const factsOf = (contactId: number, changes?: { data: Record<string, unknown> }) =>
-  createContactFacts(pool(), () => ({
+  createContactReads(pool(), () => ({
     ...{ flowId: 1, brandId: account.brandId, contactId, asOf: AS_OF, trigger: null },
     steps: () => Promise.resolve(new Map()),
     ...(changes && { changes: { ...changes, lists: new Map(), events: [] } }),
@@ -117,7 +117,7 @@ it('reads what steps have left: answers of webhooks, opens and clicks of message
        ($1, $2, 2, 1, 'email', 'sent', null, $3, now()), ($1, $2, 3, 2, 'email', 'skipped', '{"reason": "x"}', null, now())`,
     [runId, flow.id, rows[0]?.id],
   );
-  expect(await readStepFacts(pool(), runId, [1, 2, 3, 4])).toEqual(
+  expect(await readStepOutputs(pool(), runId, [1, 2, 3, 4])).toEqual(
     new Map([
       [1, { answer: { status: 200, body: { vip: true } }, openedAt: null, clickedAt: null }],
       [2, { answer: null, openedAt: AS_OF, clickedAt: null }],

@@ -1,4 +1,4 @@
-/** A world of the interpreter in memory, and the loop that advances a run like its workflow does. */
+/** A context of the interpreter in memory, and the loop that advances a run like its workflow does. */
 import {
   advanceSteps,
   type ArrivedEvent,
@@ -7,13 +7,13 @@ import {
   type Halt,
   type RunRecord,
   type StepResult,
-  type World,
+  type RunContext,
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import type { Filters, StoredStep } from '../../../../src/features/flows/steps/step.ts';
 import {
-  type ContactFacts,
+  type ContactInMemory,
   fold,
   jsonTime,
   matches,
@@ -44,15 +44,15 @@ export function evaluate(filters: Filters, facts: FilterFacts): boolean {
       engagedAt: () => null,
     },
   );
-  const contact = { data: facts.data, listIds: facts.lists, asOf: facts.asOf } as Partial<ContactFacts>;
-  return matches([folded], contact as ContactFacts);
+  const contact = { data: facts.data, listIds: facts.lists, asOf: facts.asOf } as Partial<ContactInMemory>;
+  return matches([folded], contact as ContactInMemory);
 }
 
 interface StreamEvent extends ArrivedEvent {
   name: string;
 }
 
-export class MemoryWorld implements World {
+export class MemoryWorld implements RunContext {
   asOf: Date;
   readonly path: ReferenceStep[] = [];
   /** What was done, to see that nothing is done twice. */
@@ -217,26 +217,26 @@ export interface Clockwork {
 export async function runInMemory(
   scenario: Scenario,
   { spurious }: Clockwork = { spurious: [] },
-): Promise<{ world: MemoryWorld; end: Halt & { halt: 'end' } }> {
-  const world = new MemoryWorld(scenario);
+): Promise<{ context: MemoryWorld; end: Halt & { halt: 'end' } }> {
+  const context = new MemoryWorld(scenario);
   let record: RunRecord = firstRecord(scenario.enteredAt);
-  const advance = () => advanceSteps(scenario.steps, readRecord(JSON.parse(JSON.stringify(record))), world);
+  const advance = () => advanceSteps(scenario.steps, readRecord(JSON.parse(JSON.stringify(record))), context);
   for (;;) {
     const halt = await advance();
-    if (halt.halt === 'end') return { world, end: halt };
+    if (halt.halt === 'end') return { context, end: halt };
     ({ record } = halt);
-    if (halt.halt === 'call') world.called.add(halt.stepId);
+    if (halt.halt === 'call') context.called.add(halt.stepId);
     if (halt.halt !== 'wait' || !record.wait || record.wait.for === 'webhook') continue;
     const due = new Date(record.wait.until);
-    const arrival = world.nextArrival;
+    const arrival = context.nextArrival;
     const next = arrival && arrival < due ? arrival : due;
-    const begun = world.asOf.getTime();
+    const begun = context.asOf.getTime();
     for (const part of spurious) {
-      world.asOf = new Date(begun + Math.floor(part * (next.getTime() - begun - 1)));
+      context.asOf = new Date(begun + Math.floor(part * (next.getTime() - begun - 1)));
       const again = await advance();
       if (again.halt !== 'wait') throw new Error(`a run that waits ended with ${again.halt}`);
       record = again.record;
     }
-    world.asOf = next;
+    context.asOf = next;
   }
 }

@@ -3,9 +3,9 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type {
   Answer,
-  ContactFactsAt,
-  Course,
-  Moment,
+  SimulatedContact,
+  SimulationResult,
+  SimulatedState,
 } from '../../../../src/features/flows/simulate/simulation.ts';
 import { simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
@@ -24,9 +24,11 @@ it('follows the path of the reference interpreter', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
       const expected = referencePath(scenario);
-      const { world, end } = await runInMemory(scenario);
-      expect(world.path).toEqual(expected.path);
-      expect({ state: end.state, reason: end.reason, at: world.asOf.toISOString() }).toEqual(endOf(expected));
+      const { context, end } = await runInMemory(scenario);
+      expect(context.path).toEqual(expected.path);
+      expect({ state: end.state, reason: end.reason, at: context.asOf.toISOString() }).toEqual(
+        endOf(expected),
+      );
     }),
     options,
   );
@@ -38,8 +40,8 @@ it('takes the same path, with each effect once, however often it is woken while 
     fc.asyncProperty(scenarios, wakes, async (scenario, parts) => {
       const quiet = await runInMemory(scenario);
       const woken = await runInMemory(scenario, { spurious: [...parts].sort((a, b) => a - b) });
-      expect(woken.world.path).toEqual(quiet.world.path);
-      expect(woken.world.effects).toEqual(quiet.world.effects);
+      expect(woken.context.path).toEqual(quiet.context.path);
+      expect(woken.context.effects).toEqual(quiet.context.effects);
     }),
     options,
   );
@@ -59,9 +61,9 @@ function answersOf({ steps, statuses }: Scenario, { path, taken }: ReferencePath
   return answers;
 }
 
-function factsOf(scenario: Scenario): ContactFactsAt {
-  const dataAt = ({ changes }: Moment) => ({ ...scenario.data, ...changes.data });
-  const listsAt = ({ changes }: Moment) => {
+function factsOf(scenario: Scenario): SimulatedContact {
+  const dataAt = ({ changes }: SimulatedState) => ({ ...scenario.data, ...changes.data });
+  const listsAt = ({ changes }: SimulatedState) => {
     const lists = new Set(scenario.lists);
     for (const [id, isIn] of changes.lists) {
       if (isIn) lists.add(id);
@@ -91,7 +93,7 @@ function factsOf(scenario: Scenario): ContactFactsAt {
   };
 }
 
-const bare = ({ path }: Course) =>
+const bare = ({ path }: SimulationResult) =>
   path.map(({ step_id, entered_at, left_at, outcome }) => ({ step_id, entered_at, left_at, outcome }));
 
 it('is simulated along the same path, if the simulation is told what happens', async () => {

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/features/flows/run/interpreter.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
-import { scriptedWorld } from './scripted-context.ts';
+import { scriptedContext } from './scripted-context.ts';
 
 const folder = new URL('../records/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
@@ -26,13 +26,13 @@ describe('a record of an earlier schema', () => {
   it.each(files)('is read, and its run goes on: %s', async (name) => {
     const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RecordFile;
     const { event, answered = false } = file.given;
-    const world = scriptedWorld({
+    const context = scriptedContext({
       asOf: file.as_of,
       arrivals: event === undefined ? [] : [event],
       answers: answered ? { outcome: 'done' } : null,
     });
-    const halt = await advanceSteps(file.steps, readRecord(file.record), world);
-    expect(world.path).toEqual(file.expected.path);
+    const halt = await advanceSteps(file.steps, readRecord(file.record), context);
+    expect(context.path).toEqual(file.expected.path);
     expect(halt).toMatchObject({
       halt: file.expected.halt,
       record: {

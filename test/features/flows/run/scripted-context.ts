@@ -1,6 +1,6 @@
-import type { ArrivedEvent, StepResult, World } from '../../../../src/features/flows/run/interpreter.ts';
+import type { ArrivedEvent, StepResult, RunContext } from '../../../../src/features/flows/run/interpreter.ts';
 
-/** What a test says of the world of a run. */
+/** What a test says of the context of a run. */
 export interface Script {
   asOf: string;
   /** When events occurred: those that arrive for the wait, in order. */
@@ -19,7 +19,7 @@ export interface Script {
   percentile?: number;
 }
 
-export interface ScriptedWorld extends World {
+export interface ScriptedContext extends RunContext {
   /** What was recorded: `1 done`. */
   path: string[];
   /** What was called: `email 1`. */
@@ -32,8 +32,8 @@ function events(times: readonly string[] = []): ArrivedEvent[] {
   return times.map((time, n) => ({ id: n + 1, data: { n }, occurredAt: new Date(time) }));
 }
 
-/** A world in which everything is as the script says. */
-export function scriptedWorld(script: Script): ScriptedWorld {
+/** A context in which everything is as the script says. */
+export function scriptedContext(script: Script): ScriptedContext {
   const path: string[] = [];
   const calls: string[] = [];
   return {

@@ -10,11 +10,11 @@ describe('a condition', () => {
     [true, ['1 yes', '2 sent', '4 sent']],
     [false, ['1 no', '3 sent', '4 sent']],
   ])('takes a branch and then goes on: %s', async (matches, path) => {
-    expect((await begin([condition, email(4)], { matches })).world.path).toEqual(path);
+    expect((await begin([condition, email(4)], { matches })).context.path).toEqual(path);
   });
 
   it('goes on at once if the branch is empty', async () => {
     const halt = await begin([{ ...condition, no: [] }, email(4)], { matches: false });
-    expect(halt.world.path).toEqual(['1 no', '4 sent']);
+    expect(halt.context.path).toEqual(['1 no', '4 sent']);
   });
 });

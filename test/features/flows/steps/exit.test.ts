@@ -11,7 +11,7 @@ describe('an exit', () => {
     expect(halt).toMatchObject({
       state: 'exited',
       reason: 'converted',
-      world: { path: ['1 yes', '2 exit'] },
+      context: { path: ['1 yes', '2 exit'] },
     });
     expect(await begin([{ type: 'exit', id: 1 }])).toMatchObject({ reason: 'exit' });
   });

@@ -3,11 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { readSteps } from '../../../../src/features/flows/read-steps.ts';
 import { advanceSteps, firstRecord } from '../../../../src/features/flows/run/interpreter.ts';
-import { type ContactFactsAt, simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
+import { type SimulatedContact, simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
 import { createStepTable, type Step, stepTypes } from '../../../../src/features/flows/steps/index.ts';
 import { stepShape } from '../../../../src/features/flows/steps/shapes.ts';
 import type { StepType } from '../../../../src/features/flows/steps/step.ts';
-import { scriptedWorld } from '../run/scripted-context.ts';
+import { scriptedContext } from '../run/scripted-context.ts';
 
 interface CouponStep {
   type: 'coupon';
@@ -26,8 +26,8 @@ const coupon: StepType<CouponStep, { used: boolean }> = {
     map: ({ used }: { used?: unknown }, change) => ({ used: change(used, 'used') }),
   },
   presented: { percent: z.int() },
-  async run(step, { next, world }) {
-    const result = await world.act(step);
+  async run(step, { next, context }) {
+    const result = await context.act(step);
     if ('exit' in result) return { result: { outcome: 'skipped' }, next, exit: result.exit };
     return { result, next: (result.outcome === 'used' ? step.used[0] : null) ?? next };
   },
@@ -66,17 +66,17 @@ describe('a made-up type of step', () => {
   });
 
   it('is run, and leads into its branch', async () => {
-    const world = scriptedWorld({ asOf: AT.toISOString() });
-    const halt = await advanceSteps(steps, firstRecord(AT), world, table);
+    const context = scriptedContext({ asOf: AT.toISOString() });
+    const halt = await advanceSteps(steps, firstRecord(AT), context, table);
     expect(halt).toMatchObject({ halt: 'end', state: 'completed' });
-    expect([world.calls, world.path]).toEqual([['coupon 1'], ['1 done']]);
-    const using = { ...world, act: () => Promise.resolve({ outcome: 'used' }) };
+    expect([context.calls, context.path]).toEqual([['coupon 1'], ['1 done']]);
+    const using = { ...context, act: () => Promise.resolve({ outcome: 'used' }) };
     const used = await advanceSteps(steps, firstRecord(AT), using, table);
     expect(used).toMatchObject({ halt: 'end', state: 'exited', reason: 'bought' });
   });
 
   it('is simulated as the client assumes', async () => {
-    const facts = {} as ContactFactsAt;
+    const facts = {} as SimulatedContact;
     const flow = { steps, exitFilters: [], goal: null };
     const given = (used: boolean) => ({
       at: AT,

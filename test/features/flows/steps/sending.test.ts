@@ -8,24 +8,28 @@ describe('a step that sends', () => {
     expect(halt).toMatchObject({
       halt: 'wait',
       record: { wait: { for: 'quiet_hours' } },
-      world: { calls: [] },
+      context: { calls: [] },
     });
     const again = { asOf: '2026-03-11T07:00:00Z', quietUntil: '2026-03-11T08:00:00Z' };
     expect(await advance([email(1)], halt.record, again)).toMatchObject({ halt: 'wait' });
     const sent = await advance([email(1)], halt.record, { asOf: again.asOf });
-    expect(sent.world.calls).toEqual(['email 1']);
+    expect(sent.context.calls).toEqual(['email 1']);
   });
 
   it('is asked after quiet hours whether the run must end', async () => {
     const record = waiting(1, { for: 'quiet_hours', until: NOON });
     const halt = await advance([email(1)], record, { mustExit: 'exit_filters' });
-    expect(halt).toMatchObject({ halt: 'end', reason: 'exit_filters', world: { calls: [] } });
+    expect(halt).toMatchObject({ halt: 'end', reason: 'exit_filters', context: { calls: [] } });
   });
 
   it('goes on if it is skipped, and ends the run if the contact is unsubscribed', async () => {
     const skipped = await begin([email(1), email(2)], { send: { outcome: 'skipped' } });
-    expect(skipped).toMatchObject({ state: 'completed', world: { path: ['1 skipped', '2 skipped'] } });
+    expect(skipped).toMatchObject({ state: 'completed', context: { path: ['1 skipped', '2 skipped'] } });
     const ended = await begin([email(1), email(2)], { send: { exit: 'unsubscribed' } });
-    expect(ended).toMatchObject({ state: 'exited', reason: 'unsubscribed', world: { path: ['1 skipped'] } });
+    expect(ended).toMatchObject({
+      state: 'exited',
+      reason: 'unsubscribed',
+      context: { path: ['1 skipped'] },
+    });
   });
 });

@@ -17,6 +17,6 @@ describe('a split', () => {
     [99.999, '1 branch 3'],
   ])('gives each branch its part of the contacts: %d', async (percentile, outcome) => {
     const halt = await begin([split(30, 0, 70)], { percentile });
-    expect(halt.world.path[0]).toBe(outcome);
+    expect(halt.context.path[0]).toBe(outcome);
   });
 });

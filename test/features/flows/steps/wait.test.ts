@@ -14,7 +14,7 @@ describe('a wait', () => {
     const early = await advance([days], halt.record, { asOf: '2026-03-11T11:59:59.999Z' });
     expect([early.halt, early.record]).toEqual(['wait', halt.record]);
     const due = await advance([days], halt.record, { asOf: '2026-03-11T12:00:00Z' });
-    expect(due).toMatchObject({ halt: 'end', world: { path: ['1 done'] } });
+    expect(due).toMatchObject({ halt: 'end', context: { path: ['1 done'] } });
   });
 
   it('takes the zone of the contact unless another is given', async () => {
@@ -38,7 +38,7 @@ describe('a wait', () => {
     ] as const;
     for (const [time, rest, path, reason] of cases) {
       const halt = await begin([field(rest)], { time });
-      expect([halt.world.path, halt]).toEqual([[path], expect.objectContaining({ halt: 'end', reason })]);
+      expect([halt.context.path, halt]).toEqual([[path], expect.objectContaining({ halt: 'end', reason })]);
     }
   });
 
@@ -49,6 +49,6 @@ describe('a wait', () => {
     const later = await advance([field()], first.record, { asOf, time: '2026-03-20T00:00:00Z' });
     expect(later).toMatchObject({ halt: 'wait', record: { wait: { until: '2026-03-20T00:00:00.000Z' } } });
     const removed = await advance([field({ if_past: 'exit' })], first.record, { asOf, time: null });
-    expect(removed).toMatchObject({ halt: 'end', state: 'completed', world: { path: ['1 done'] } });
+    expect(removed).toMatchObject({ halt: 'end', state: 'completed', context: { path: ['1 done'] } });
   });
 });

@@ -11,6 +11,6 @@ describe('a webhook', () => {
     expect(halt).toMatchObject({ halt: 'call', stepId: 1, record: { stepId: 1, wait: { for: 'webhook' } } });
     expect(await advance([hook, email(2)], halt.record)).toMatchObject({ halt: 'call', stepId: 1 });
     const answered = await advance([hook, email(2)], halt.record, { answers: { outcome: 'failed' } });
-    expect(answered.world.path).toEqual(['1 failed', '2 sent']);
+    expect(answered.context.path).toEqual(['1 failed', '2 sent']);
   });
 });
