@@ -5,7 +5,7 @@ import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import type { TopUpSettings } from '../features/wallet/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
 import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -91,13 +91,13 @@ async function createAccountAndOwner(options: CreateOptions, command: CarillonCo
       }),
     ),
   );
-  const facts: Fact[] = [
+  const fields: Field[] = [
     ...describe(account),
     ['brand', brandId],
     ['owner', owner.email],
     ['password', owner.password ?? '(unchanged: this user already existed)'],
   ];
-  print(command, { account, brand_id: brandId, owner }, factLines(facts));
+  print(command, { account, brand_id: brandId, owner }, fieldLines(fields));
 }
 
 function addSet(account: CarillonCommand): void {
@@ -136,7 +136,7 @@ function addSet(account: CarillonCommand): void {
           return (await accounts()).setAccount(trx, accountId, settings, actor);
         }),
       );
-      print(command, changed, factLines(describe(changed)));
+      print(command, changed, fieldLines(describe(changed)));
     });
 }
 
@@ -184,7 +184,7 @@ function addPauseAndResume(account: CarillonCommand): void {
         const { pauseAccount } = await brakes();
         return pauseAccount(pool, await publisher(), accountId, options.reason, operatorName(config));
       });
-      print(command, paused, factLines(describe(paused)));
+      print(command, paused, fieldLines(describe(paused)));
     });
   account
     .command('resume')
@@ -194,7 +194,7 @@ function addPauseAndResume(account: CarillonCommand): void {
       const resumed = await withDatabase(command, async ({ config, database }) =>
         (await accounts()).resumeSending(database.pool, accountId, operatorName(config)),
       );
-      print(command, resumed, factLines(describe(resumed)));
+      print(command, resumed, fieldLines(describe(resumed)));
     });
 }
 
@@ -263,7 +263,7 @@ function capabilitiesText({ capabilities }: AccountRow): string {
     .join(', ');
 }
 
-function describe(account: AccountRow): Fact[] {
+function describe(account: AccountRow): Field[] {
   return [
     ['account', account.id],
     ['name', account.name],

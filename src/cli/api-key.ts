@@ -1,6 +1,6 @@
 import type { ApiKeyRow } from '../features/api-keys/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, print, withDatabase, type Field } from './context.ts';
 import { amount, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -50,7 +50,7 @@ async function createKey(options: CreateOptions, command: CarillonCommand): Prom
       rateLimitPerSecond: options.rateLimit,
     }),
   );
-  const text = factLines([...describe(created.apiKey), ['key (shown only once)', created.key]]);
+  const text = fieldLines([...describe(created.apiKey), ['key (shown only once)', created.key]]);
   print(command, { api_key: created.apiKey, key: created.key }, text);
 }
 
@@ -75,10 +75,10 @@ async function revoke(apiKeyId: number, _options: object, command: CarillonComma
   const revoked = await withDatabase(command, async ({ database }) =>
     (await keys()).revokeApiKey(database.pool, apiKeyId),
   );
-  print(command, revoked, factLines(describe(revoked)));
+  print(command, revoked, fieldLines(describe(revoked)));
 }
 
-function describe(apiKey: ApiKeyRow): Fact[] {
+function describe(apiKey: ApiKeyRow): Field[] {
   return [
     ['id', apiKey.id],
     ['account', apiKey.account_id],

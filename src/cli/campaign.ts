@@ -1,7 +1,7 @@
 import type { OperatorContent, OperatorView } from '../features/campaigns/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -19,7 +19,7 @@ export function addCampaignCommands(program: CarillonCommand): void {
       const found = await withDatabase(command, async ({ config, database }) =>
         (await approvals()).listForOperator(database.pool, (await settings()).limitSettings(config), { all }),
       );
-      const text = found.map((each) => factLines(describe(each))).join('\n\n');
+      const text = found.map((each) => fieldLines(describe(each))).join('\n\n');
       print(command, found, text === '' ? 'No campaign waits for approval.' : text);
     });
   campaign
@@ -34,8 +34,8 @@ export function addCampaignCommands(program: CarillonCommand): void {
           campaignId,
         ),
       );
-      const contents = shown.contents.map((content) => factLines(describeContent(content)));
-      print(command, shown, [factLines(describe(shown)), ...contents].join('\n\n'));
+      const contents = shown.contents.map((content) => fieldLines(describeContent(content)));
+      print(command, shown, [fieldLines(describe(shown)), ...contents].join('\n\n'));
     });
   campaign
     .command('approve')
@@ -64,10 +64,10 @@ async function decide(
     const { decide } = await approvals();
     return inTransaction(database.pool, (trx) => decide(trx, limits, campaignId, decision));
   });
-  print(command, decided, factLines(describe(decided)));
+  print(command, decided, fieldLines(describe(decided)));
 }
 
-function describeContent(content: OperatorContent): Fact[] {
+function describeContent(content: OperatorContent): Field[] {
   return [
     ['version', content.version_id],
     ['subject', content.subject],
@@ -77,7 +77,7 @@ function describeContent(content: OperatorContent): Fact[] {
   ];
 }
 
-function describe(campaign: OperatorView): Fact[] {
+function describe(campaign: OperatorView): Field[] {
   return [
     ['campaign', campaign.id],
     ['account', campaign.account_id],

@@ -70,7 +70,7 @@ export function operatorName({ CARILLON_OPERATOR: name }: Pick<Config, 'CARILLON
 }
 
 /** A line of output for people: a name and its value. */
-export type Fact = [name: string, value: unknown];
+export type Field = [name: string, value: unknown];
 
 /** Renames `accountId` to `account_id` at every depth: the JSON has the names of the API. */
 function underscored(value: unknown): unknown {
@@ -89,10 +89,10 @@ export function print(command: CarillonCommand, result: unknown, text: string): 
   command.surroundings.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
 }
 
-/** Formats facts one per line, with aligned values. Facts without a value are left out. */
-export function factLines(facts: Fact[]): string {
-  const width = Math.max(...facts.map(([name]) => name.length));
-  return facts
+/** Formats fields one per line, with aligned values. Fields without a value are left out. */
+export function fieldLines(fields: Field[]): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields
     .filter(([, value]) => value !== null && value !== undefined && value !== '')
     .map(
       ([name, value]) =>

@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase, type CommandContext, type Fact } from './context.ts';
+import { fieldLines, print, withDatabase, type CommandContext, type Field } from './context.ts';
 import { pace, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -50,7 +50,7 @@ async function warmUp(
     if (action === 'on') await startWarmUp(pool, domainId, config.WARM_UP_SCHEDULE);
     if (action === 'off') await endWarmUp(pool, domainId);
     const found = await findWarmUp(pool, domainId);
-    const facts: Fact[] = found
+    const fields: Field[] = found
       ? [
           ['domain', name],
           ['step', `${found.step} of ${config.WARM_UP_SCHEDULE.length}`],
@@ -61,7 +61,7 @@ async function warmUp(
           ['domain', name],
           ['warm-up', 'off'],
         ];
-    print(command, { domain: name, warmUp: found }, factLines(facts));
+    print(command, { domain: name, warmUp: found }, fieldLines(fields));
   });
 }
 
@@ -79,7 +79,7 @@ async function setPace(
   print(
     command,
     { domain: name, perMinute },
-    factLines([
+    fieldLines([
       ['domain', name],
       ['emails in a minute', shown],
     ]),

@@ -1,7 +1,7 @@
 import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -18,7 +18,7 @@ export function addFlowCommands(program: CarillonCommand): void {
       const found = await withDatabase(command, async ({ database }) =>
         (await approvals()).listFlowsForOperator(database.pool, { all }),
       );
-      const text = found.map((each) => factLines(describe(each))).join('\n\n');
+      const text = found.map((each) => fieldLines(describe(each))).join('\n\n');
       print(command, found, text === '' ? 'No flow waits for approval.' : text);
     });
   flow
@@ -57,10 +57,10 @@ async function decide(
     const { decideFlow } = await approvals();
     return inTransaction(database.pool, (trx) => decideFlow(trx, flowId, decision));
   });
-  print(command, decided, factLines(describe(decided)));
+  print(command, decided, fieldLines(describe(decided)));
 }
 
-function describe(flow: OperatorFlow): Fact[] {
+function describe(flow: OperatorFlow): Field[] {
   return [
     ['flow', flow.id],
     ['account', flow.account_id],
@@ -75,7 +75,7 @@ function describe(flow: OperatorFlow): Fact[] {
 
 function describeWhole(flow: OperatorFlowView): string {
   const contents = flow.contents.map((content) =>
-    factLines([
+    fieldLines([
       ['step', content.step],
       ['version', content.version_id],
       ['channel', content.channel],
@@ -86,6 +86,6 @@ function describeWhole(flow: OperatorFlowView): string {
       ['html', content.html],
     ]),
   );
-  const facts: Fact[] = [...describe(flow), ['versions', flow.versions.join(',')]];
-  return [factLines(facts), `steps\n${JSON.stringify(flow.steps, null, 2)}`, ...contents].join('\n\n');
+  const fields: Field[] = [...describe(flow), ['versions', flow.versions.join(',')]];
+  return [fieldLines(fields), `steps\n${JSON.stringify(flow.steps, null, 2)}`, ...contents].join('\n\n');
 }

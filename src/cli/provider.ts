@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import type { CarillonCommand } from './command.ts';
-import { type CommandContext, factLines, print, withDatabase, type Fact } from './context.ts';
+import { type CommandContext, fieldLines, print, withDatabase, type Field } from './context.ts';
 import { refuseTracking, withProviderDeps } from './provider-check.ts';
 import {
   inOptions,
@@ -122,7 +122,7 @@ function maskedSettings({ kind, settings }: NamedProvider): Record<string, strin
   return Object.fromEntries(shown) as Record<string, string>;
 }
 
-function factsOf(provider: NamedProvider, callbackUrl: string | null): Fact[] {
+function factsOf(provider: NamedProvider, callbackUrl: string | null): Field[] {
   return [
     ['provider', provider.name],
     ['kind', `${provider.kind.name} (${provider.kind.title})`],
@@ -167,7 +167,7 @@ async function add(
         accountIds: added.accountIds,
         callbackUrl,
       },
-      [factLines(factsOf(added, callbackUrl)), ...note, nextSteps(added, callbackUrl)].join('\n\n'),
+      [fieldLines(factsOf(added, callbackUrl)), ...note, nextSteps(added, callbackUrl)].join('\n\n'),
     );
   });
 }
@@ -208,11 +208,11 @@ async function change(
       }),
     );
     const changed = (await findProvider(pool, keyring, name)) as NamedProvider;
-    const facts = { name, settings: maskedSettings(changed), accountIds: changed.accountIds };
+    const fields = { name, settings: maskedSettings(changed), accountIds: changed.accountIds };
     print(
       command,
-      { ...facts, usesOfOthers: others },
-      [factLines(factsOf(changed, null)), ...note, ...othersNote(others)].join('\n\n'),
+      { ...fields, usesOfOthers: others },
+      [fieldLines(factsOf(changed, null)), ...note, ...othersNote(others)].join('\n\n'),
     );
   });
 }
@@ -239,7 +239,7 @@ async function listProviders(options: { reveal?: boolean }, command: CarillonCom
     for (const row of rows) providers.push(await listed(row, context, options.reveal ?? false));
     const blocks = providers.map(
       ({ name, kind, channel, accountIds, settings, callbackUrl, problem: wrong }) =>
-        factLines([
+        fieldLines([
           ['provider', name],
           ['kind', kind],
           ['channel', channel],

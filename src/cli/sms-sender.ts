@@ -1,6 +1,6 @@
 import type { SmsSenderRow } from '../features/sms/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, print, withDatabase, type Field } from './context.ts';
 import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -64,7 +64,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
       helpText: options.helpText ?? null,
     }),
   );
-  print(command, added, factLines(describe(added)));
+  print(command, added, fieldLines(describe(added)));
 }
 
 async function listSenders(options: { brand?: number }, command: CarillonCommand): Promise<void> {
@@ -81,10 +81,10 @@ async function removeSender(options: { brand: number }, command: CarillonCommand
   const removed = await withDatabase(command, async ({ database }) =>
     (await senders()).removeSmsSender(database.pool, options.brand),
   );
-  print(command, removed, factLines(describe(removed)));
+  print(command, removed, fieldLines(describe(removed)));
 }
 
-function describe(row: SmsSenderRow): Fact[] {
+function describe(row: SmsSenderRow): Field[] {
   return [
     ['brand', row.brand_id],
     ['sender', row.sender],

@@ -4,7 +4,7 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, print, withDatabase } from './context.ts';
+import { fieldLines, print, withDatabase } from './context.ts';
 import { countryCode, email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -85,7 +85,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
     }),
   );
   const shown = added.password ?? (added.created ? '(as given)' : '(unchanged: this user already existed)');
-  const facts = factLines([
+  const fields = fieldLines([
     ['user', added.userId],
     ['account', added.accountId],
     ['email', added.email],
@@ -95,7 +95,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
     ['operator', added.admin ? 'yes' : null],
     ['password', shown],
   ]);
-  print(command, added, facts);
+  print(command, added, fields);
 }
 
 async function set(address: string, options: UserOptions, command: CarillonCommand): Promise<void> {
@@ -116,7 +116,7 @@ async function set(address: string, options: UserOptions, command: CarillonComma
     admin,
   } = row;
   const shown = { userId, email: row.email, firstName, lastName, mobile, countryCode: country, admin };
-  const facts = factLines([
+  const fields = fieldLines([
     ['user', userId],
     ['email', row.email],
     ['name', `${firstName} ${lastName}`.trim()],
@@ -124,7 +124,7 @@ async function set(address: string, options: UserOptions, command: CarillonComma
     ['country', country],
     ['operator', admin ? 'yes' : 'no'],
   ]);
-  print(command, shown, facts);
+  print(command, shown, fields);
 }
 
 async function passwordFrom(stdin: NodeJS.ReadableStream): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Booking, Wallet } from '../features/wallet/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
+import { fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
 import { id, positiveMillicents, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -53,7 +53,7 @@ function addBooking(wallet: CarillonCommand, kind: Booking['kind'], description:
 }
 
 function textOf(wallet: Wallet): string {
-  const facts: Fact[] = [
+  const fields: Field[] = [
     ['account', wallet.account_id],
     ['balance (cents)', wallet.balance_cents],
     ['sum of the entries', wallet.entries_cents],
@@ -64,5 +64,5 @@ function textOf(wallet: Wallet): string {
   const entries = wallet.entries.map(({ created_at: at, kind, amount_cents: cents, reference, month }) =>
     [at, kind.padEnd(10), String(cents).padStart(12), reference ?? month ?? ''].join('  ').trimEnd(),
   );
-  return [factLines(facts), ...(entries.length > 0 ? [entries.join('\n')] : [])].join('\n\n');
+  return [fieldLines(fields), ...(entries.length > 0 ? [entries.join('\n')] : [])].join('\n\n');
 }

@@ -8,7 +8,7 @@ const MAX_DATE_LENGTH = 64;
 const MAX_FORMAT_LENGTH = 500;
 const MAX_WIDTH = 50;
 
-interface Moment {
+interface ZonedTime {
   /** The local time of the zone, as if it were UTC. */
   local: Date;
   offsetMinutes: number;
@@ -60,7 +60,7 @@ function zoneFormat(zone: string): Intl.DateTimeFormat | null {
 
 const isUtc = (zone: string) => zone === 'UTC' || zone === 'Etc/UTC' || zone === 'GMT';
 
-function momentIn(time: number, zone: string): Moment {
+function zonedTime(time: number, zone: string): ZonedTime {
   const format = isUtc(zone) ? null : zoneFormat(zone);
   if (!format) return { local: new Date(time), offsetMinutes: 0, zone: 'UTC' };
   const parts: Record<string, number> = {};
@@ -119,7 +119,7 @@ function offsetText(minutes: number, colon: string): string {
   return `${sign}${pad(Math.floor(size / 60), 2, '0')}${colon}${pad(size % 60, 2, '0')}`;
 }
 
-type Field = (moment: Moment) => number | string;
+type Field = (moment: ZonedTime) => number | string;
 interface Conversion {
   field: Field;
   width: number;
@@ -187,7 +187,7 @@ const conversions: Record<string, Conversion> = {
   '%': text(() => '%'),
 };
 
-function inFormat(moment: Moment, format: string): string {
+function inFormat(moment: ZonedTime, format: string): string {
   return format.replace(
     /%([-_0^#:]*)(\d{0,3})([a-zA-Z%])/g,
     (whole, flags: string, width: string, letter: string) => {
@@ -219,10 +219,10 @@ export function formatDate(value: unknown, format: string, zone: string, now: nu
   // Beyond these years, Date and Intl disagree about calendars.
   if (!read || !(read.time > -62_000_000_000_000 && read.time < 253_402_300_800_000)) return undefined;
   const moment = read.zoned
-    ? momentIn(read.time, zone)
+    ? zonedTime(read.time, zone)
     : {
         local: new Date(read.time),
-        offsetMinutes: momentIn(read.time, zone).offsetMinutes,
+        offsetMinutes: zonedTime(read.time, zone).offsetMinutes,
         zone: zoneFormat(zone) ? zone : 'UTC',
       };
   return inFormat(moment, (format || DEFAULT_FORMAT).slice(0, MAX_FORMAT_LENGTH));

@@ -238,7 +238,7 @@ function failed(step: Step): boolean {
 }
 
 /** @returns whether the fact says something that was not known */
-function apply(step: Step): boolean {
+function applyFact(step: Step): boolean {
   const { status } = step.change.message;
   if (status === 'skipped' || status === 'canceled') return false;
   switch (step.fact.type) {
@@ -321,7 +321,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     .sort((one, other) => one.at.getTime() - other.at.getTime());
   for (const { fact, at } of ordered) {
     const { attempt, provider } = attemptOf(fact, message);
-    if (!apply({ change, fact, at, attempt, provider })) continue;
+    if (!applyFact({ change, fact, at, attempt, provider })) continue;
     change.recorded += 1;
     change.attempt = Math.max(change.attempt, attempt);
   }

@@ -12,13 +12,13 @@ export interface StopThresholds {
 }
 
 /** Emails since the send or the last resume. `bounced` counts hard bounces. */
-export interface Harm {
+export interface ReputationCounts {
   counted: number;
   bounced: number;
   complained: number;
 }
 
-export interface HarmfulRate {
+export interface ExceededRate {
   reason: 'bounce_rate' | 'complaint_rate';
   rate: number;
   threshold: number;
@@ -37,9 +37,9 @@ export function stopThresholds(config: Config): StopThresholds {
 
 /** @returns null while sending may go on */
 export function stopReason(
-  { counted, bounced, complained }: Harm,
+  { counted, bounced, complained }: ReputationCounts,
   limits: StopThresholds,
-): HarmfulRate | null {
+): ExceededRate | null {
   if (counted < limits.minCounted) return null;
   if (bounced >= limits.minBounces && bounced / counted >= limits.bounceRate) {
     return { reason: 'bounce_rate', rate: bounced / counted, threshold: limits.bounceRate };

@@ -2,7 +2,7 @@
  * What messages reserve before they are written: each that costs something takes its price from the month and the wallet
  * of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts can pay for all
  * messages of a group. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths},
- * the idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
+ * the idempotency keys, {@link readMessageFunds}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
  * tests of templates come one at a time, with {@link reserveFor}.
  */
 import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts';
@@ -129,7 +129,7 @@ interface Asking {
 }
 
 /** What an account may spend, in millicents, and what a message of it costs. */
-interface Purse {
+interface MessageFunds {
   /** Of the message. */
   id: number;
   accountId: number;
@@ -143,7 +143,7 @@ interface Purse {
   funds: number;
 }
 
-const pursesSql = `
+const messageFundsSql = `
   with asking as (
     select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) as i (id, account_id, channel, to_key)
   ), purse as materialized (
@@ -158,14 +158,14 @@ const pursesSql = `
   from asking i join purse u on u.id = i.account_id join accounts a on a.id = u.id`;
 
 /** Reads what the messages cost and what their accounts have. The months must be locked. */
-export async function readPurses(
+export async function readMessageFunds(
   trx: Queryable,
   messages: readonly Asking[],
   settings: LimitSettings,
-): Promise<Map<number, Purse>> {
-  const { rows } = await trx.query<Purse>({
+): Promise<Map<number, MessageFunds>> {
+  const { rows } = await trx.query<MessageFunds>({
     name: 'read_purses',
-    text: pursesSql,
+    text: messageFundsSql,
     values: [
       messages.map(({ id }) => id),
       messages.map(({ account_id }) => account_id),
@@ -174,16 +174,20 @@ export async function readPurses(
       JSON.stringify(settings),
     ],
   });
-  return new Map(rows.map((purse) => [purse.id, purse]));
+  return new Map(rows.map((found) => [found.id, found]));
 }
 
 const refusal = ({ code, message }: { code: AppError['code']; message: string }) =>
   new AppError(code, message);
 
 /** What is left of an account while its messages are looked at one after another. */
-type Left = Pick<Purse, 'free' | 'cap' | 'funds'>;
+type Left = Pick<MessageFunds, 'free' | 'cap' | 'funds'>;
 
-function fit({ channel, segments }: Asking, { price, month }: Purse, left: Left): Reserved | AppError | null {
+function fit(
+  { channel, segments }: Asking,
+  { price, month }: MessageFunds,
+  left: Left,
+): Reserved | AppError | null {
   if (price === null) {
     return invalid({ to: ['is in a country that the account has no price for'] });
   }
@@ -206,18 +210,18 @@ function fit({ channel, segments }: Asking, { price, month }: Purse, left: Left)
  */
 export function fitInto<Message extends Asking>(
   messages: readonly Message[],
-  purses: ReadonlyMap<number, Purse>,
+  funds: ReadonlyMap<number, MessageFunds>,
 ): Map<Message, Reserved | AppError | null> {
   const left = new Map<number, Left>();
   const ordered = messages.toSorted((one, other) => one.id - other.id);
   return new Map(
     ordered.map((message) => {
-      const purse = purses.get(message.id);
+      const found = funds.get(message.id);
       // Without its account, the statement does not write the message.
-      if (!purse) return [message, null];
-      const own = left.get(purse.accountId) ?? { ...purse };
-      left.set(purse.accountId, own);
-      return [message, fit(message, purse, own)];
+      if (!found) return [message, null];
+      const own = left.get(found.accountId) ?? { ...found };
+      left.set(found.accountId, own);
+      return [message, fit(message, found, own)];
     }),
   );
 }
@@ -236,5 +240,5 @@ export async function reserveFor<Message extends Asking>(
     trx,
     messages.map(({ account_id: accountId }) => accountId),
   );
-  return fitInto(messages, await readPurses(trx, messages, settings));
+  return fitInto(messages, await readMessageFunds(trx, messages, settings));
 }

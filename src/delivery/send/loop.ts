@@ -27,7 +27,7 @@ import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
 import { startReleasing } from '../limits/releasing.ts';
 import { createServiceOrder } from './claim/service-order.ts';
-import { Shares } from './shares.ts';
+import { ProviderShares } from './shares.ts';
 
 export interface SenderDeps {
   pool: pg.Pool;
@@ -74,7 +74,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly givesBackIn = ['paused', 'draining'] as const;
   readonly loop: QueueLoop & QueueHandle<Claim>;
   readonly #deps: SenderDeps;
-  readonly #shares: Shares;
+  readonly #shares: ProviderShares;
   readonly #backlogs: Backlogs;
   readonly #claimRound: ReturnType<typeof createClaimRound>;
   readonly #blockRound: ReturnType<typeof createBlockRound>;
@@ -107,7 +107,7 @@ class SendQueue implements QueueAdapter<Claim> {
     });
     this.loop = createQueueLoop(this, deps);
     const record = (batch: BatchRecord) => this.#record(batch);
-    this.#shares = new Shares(
+    this.#shares = new ProviderShares(
       {
         pool,
         process,

@@ -6,13 +6,13 @@ import { listProviderRows, type ProviderRow, UnusableProviderError } from '../pr
 import type { Backlogs } from './claim/backlogs.ts';
 import type { FailOver, UnusableShare } from './failover/fail-over.ts';
 import type { ProviderChannel } from './hand-over.ts';
-import type { Shares } from './shares.ts';
+import type { ProviderShares } from './shares.ts';
 
 /** How soon a sender notices that a provider was added, changed or removed. */
 const FOLLOW_MS = 2_000;
 
 /** Keeps the shares of a sender up to date with the named providers, until it is stopped. */
-export type FollowProviders = (shares: Shares, backlogs: Backlogs) => Repeating;
+export type FollowProviders = (shares: ProviderShares, backlogs: Backlogs) => Repeating;
 
 export const noNamedProviders: FollowProviders = () => ({
   wake: () => undefined,

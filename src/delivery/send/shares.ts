@@ -7,7 +7,7 @@ import { ProviderShare, type ShareDeps } from './provider-share.ts';
  * The shares of the queue that a sender serves: those of the providers of the settings, and those of named providers,
  * which are added and removed while it runs.
  */
-export class Shares {
+export class ProviderShares {
   readonly #deps: ShareDeps;
   readonly #budget: ByteBudget = createByteBudget();
   readonly #shares = new Map<string, ProviderShare>();

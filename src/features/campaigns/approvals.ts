@@ -1,5 +1,5 @@
 /** What an operator does: looks at campaigns that wait for approval, and decides. */
-import type { CampaignFacts } from './schema.ts';
+import type { CampaignFields } from './schema.ts';
 import { notFound } from '../../errors.ts';
 import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -12,7 +12,7 @@ const MAX_LISTED = 500;
 
 /** A campaign as `carillon campaign` shows it. */
 export type OperatorView = Pick<
-  CampaignFacts,
+  CampaignFields,
   'id' | 'account_id' | 'name' | 'channel' | 'status' | 'approval_state' | 'scheduled_at' | 'data'
 > & { brand_id: number; version_ids: number[] };
 

@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';
 import type { CampaignRow } from './model.ts';
 import { waitingOf } from './run/waiting.ts';
-import type { Campaign, CampaignFacts, CampaignProgress, CampaignSummary } from './schema.ts';
+import type { Campaign, CampaignFields, CampaignProgress, CampaignSummary } from './schema.ts';
 
 const NOTHING: CampaignCounts = {
   ...{ audience: 0, sent: 0, failed: 0, skipped: 0, unknown: 0, canceled: 0, remaining: 0 },
@@ -12,7 +12,7 @@ const NOTHING: CampaignCounts = {
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
 
-function presentTrigger(row: CampaignRow): CampaignFacts['trigger'] {
+function presentTrigger(row: CampaignRow): CampaignFields['trigger'] {
   return {
     // A campaign has one trigger, which is part of its row.
     id: row.id,
@@ -28,11 +28,11 @@ function presentTrigger(row: CampaignRow): CampaignFacts['trigger'] {
   };
 }
 
-function presentFacts(
+function presentFields(
   row: CampaignRow,
   counts: CampaignCounts,
   waiting: CampaignProgress['waiting_for'],
-): CampaignFacts {
+): CampaignFields {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -73,7 +73,7 @@ export async function presentCampaigns(
   rows: readonly CampaignRow[],
   settings: LimitSettings,
   count: typeof campaignCounts = countsOfLastLook,
-): Promise<CampaignFacts[]> {
+): Promise<CampaignFields[]> {
   const begun = rows.filter(({ phase }) => phase !== 'draft' && phase !== 'waiting').map(({ id }) => id);
   const counted = begun.length > 0 ? await count(db, begun) : new Map<number, CampaignCounts>();
   const countsOf = ({ id }: CampaignRow) => counted.get(id) ?? NOTHING;
@@ -81,7 +81,7 @@ export async function presentCampaigns(
   const waiting = await waitingOf(db, unfinished, { settings, asOf: new Date() });
   return rows.map((row) => {
     const found = waiting.get(row.id) ?? null;
-    return presentFacts(row, countsOf(row), found && { reason: found.reason, until: iso(found.until) });
+    return presentFields(row, countsOf(row), found && { reason: found.reason, until: iso(found.until) });
   });
 }
 
@@ -97,7 +97,7 @@ export async function presentListed(
 ): Promise<CampaignSummary[]> {
   const contents = await presentContents(db, rows, summary);
   const shown = await presentCampaigns(db, rows, settings);
-  return shown.map((facts, n) => ({ ...facts, ...(contents[n] as (typeof contents)[number]) }));
+  return shown.map((fields, n) => ({ ...fields, ...(contents[n] as (typeof contents)[number]) }));
 }
 
 /** Presents a campaign with its content. */
@@ -106,6 +106,6 @@ export async function presentCampaign(
   row: CampaignRow,
   settings: LimitSettings,
 ): Promise<Campaign> {
-  const [facts] = await presentCampaigns(db, [row], settings, campaignCounts);
-  return { ...(facts as CampaignFacts), ...(await presentContent(db, row)) };
+  const [fields] = await presentCampaigns(db, [row], settings, campaignCounts);
+  return { ...(fields as CampaignFields), ...(await presentContent(db, row)) };
 }

@@ -129,7 +129,7 @@ export const campaignSummary = z
   .meta({ id: 'CampaignSummary' });
 export type CampaignSummary = z.input<typeof campaignSummary>;
 /** What a campaign has beside its content. */
-export type CampaignFacts = Omit<CampaignSummary, 'template' | 'templates'>;
+export type CampaignFields = Omit<CampaignSummary, 'template' | 'templates'>;
 
 export const campaignSchema = z
   .object({

@@ -61,7 +61,7 @@ export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelSt
 }
 
 /** What is known of the new address. */
-export interface AddressFacts {
+export interface AddressHistory {
   /** When it unsubscribed from the brand, by the ledger; null: it has not. */
   optedOutAt: Date | null;
   at: Date;
@@ -73,7 +73,7 @@ const optIn = (at: Date) => ({ subscribed: true, optInAt: at, optInSource: API_S
 function withNewAddress(
   current: ChannelState,
   { address, subscribed }: ChannelChange,
-  { optedOutAt, at }: AddressFacts,
+  { optedOutAt, at }: AddressHistory,
 ): ChannelState {
   const moved = {
     ...current,
@@ -92,19 +92,23 @@ function withNewAddress(
  * Returns the channel after a change of its address and its data. A change of `subscribed` of an address that stays is not part of
  * it: `changeSubscription` makes it.
  */
-export function nextState(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {
+export function nextState(
+  current: ChannelState,
+  change: ChannelChange,
+  history: AddressHistory,
+): ChannelState {
   if (change.remove) return noChannel;
-  const next = withAddress(current, change, facts);
+  const next = withAddress(current, change, history);
   const before = current.data ?? {};
   const data = patchData(before, change.data ?? {});
   return isDeepStrictEqual(data, before) ? next : { ...next, data };
 }
 
-function withAddress(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {
+function withAddress(current: ChannelState, change: ChannelChange, history: AddressHistory): ChannelState {
   if (change.address === null) return current;
-  if (change.address.key !== current.key) return withNewAddress(current, change, facts);
+  if (change.address.key !== current.key) return withNewAddress(current, change, history);
   // The same address is an opt-in, unless it has unsubscribed. The first opt-in counts.
   const named = { ...current, address: change.address.address };
-  if (current.subscribed && current.optInAt === null) return { ...named, ...optIn(facts.at) };
+  if (current.subscribed && current.optInAt === null) return { ...named, ...optIn(history.at) };
   return named.address === current.address ? current : named;
 }

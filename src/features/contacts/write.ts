@@ -132,8 +132,8 @@ async function plan(
     }
     const key = change.address?.key ?? null;
     const isNew = key !== null && key !== before.key;
-    const facts = { at: writing.at, optedOutAt: isNew ? await findOptOut(writing, kind, key) : null };
-    const after = nextState(before, change, facts);
+    const history = { at: writing.at, optedOutAt: isNew ? await findOptOut(writing, kind, key) : null };
+    const after = nextState(before, change, history);
     const problem = after.data === null ? null : dataProblem(after.data, MAX_CHANNEL_DATA_BYTES);
     if (change.data !== null && problem !== null) throw invalid({ [change.dataField]: [problem] });
     planned.push({ kind, change, before, after });

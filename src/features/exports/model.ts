@@ -135,7 +135,7 @@ export async function cancel(db: Queryable, { brandId }: BrandScope, id: number)
  * @param trx inside a transaction
  * @returns null if the export has ended or is gone
  */
-export async function begin(trx: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
+export async function beginExport(trx: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
   const found = await trx.query<{ account_id: number }>(
     `update exports set engine_expected_by = $2::timestamptz + ${GRACE}
      where id = $1 and status in ('queued', 'processing') returning account_id`,

@@ -11,7 +11,7 @@ import { hashesOf, type Held } from './held.ts';
 import {
   addPart,
   addTimeout,
-  begin,
+  beginExport,
   complete,
   type ExportRow,
   fail,
@@ -207,7 +207,8 @@ export function createExportWriter(given: ExportWriterDeps): ExportWriter {
   }
 
   return {
-    begin: async (id, asOf) => progressOf(pool, id, await inTransaction(pool, (trx) => begin(trx, id, asOf))),
+    begin: async (id, asOf) =>
+      progressOf(pool, id, await inTransaction(pool, (trx) => beginExport(trx, id, asOf))),
     plan: (id, asOf, turn) =>
       inTurn(
         id,

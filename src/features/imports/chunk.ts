@@ -147,7 +147,7 @@ async function importSuppressions(
   }
 }
 
-function settle(tally: Tally, blocked: readonly BlockedRow[]): void {
+function settleRows(tally: Tally, blocked: readonly BlockedRow[]): void {
   for (const { row, problem } of blocked) {
     if (problem) tally.failed.push(failedOf(row, problem));
     else tally.duplicate += 1;
@@ -170,12 +170,12 @@ async function importFirstRows(
   for (let round = 1; pending.length > 0; round += 1) {
     const { first, blocked } = claims.take(pending);
     if (record.resource === 'suppressions') {
-      settle(tally, blocked);
+      settleRows(tally, blocked);
       return importSuppressions(trx, record, first, tally);
     }
     for (const row of await importContacts(trx, deps, record, first, tally)) claims.release(row);
     const isFree = ({ by }: BlockedRow) => claims.isFree(by);
-    settle(
+    settleRows(
       tally,
       blocked.filter((each) => !isFree(each)),
     );

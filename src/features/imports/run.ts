@@ -77,7 +77,7 @@ const gone: ImportState = {
 };
 
 /** Begins an import, if not too many of the account run. @returns whether it may run */
-async function begin(pool: pg.Pool, { id, account_id: accountId }: ImportRecord): Promise<boolean> {
+async function beginImport(pool: pg.Pool, { id, account_id: accountId }: ImportRecord): Promise<boolean> {
   const { rowCount } = await inTransaction(pool, async (trx) => {
     await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
     return trx.query(
@@ -97,7 +97,7 @@ interface Failure {
 }
 
 /** Ends an import that runs, with its event. It may have ended before. */
-async function finish(
+async function finishImport(
   { pool, events, waker }: ImportRunDeps,
   id: number,
   failure: Failure | null,
@@ -145,18 +145,21 @@ function opener(store: BlobStore, key: string | null): OpenFile {
 
 /** Recognizes how the file is written and counts its rows, or fails the import. */
 async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
-  const facts = await inspectCsv(open, () => {
+  const inspection = await inspectCsv(open, () => {
     attendance.stopping.throwIfAborted();
     attendance.progress();
   });
-  if ('problem' in facts) {
-    return finish(deps, row.id, { code: facts.problem, message: fileProblems[facts.problem] });
+  if ('problem' in inspection) {
+    return finishImport(deps, row.id, {
+      code: inspection.problem,
+      message: fileProblems[inspection.problem],
+    });
   }
-  const { encoding, delimiter, header, body, records } = facts;
+  const { encoding, delimiter, header, body, records } = inspection;
   const columns = readColumns(header, row.resource, row.options.mapping);
   if (!hasAddressColumn(columns)) {
     const message = 'the file has no column of email addresses or phone numbers; name one in options.mapping';
-    return finish(deps, row.id, { code: 'no_address_column', message });
+    return finishImport(deps, row.id, { code: 'no_address_column', message });
   }
   const layout: Layout = { encoding, delimiter, columns };
   await deps.pool.query(
@@ -221,7 +224,7 @@ async function endWhenRead(deps: ImportRunDeps, row: ImportRecord): Promise<void
   if (processedRows(last) === last.total_rows) {
     // Also for a process that stopped after its last chunk.
     await deps.fence.wait(last.account_id);
-    await finish(deps, row.id, null);
+    await finishImport(deps, row.id, null);
   } else if (last.position?.offset === row.position?.offset)
     throw new ChangedFile('the rows of the file do not add up');
 }
@@ -248,7 +251,7 @@ async function importChunks(
     attendance.progress();
     if (after && stopsMail(after, chunk)) await deps.fence.wait(after.account_id);
     const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
-    if (failure) await finish(deps, row.id, failure);
+    if (failure) await finishImport(deps, row.id, failure);
     if (failure || !after || Date.now() >= until || attendance.stopping.aborted) {
       await chunks.return(undefined);
       return;
@@ -308,7 +311,7 @@ async function step(
   row: ImportRecord,
   attendance: Attendance,
 ): Promise<ImportState['phase']> {
-  if (row.status === 'queued') return (await begin(deps.pool, row)) ? 'inspecting' : 'waiting';
+  if (row.status === 'queued') return (await beginImport(deps.pool, row)) ? 'inspecting' : 'waiting';
   if (row.status !== 'processing') {
     return (await clear(deps, row, attendance)) ? 'done' : 'clearing';
   }
@@ -320,7 +323,7 @@ async function step(
     const failure = failureOf(error, attendance.attempt);
     if (!failure || attendance.stopping.aborted) throw error;
     deps.log.warn({ err: error, importId: row.id }, 'an import failed');
-    await finish(deps, row.id, failure);
+    await finishImport(deps, row.id, failure);
   }
   return 'importing';
 }

@@ -7,7 +7,7 @@ import {
   fitInto,
   lockMonths,
   PRICED,
-  readPurses,
+  readMessageFunds,
   RESERVED,
   type Reserved,
   UNPRICED,
@@ -108,7 +108,7 @@ interface PaidDeps extends WriteDeps {
 /** Reserves what messages cost. @returns those that their accounts can pay, with what they reserve, and all others */
 async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, known }: PaidDeps) {
   const asking = rows.map((row) => ({ ...row.draft, id: row.id, row }));
-  const decisions = fitInto(asking, await readPurses(trx, asking, limits));
+  const decisions = fitInto(asking, await readMessageFunds(trx, asking, limits));
   const reserved = new Map<Row, Reserved | null>();
   const refused = new Map<Row, AppError>();
   for (const [{ row }, decision] of decisions) {

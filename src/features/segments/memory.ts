@@ -12,7 +12,7 @@ import {
 type ColumnValue = string | number | boolean | Date | null;
 
 /** What is known of a contact when its filters are evaluated without SQL. */
-export interface ContactFacts {
+export interface ContactInMemory {
   columns: Record<ColumnName, ColumnValue>;
   /** The contact's `data`. */
   data: Readonly<Record<string, unknown>>;
@@ -98,29 +98,29 @@ export function valueAt(object: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-function valueOf(operand: Operand, facts: ContactFacts): unknown {
-  if ('column' in operand) return facts.columns[operand.column];
+function valueOf(operand: Operand, contact: ContactInMemory): unknown {
+  if ('column' in operand) return contact.columns[operand.column];
   if ('of' in operand) throw new Error('what only a run of a flow knows must be folded');
-  return valueAt(facts.data, operand.path);
+  return valueAt(contact.data, operand.path);
 }
 
-function holds(condition: Condition, facts: ContactFacts): boolean {
+function holds(condition: Condition, contact: ContactInMemory): boolean {
   switch (condition.type) {
     case 'all':
-      return condition.parts.every((part) => holds(part, facts));
+      return condition.parts.every((part) => holds(part, contact));
     case 'any':
-      return condition.parts.some((part) => holds(part, facts));
+      return condition.parts.some((part) => holds(part, contact));
     case 'not':
-      return !holds(condition.part, facts);
+      return !holds(condition.part, contact);
     case 'value':
-      return testPasses(valueOf(condition.operand, facts), condition.test, facts.asOf);
+      return testPasses(valueOf(condition.operand, contact), condition.test, contact.asOf);
     case 'list':
-      return condition.ids.some((id) => facts.listIds.has(id));
+      return condition.ids.some((id) => contact.listIds.has(id));
     case 'segment':
       throw new Error('a referenced segment must be replaced by its filters');
     case 'did': {
-      const since = condition.within && before(facts.asOf, condition.within);
-      return facts.count(condition.activity, since) >= condition.atLeast;
+      const since = condition.within && before(contact.asOf, condition.within);
+      return contact.count(condition.activity, since) >= condition.atLeast;
     }
     case 'engaged':
       throw new Error('what only a run of a flow knows must be folded');
@@ -131,6 +131,6 @@ function holds(condition: Condition, facts: ContactFacts): boolean {
  * Evaluates filters without the database, with the same result as their SQL.
  * @param conditions as `loadConditions` returns them, without references to segments
  */
-export function matches(conditions: readonly Condition[], facts: ContactFacts): boolean {
-  return conditions.every((condition) => holds(condition, facts));
+export function matches(conditions: readonly Condition[], contact: ContactInMemory): boolean {
+  return conditions.every((condition) => holds(condition, contact));
 }

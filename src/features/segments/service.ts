@@ -16,5 +16,5 @@ export {
 export { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS, timeColumns } from './language.ts';
 export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
-export { type ContactFacts, matches, valueAt } from './memory.ts';
+export { type ContactInMemory, matches, valueAt } from './memory.ts';
 export { filterShape, parseFilters, type Problem } from './parse.ts';

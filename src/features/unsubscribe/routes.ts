@@ -30,7 +30,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 const params = z.strictObject({ token: z.string() });
 type UnsubscribeInput = RouteInput<z.output<typeof params>>;
 
-const facts = {
+const pageRoute = {
   tag: 'Unsubscribe',
   auth: 'none',
   opaque: true,
@@ -73,7 +73,7 @@ function unsubscribeRoutes(links: Links, withLink: WithLink): RouteDefinition[] 
   const path = '/unsubscribe/:token';
   return [
     defineRoute({
-      ...facts,
+      ...pageRoute,
       path,
       method: 'GET',
       operationId: 'showUnsubscribe',
@@ -81,7 +81,7 @@ function unsubscribeRoutes(links: Links, withLink: WithLink): RouteDefinition[] 
       handler: (input) => withLink(input, ({ brand, address }) => askPage(brand, address)),
     }),
     defineRoute({
-      ...facts,
+      ...pageRoute,
       path,
       method: 'POST',
       operationId: 'unsubscribe',
@@ -123,7 +123,7 @@ function preferenceRoutes(
 
   return [
     defineRoute({
-      ...facts,
+      ...pageRoute,
       path,
       method: 'GET',
       operationId: 'showPreferences',
@@ -131,7 +131,7 @@ function preferenceRoutes(
       handler: (input) => withLink(input, (found) => show(found, false)),
     }),
     defineRoute({
-      ...facts,
+      ...pageRoute,
       path,
       method: 'POST',
       operationId: 'changePreferences',

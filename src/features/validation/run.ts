@@ -26,7 +26,10 @@ const MAX_PAGE_MS = 120_000;
 const MAX_TRIES = 10;
 
 /** Begins an operation, if no other of the account runs. Those of test keys cost nothing and do not wait. */
-async function begin(pool: pg.Pool, { id, account_id: accountId, test }: OperationRow): Promise<boolean> {
+async function beginOperation(
+  pool: pg.Pool,
+  { id, account_id: accountId, test }: OperationRow,
+): Promise<boolean> {
   const { rowCount } = await inTransaction(pool, async (trx) => {
     await lockAccount(trx, accountId);
     return trx.query(
@@ -118,7 +121,7 @@ interface Step {
 async function step(turn: Turn, row: OperationRow): Promise<Step> {
   const { pool } = turn.deps;
   if (row.status === 'pending') {
-    return { phase: (await begin(pool, row)) ? 'collecting' : 'waiting', retryAt: null };
+    return { phase: (await beginOperation(pool, row)) ? 'collecting' : 'waiting', retryAt: null };
   }
   if (!row.snapshot_complete) {
     await collect(turn);

@@ -30,7 +30,7 @@ export function createNotificationTaking(deps: NotificationDeps): NotificationTa
 
   /** @param work takes the report, and says for which top-up it was */
   async function commit(
-    facts: Record<string, string>,
+    fields: Record<string, string>,
     work: (trx: Queryable) => Promise<TakenPayment>,
   ): Promise<TakenPayment> {
     const done = await inTransaction(pool, async (trx) => {
@@ -39,7 +39,7 @@ export function createNotificationTaking(deps: NotificationDeps): NotificationTa
       return { taken, topUp };
     });
     const { taken, topUp } = done;
-    const all = { ...facts, topup_id: topUp?.id, account_id: topUp?.account_id, taken };
+    const all = { ...fields, topup_id: topUp?.id, account_id: topUp?.account_id, taken };
     if (taken === 'differs') log.error(all, 'a payment is not what its top-up asked for: not credited');
     else log.info(all, 'payment notification taken');
     if (topUp) waker.wake('outbox');
@@ -54,13 +54,13 @@ export function createNotificationTaking(deps: NotificationDeps): NotificationTa
     async take(report) {
       if (report.kind === 'other') return;
       if (report.kind === 'payment') return void (await takePaid(report.payment));
-      const facts = { payment_id: report.paymentId, dispute_id: report.disputeId, kind: report.kind };
-      const { taken } = await commit(facts, (trx) => takeDispute(trx, report, from));
+      const fields = { payment_id: report.paymentId, dispute_id: report.disputeId, kind: report.kind };
+      const { taken } = await commit(fields, (trx) => takeDispute(trx, report, from));
       if (taken !== 'foreign' || !payments) return;
       // The dispute names a payment only: it may be one whose notification never came.
       const payment = await payments.retrieve(report.paymentId);
       if (payment?.status !== 'succeeded' || (await takePaid(payment)).topUp === null) return;
-      await commit(facts, (trx) => takeDispute(trx, report, from));
+      await commit(fields, (trx) => takeDispute(trx, report, from));
     },
   };
 }

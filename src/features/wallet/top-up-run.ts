@@ -67,9 +67,9 @@ const fail = ({ pool, from }: TopUpRunDeps, topUpId: number, failure: TopUpFailu
 
 async function take({ pool, from, log }: TopUpRunDeps, payment: Payment): Promise<void> {
   const { taken, topUp } = await inTransaction(pool, (trx) => takePayment(trx, payment, from));
-  const facts = { topup_id: topUp?.id, account_id: topUp?.account_id, payment_id: payment.id };
-  if (taken === 'differs') log.error(facts, 'a payment is not what its top-up asked for: not credited');
-  else log.info({ ...facts, taken }, 'payment taken');
+  const fields = { topup_id: topUp?.id, account_id: topUp?.account_id, payment_id: payment.id };
+  if (taken === 'differs') log.error(fields, 'a payment is not what its top-up asked for: not credited');
+  else log.info({ ...fields, taken }, 'payment taken');
 }
 
 /** Marks the request as sent, before it leaves. @returns undefined if it was, or the top-up has ended */

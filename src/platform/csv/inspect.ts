@@ -9,7 +9,7 @@ export interface CsvDialect {
 }
 
 /** What a look through the whole file has found. */
-export interface CsvFacts extends CsvDialect {
+export interface CsvInspection extends CsvDialect {
   /** The names of the columns, as the first record has them. */
   header: string[];
   /** Where the record after the header begins. */
@@ -137,7 +137,7 @@ async function count(open: OpenFile, beginning: Beginning, progress: () => void)
 export async function inspectCsv(
   open: OpenFile,
   progress: () => void,
-): Promise<CsvFacts | { problem: FileProblem }> {
+): Promise<CsvInspection | { problem: FileProblem }> {
   const head = await readHead(open);
   if (isCompressed(head)) return { problem: 'compressed' };
   const beginning = readBeginning(head);

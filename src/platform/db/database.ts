@@ -164,7 +164,7 @@ interface Server {
 export async function checkServer(
   db: Queryable,
   poolMax: number,
-  warn: (facts: Record<string, number | string>, message: string) => void,
+  warn: (fields: Record<string, number | string>, message: string) => void,
 ): Promise<void> {
   const { rows } = await db.query<Server>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "limit",

@@ -43,7 +43,7 @@ export interface BodyBudgets {
 
 /** @param report is called now and then while bodies are refused */
 export function createBodyBudgets(
-  report: (facts: { budget: BudgetName }) => void,
+  report: (fields: { budget: BudgetName }) => void,
   nowMs: () => number = () => performance.now(),
 ): BodyBudgets {
   const totals: Record<BudgetName, number> = { account: 0, stranger: 0, provider: 0 };

@@ -12,7 +12,7 @@ export interface ConnectionLimitOptions {
   /** CIDRs whose clients `maxPerAddress` does not bound: behind a proxy there are many. */
   proxies: readonly string[];
   /** Called now and then while connections are refused. */
-  report: (facts: { connections: number }) => void;
+  report: (fields: { connections: number }) => void;
 }
 
 /** Bounds the connections of a server. */

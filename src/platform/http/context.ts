@@ -27,7 +27,7 @@ export type Middleware = Koa.Middleware<RequestState, RouterFields>;
 export type HttpApp = Koa<RequestState, RouterFields>;
 
 /** The fields that identify a request in a log line. */
-export function requestFacts({ method, state }: HttpContext): Record<string, unknown> {
+export function requestFields({ method, state }: HttpContext): Record<string, unknown> {
   return {
     request_id: state.requestId,
     account_id: state.principal?.tenant.accountId,

@@ -59,7 +59,7 @@ export interface RouteResponse {
   headers?: Record<string, ResponseHeader>;
 }
 
-interface RouteFacts<Auth extends RouteAuth = RouteAuth> {
+interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   /** With `:name` parameters, e.g. `/v1/my/messages/:id`; each name has a schema in `params`. */
   path: string;
   /** Unique, camelCase: `listMessages`. */
@@ -127,7 +127,7 @@ export interface IdempotentPhases<Early = RouteInput, Input = Early, Prepared = 
 
 export type Handler<Input = RouteInput> = (input: Input) => Promise<RouteResult> | RouteResult;
 
-interface ErasedRoute extends RouteFacts {
+interface ErasedRoute extends RouteBase {
   method: HttpMethod;
   params: z.ZodObject | null;
   query: z.ZodObject | null;
@@ -166,7 +166,7 @@ export interface PlainRoute<
   Q extends MaybeObject,
   B extends MaybeSchema,
 >
-  extends RouteFacts<Auth>, Schemas<P, Q, B> {
+  extends RouteBase<Auth>, Schemas<P, Q, B> {
   method: HttpMethod;
   /** Required for a POST; other methods ignore the header. */
   idempotency?: 'own' | 'none';
@@ -183,7 +183,7 @@ export interface IdempotentRoute<
   Prepared,
 >
   extends
-    RouteFacts<Auth>,
+    RouteBase<Auth>,
     Schemas<P, Q, B>,
     IdempotentPhases<ParsedInput<P, Q, B, TenantOf[Auth]>, ParsedInput<P, Q, B, Tenant>, Prepared> {}
 
@@ -227,7 +227,7 @@ export function defineIdempotentRoute<
   }
   return {
     // As in defineRoute, the input has the type that is erased here.
-    ...(route as unknown as RouteFacts & IdempotentPhases),
+    ...(route as unknown as RouteBase & IdempotentPhases),
     ...schemasOf(route, 'POST'),
     method: 'POST',
     idempotency: 'middleware',
@@ -238,7 +238,7 @@ function requireTestKeys({
   auth,
   testKeys,
   operationId,
-}: Pick<RouteFacts, 'auth' | 'testKeys' | 'operationId'>) {
+}: Pick<RouteBase, 'auth' | 'testKeys' | 'operationId'>) {
   if (auth !== 'none' && testKeys === undefined) {
     throw new Error(`${operationId}: a route with authentication must declare what test keys may do`);
   }

@@ -7,7 +7,7 @@ import { createFailOver } from '../../../src/delivery/send/failover/fail-over.ts
 import { createMissingChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
 import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
-import type { Shares } from '../../../src/delivery/send/shares.ts';
+import type { ProviderShares } from '../../../src/delivery/send/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
@@ -244,7 +244,7 @@ describe('messages whose provider cannot be used', () => {
     const failOver = createFailOver({ pool, waker, log, outageMs: 1 });
     const backlog = { channel: 'email', class: 0, accountId: account.accountId, providerId: lost } as const;
     const backlogs = { all: () => [backlog], due: () => [backlog] } as unknown as Backlogs;
-    const shares = { all: () => [] } as unknown as Shares;
+    const shares = { all: () => [] } as unknown as ProviderShares;
     const unusable = [{ channel: 'email', providerId: lost, provider: 'lost', ageMs: 2 }] as const;
     const liveIds = new Set([lost]);
     await failOver({ shares, backlogs, liveIds, unusable });

@@ -5,7 +5,7 @@ import {
   compileFilters,
   loadConditions,
   matches,
-  type ContactFacts,
+  type ContactInMemory,
 } from '../../../src/features/segments/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -351,7 +351,7 @@ async function store(contacts: GivenContact[]): Promise<void> {
   }
 }
 
-function factsOf(one: GivenContact, index: number): ContactFacts {
+function factsOf(one: GivenContact, index: number): ContactInMemory {
   const active = one.suppressed && one.email !== null;
   const status = one.email_verified ? 'verified' : 'unverified';
   return {

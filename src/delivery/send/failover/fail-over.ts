@@ -23,7 +23,7 @@ import {
   rerouteBacklog,
 } from './reroute.ts';
 import { holdUnavailableBlocks, rerouteBlocks } from './reroute-blocks.ts';
-import type { Shares } from '../shares.ts';
+import type { ProviderShares } from '../shares.ts';
 
 /** A provider whose breaker has been open for so long has an outage: messages go to further providers. */
 const OUTAGE_MS = 60_000;
@@ -50,7 +50,7 @@ export interface UnusableShare extends QueueShare {
 
 /** What a sender knows of its providers. */
 export interface FailOverView {
-  shares: Shares;
+  shares: ProviderShares;
   backlogs: Backlogs;
   liveIds: ReadonlySet<number>;
   unusable: readonly UnusableShare[];
@@ -86,7 +86,7 @@ function createHolding({ pool, log }: Pick<FailOverDeps, 'pool' | 'log'>) {
 }
 
 /** Providers that are unusable because there are none. Their shares claim messages only so that these expire. */
-function absentOf(shares: Shares, ageMs: number): UnusableShare[] {
+function absentOf(shares: ProviderShares, ageMs: number): UnusableShare[] {
   return shares
     .all()
     .flatMap(({ channel: { channel, providerId, provider, missing } }) =>

@@ -4,7 +4,11 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { campaignCounts } from '../campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
-import { type Harm, stopReason, type StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
+import {
+  type ReputationCounts,
+  stopReason,
+  type StopThresholds,
+} from '../../../delivery/limits/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';
 import { whyUnsendable } from './unsendable-blocks.ts';
 import type { CampaignRow, CampaignStop } from '../model.ts';
@@ -40,8 +44,8 @@ export async function startRates(db: Queryable, campaignId: number): Promise<voi
  * Reads the sums of the closed blocks since the send or the last resume, and counts the rows of blocks that senders have
  * now. Call it after `recountBlocks` and {@link startRates}.
  */
-export async function readHarm(db: Queryable, campaignId: number): Promise<Harm> {
-  const { rows } = await db.query<Harm>(
+export async function readReputation(db: Queryable, campaignId: number): Promise<ReputationCounts> {
+  const { rows } = await db.query<ReputationCounts>(
     `select coalesce(s.counted, 0) - f.counted + h.counted as counted,
        coalesce(s.bounced, 0) - f.bounced + h.bounced as bounced,
        coalesce(s.complained, 0) - f.complained + h.complained as complained
@@ -104,7 +108,7 @@ export async function stopIfHarmful(
   limits: StopThresholds,
   asOf: Date,
 ): Promise<QueuedWork | null> {
-  const readReason = async (db: Queryable) => stopReason(await readHarm(db, row.id), limits);
+  const readReason = async (db: Queryable) => stopReason(await readReputation(db, row.id), limits);
   return pauseForReason(pool, row, asOf, readReason, async (trx, paused, stopped) => {
     const { id, account_id: accountId, brand_id: brandId, name } = paused;
     const counts = (await campaignCounts(trx, [id])).get(id);

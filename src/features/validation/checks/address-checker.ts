@@ -1,5 +1,5 @@
 import { parseEmailAddress, type EmailAddress } from '../../../delivery/addresses/email.ts';
-import type { DomainFacts } from './mail-hosts.ts';
+import type { DomainFinding } from './mail-hosts.ts';
 import type { DomainLookups } from './domain-lookups.ts';
 import { isDisposable, isRole, meantDomain } from './local-checks.ts';
 import type { MailboxFinding, MailboxProbe } from './mailbox-probe.ts';
@@ -95,7 +95,7 @@ const mailboxReasons: Record<MailboxFinding, Reason> = {
   not_checked: 'mailbox_not_checked',
 };
 
-const domainReasons: Record<Exclude<DomainFacts['kind'], 'accepts_mail'>, Reason> = {
+const domainReasons: Record<Exclude<DomainFinding['kind'], 'accepts_mail'>, Reason> = {
   no_domain: 'no_domain',
   null_mx: 'null_mx',
   no_mail_server: 'no_mail_server',
@@ -123,12 +123,13 @@ function firstFindings(candidate: AddressCandidate): Findings {
   return { checks, reasons: new Set(), outsideSuggestion: null };
 }
 
-function recordDomain({ checks, reasons }: Findings, facts: DomainFacts): void {
-  checks.domain = facts.kind === 'no_domain' ? 'missing' : facts.kind === 'timeout' ? 'timeout' : 'exists';
-  if (facts.kind === 'accepts_mail') checks.mail_server = facts.via;
-  else if (facts.kind === 'null_mx') checks.mail_server = 'null_mx';
-  else if (facts.kind === 'no_mail_server') checks.mail_server = 'none';
-  if (facts.kind !== 'accepts_mail') reasons.add(domainReasons[facts.kind]);
+function recordDomain({ checks, reasons }: Findings, finding: DomainFinding): void {
+  checks.domain =
+    finding.kind === 'no_domain' ? 'missing' : finding.kind === 'timeout' ? 'timeout' : 'exists';
+  if (finding.kind === 'accepts_mail') checks.mail_server = finding.via;
+  else if (finding.kind === 'null_mx') checks.mail_server = 'null_mx';
+  else if (finding.kind === 'no_mail_server') checks.mail_server = 'none';
+  if (finding.kind !== 'accepts_mail') reasons.add(domainReasons[finding.kind]);
 }
 
 function recordOutside(findings: Findings, outside: OutsideFinding): void {
@@ -212,19 +213,19 @@ class Checker implements AddressChecker {
     options: CheckOptions,
     findings: Findings,
   ): Promise<void> {
-    const facts = await this.#parts.lookups.find(parsed.domain, options);
-    recordDomain(findings, facts);
+    const finding = await this.#parts.lookups.find(parsed.domain, options);
+    recordDomain(findings, finding);
     if (candidate.history === 'active') findings.reasons.add('recent_activity');
     // More would not change the verdict of a disposable address that has a mail server.
-    else if (facts.kind === 'accepts_mail' && !findings.checks.disposable) {
-      await this.#checkMailbox(parsed, facts, options, findings);
+    else if (finding.kind === 'accepts_mail' && !findings.checks.disposable) {
+      await this.#checkMailbox(parsed, finding, options, findings);
     }
   }
 
   /** Asks the outside validator if the account has it, else the mail server if the probe is on. */
   async #checkMailbox(
     parsed: EmailAddress,
-    { hosts }: DomainFacts & { kind: 'accepts_mail' },
+    { hosts }: DomainFinding & { kind: 'accepts_mail' },
     { accountId, operationId, outsideValidator, signal }: CheckOptions,
     findings: Findings,
   ): Promise<void> {

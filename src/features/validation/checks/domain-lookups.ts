@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
-import { lookUpAddresses, lookUpDomain, type DomainFacts, type HostAddresses } from './mail-hosts.ts';
+import { lookUpAddresses, lookUpDomain, type DomainFinding, type HostAddresses } from './mail-hosts.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 
 /** For all look-ups of one domain. */
@@ -30,7 +30,7 @@ export interface DomainQuestion {
 
 /** Looks domains up for all accounts. */
 export interface DomainLookups {
-  find(domain: string, question: DomainQuestion): Promise<DomainFacts>;
+  find(domain: string, question: DomainQuestion): Promise<DomainFinding>;
   /** Returns the addresses of a mail host that may be reached; empty if there are none. */
   addressesOf(host: string, accountId: string): Promise<string[]>;
   forget(operationId: string): void;
@@ -51,14 +51,14 @@ interface Zone {
   waiting: (() => void)[];
 }
 
-const TIMEOUT: DomainFacts = { kind: 'timeout' };
+const TIMEOUT: DomainFinding = { kind: 'timeout' };
 
 function createMemory(now: () => number) {
   const perf = { now };
   const settings = { max: MAX_OTHERS, perf, ttlResolution: 0 };
   return {
     /** Conclusive answers only. */
-    domains: new LRUCache<string, DomainFacts>({ ...settings, max: MAX_DOMAINS }),
+    domains: new LRUCache<string, DomainFinding>({ ...settings, max: MAX_DOMAINS }),
     hosts: new LRUCache<string, string[] | 'none'>(settings),
     /** Domains without an answer, and zones, per operation. */
     unanswered: new LRUCache<string, true>({ ...settings, ttl: OPERATION_MS }),
@@ -66,17 +66,17 @@ function createMemory(now: () => number) {
     /** Look-ups per account, hour and registrable domain. */
     asked: new LRUCache<string, number>(settings),
     /** Look-ups that an operation has begun, or that wait for their turn. */
-    wanted: new Map<string, Promise<DomainFacts>>(),
+    wanted: new Map<string, Promise<DomainFinding>>(),
     /** Look-ups under way, shared by all accounts. */
-    running: new Map<string, Promise<DomainFacts>>(),
+    running: new Map<string, Promise<DomainFinding>>(),
     runningHosts: new Map<string, Promise<string[] | 'none' | 'timeout'>>(),
   };
 }
 
 type Memory = ReturnType<typeof createMemory>;
 
-function ttlOf(facts: DomainFacts): number {
-  return facts.kind === 'accepts_mail' || facts.kind === 'null_mx' ? FOUND_MS : MISSING_MS;
+function ttlOf(finding: DomainFinding): number {
+  return finding.kind === 'accepts_mail' || finding.kind === 'null_mx' ? FOUND_MS : MISSING_MS;
 }
 
 /** The registrable domain, such as `example.co.uk`. */
@@ -154,11 +154,11 @@ function createSharedLookups(
   { resolver, now }: LookupDeps,
   addressesOf: HostAddresses,
   timeoutMs: number,
-): (domain: string) => Promise<DomainFacts> {
-  const lookUp = async (domain: string): Promise<DomainFacts> => {
-    const facts = await lookUpDomain(domain, { resolver, addressesOf, timeoutMs, now });
-    if (facts.kind !== 'timeout') memory.domains.set(domain, facts, { ttl: ttlOf(facts) });
-    return facts;
+): (domain: string) => Promise<DomainFinding> {
+  const lookUp = async (domain: string): Promise<DomainFinding> => {
+    const finding = await lookUpDomain(domain, { resolver, addressesOf, timeoutMs, now });
+    if (finding.kind !== 'timeout') memory.domains.set(domain, finding, { ttl: ttlOf(finding) });
+    return finding;
   };
   return (domain) => {
     // It may have been found while this account waited for its turn.
@@ -178,18 +178,18 @@ export function createDomainLookups(deps: LookupDeps): DomainLookups {
   const addressesOf = createHostLookups(memory, deps, domainTimeoutMs);
   const share = createSharedLookups(memory, deps, addressesOf, domainTimeoutMs);
 
-  const ask = async (domain: string, question: DomainQuestion): Promise<DomainFacts> => {
+  const ask = async (domain: string, question: DomainQuestion): Promise<DomainFinding> => {
     const zone = zoneOf(memory, question.operationId, domain);
     await enter(zone);
     try {
       if (isSilent(zone)) return TIMEOUT;
       if (isExcessive(memory, question.accountId, domain, now())) return TIMEOUT;
-      const facts = await gate.run(question.accountId, () => share(domain));
-      if (facts.kind === 'timeout') {
+      const finding = await gate.run(question.accountId, () => share(domain));
+      if (finding.kind === 'timeout') {
         zone.unanswered += 1;
         memory.unanswered.set(`${question.operationId} ${domain}`, true);
       }
-      return facts;
+      return finding;
     } finally {
       leave(zone);
     }

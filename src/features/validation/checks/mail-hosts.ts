@@ -9,7 +9,7 @@ export interface MailHost {
 }
 
 /** What DNS says about mail for a domain. */
-export type DomainFacts =
+export type DomainFinding =
   /** `address`: the domain has no MX record, so mail goes to its own address (RFC 5321 §5.1). Most preferred first. */
   | { kind: 'accepts_mail'; via: 'mx' | 'address'; hosts: MailHost[] }
   /** It says that it accepts no mail (RFC 7505). */
@@ -60,7 +60,7 @@ export async function lookUpAddresses(
  * Looks up whether a domain accepts mail. Never remembers anything.
  * @param domain in A-labels and lower case
  */
-export async function lookUpDomain(domain: string, asked: Asked): Promise<DomainFacts> {
+export async function lookUpDomain(domain: string, asked: Asked): Promise<DomainFinding> {
   const deadline = asked.now() + asked.timeoutMs;
   const leftMs = () => Math.max(1, deadline - asked.now());
   let records: MxRecord[];
@@ -82,7 +82,7 @@ export async function lookUpDomain(domain: string, asked: Asked): Promise<Domain
  * A domain may be an alias of a name that does not exist. It exists itself then. Otherwise tenants could explore the
  * operator's own network by an alias, and the two reasons.
  */
-async function missing(domain: string, resolver: Resolver, timeoutMs: number): Promise<DomainFacts> {
+async function missing(domain: string, resolver: Resolver, timeoutMs: number): Promise<DomainFinding> {
   try {
     const aliases = await resolver.resolveCname(domain, { timeoutMs });
     return { kind: aliases.length > 0 ? 'no_mail_server' : 'no_domain' };
@@ -101,7 +101,7 @@ async function hostsOf(
   via: 'mx' | 'address',
   { addressesOf }: Asked,
   leftMs: () => number,
-): Promise<DomainFacts> {
+): Promise<DomainFinding> {
   let unanswered = names.length > MAX_HOSTS_ASKED;
   for (const [index, name] of names.slice(0, MAX_HOSTS_ASKED).entries()) {
     const addresses = await addressesOf(name, leftMs());
@@ -123,6 +123,6 @@ function unresolved(name: string): MailHost {
  * A name below no public suffix may be one of the operator's own network, which tenants must not be able to explore:
  * such a name without a public mail server is the same as one that does not exist.
  */
-function concealed(domain: string, facts: DomainFacts): DomainFacts {
-  return facts.kind === 'no_mail_server' && !parse(domain).isIcann ? { kind: 'no_domain' } : facts;
+function concealed(domain: string, finding: DomainFinding): DomainFinding {
+  return finding.kind === 'no_mail_server' && !parse(domain).isIcann ? { kind: 'no_domain' } : finding;
 }

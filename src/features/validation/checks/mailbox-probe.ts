@@ -91,9 +91,9 @@ interface Job extends ProbeQuestion {
 }
 
 /** All questions to one address. It has one connection at a time. */
-interface Lane {
+interface HostQueue {
   address: string;
-  /** Names that lead here. As long as the lane works, their questions come here, so that a host has one connection. */
+  /** Names that lead here. As long as the queue works, their questions come here, so that a host has one connection. */
   hosts: Set<string>;
   jobs: AccountQueue<Job>;
   session: ProbeSession | null;
@@ -124,8 +124,8 @@ function closed(): Error {
 
 class Prober implements MailboxProbe {
   readonly #deps: Required<ProbeDeps>;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #laneOfHost = new Map<string, Lane>();
+  readonly #queues = new Map<string, HostQueue>();
+  readonly #queueOfHost = new Map<string, HostQueue>();
   readonly #sessions = new FairGate<string>({ places: MAX_SESSIONS, perKey: MAX_SESSIONS_PER_ACCOUNT });
   readonly #spacing: Spacing;
   readonly #patience: Patience;
@@ -163,7 +163,7 @@ class Prober implements MailboxProbe {
 
   close(): void {
     this.#closed = true;
-    for (const lane of this.#lanes.values()) lane.session?.destroy();
+    for (const queue of this.#queues.values()) queue.session?.destroy();
   }
 
   async #askHosts(question: ProbeQuestion, since: number): Promise<MailboxFinding> {
@@ -171,93 +171,93 @@ class Prober implements MailboxProbe {
     if (this.#catchAll.get(question.recipient.domain)) return 'catch_all';
     for (const { name, addresses } of question.hosts.slice(0, MAX_HOSTS)) {
       const known = addresses.length > 0 ? addresses : await this.#deps.addressesOf(name, question.accountId);
-      const lane = this.#laneTo(name, known);
-      if (lane === null) continue;
-      const finding = await this.#enqueue(lane, { ...question, host: name, since });
+      const queue = this.#queueTo(name, known);
+      if (queue === null) continue;
+      const finding = await this.#enqueue(queue, { ...question, host: name, since });
       if (finding !== 'timeout') return finding;
     }
     return 'timeout';
   }
 
-  #laneTo(host: string, addresses: readonly string[]): Lane | null {
-    const active = this.#laneOfHost.get(host);
+  #queueTo(host: string, addresses: readonly string[]): HostQueue | null {
+    const active = this.#queueOfHost.get(host);
     if (active) return active;
     const address = addresses.find(this.#deps.isReachable);
     if (address === undefined) return null;
-    const lane = this.#lanes.get(address) ?? {
+    const queue = this.#queues.get(address) ?? {
       address,
       hosts: new Set<string>(),
       jobs: new AccountQueue<Job>(),
       session: null,
     };
-    lane.hosts.add(host);
-    this.#laneOfHost.set(host, lane);
-    return lane;
+    queue.hosts.add(host);
+    this.#queueOfHost.set(host, queue);
+    return queue;
   }
 
-  #enqueue(lane: Lane, question: Omit<Job, 'resolve' | 'reject'>): Promise<MailboxFinding> {
+  #enqueue(queue: HostQueue, question: Omit<Job, 'resolve' | 'reject'>): Promise<MailboxFinding> {
     return new Promise((resolve, reject) => {
-      lane.jobs.push(question.accountId, { ...question, resolve, reject });
-      if (this.#lanes.has(lane.address)) return;
-      this.#lanes.set(lane.address, lane);
-      void this.#work(lane);
+      queue.jobs.push(question.accountId, { ...question, resolve, reject });
+      if (this.#queues.has(queue.address)) return;
+      this.#queues.set(queue.address, queue);
+      void this.#work(queue);
     });
   }
 
-  async #work(lane: Lane): Promise<void> {
-    for (let account = lane.jobs.next; account !== undefined; account = lane.jobs.next) {
-      await this.#sessions.run(account, () => this.#serve(lane));
+  async #work(queue: HostQueue): Promise<void> {
+    for (let account = queue.jobs.next; account !== undefined; account = queue.jobs.next) {
+      await this.#sessions.run(account, () => this.#serve(queue));
     }
-    this.#lanes.delete(lane.address);
-    for (const host of lane.hosts) this.#laneOfHost.delete(host);
+    this.#queues.delete(queue.address);
+    for (const host of queue.hosts) this.#queueOfHost.delete(host);
   }
 
   /** Answers questions over one connection, until it has been used enough. */
-  async #serve(lane: Lane): Promise<void> {
+  async #serve(queue: HostQueue): Promise<void> {
     const endsAt = this.#deps.clock.now() + MAX_SESSION_MS;
     let asked = 0;
-    for (let job = lane.jobs.shift(); job !== undefined; job = lane.jobs.shift()) {
+    for (let job = queue.jobs.shift(); job !== undefined; job = queue.jobs.shift()) {
       const stop = this.#stopOf(job);
       if (stop !== null) {
         job.reject(stop);
         continue;
       }
-      const known = this.#withoutAsking(lane, job);
-      if (known === null) await this.#inquire(lane, job).then(job.resolve, job.reject);
+      const known = this.#withoutAsking(queue, job);
+      if (known === null) await this.#inquire(queue, job).then(job.resolve, job.reject);
       else job.resolve(known);
       asked += known === null ? 1 : 0;
       if (asked >= MAX_RECIPIENTS || this.#deps.clock.now() > endsAt) break;
-      if (known === null && lane.session === null) break;
+      if (known === null && queue.session === null) break;
     }
-    await lane.session?.quit();
-    lane.session = null;
+    await queue.session?.quit();
+    queue.session = null;
   }
 
   #stopOf({ signal }: Job): unknown {
     return this.#closed ? closed() : signal?.aborted ? signal.reason : null;
   }
 
-  #withoutAsking(lane: Lane, job: Job): MailboxFinding | null {
+  #withoutAsking(queue: HostQueue, job: Job): MailboxFinding | null {
     const { since, recipient } = job;
     if (this.#deps.clock.now() - since > MAX_WAIT_MS) return 'not_checked';
     if (this.#catchAll.get(recipient.domain)) return 'catch_all';
-    if (this.#patience.isOver({ ...job, address: lane.address })) return 'timeout';
-    const failures = this.#failures.get(lane.address);
+    if (this.#patience.isOver({ ...job, address: queue.address })) return 'timeout';
+    const failures = this.#failures.get(queue.address);
     return failures && failures.count >= MAX_FAILURES ? failures.finding : null;
   }
 
-  async #inquire(lane: Lane, job: Job): Promise<MailboxFinding> {
-    const finding = await this.#findOut(lane, job);
-    this.#patience.record({ ...job, address: lane.address }, finding !== 'timeout');
+  async #inquire(queue: HostQueue, job: Job): Promise<MailboxFinding> {
+    const finding = await this.#findOut(queue, job);
+    this.#patience.record({ ...job, address: queue.address }, finding !== 'timeout');
     return finding;
   }
 
-  async #findOut(lane: Lane, { recipient, host }: Job): Promise<MailboxFinding> {
-    const answer = await this.#askServer(lane, host, recipient);
-    const isGreylisted = answer === 'greylisted' && lane.session !== null;
+  async #findOut(queue: HostQueue, { recipient, host }: Job): Promise<MailboxFinding> {
+    const answer = await this.#askServer(queue, host, recipient);
+    const isGreylisted = answer === 'greylisted' && queue.session !== null;
     if (answer !== 'accepted' && !isGreylisted) return findings[answer];
     const { domain } = recipient;
-    const other = this.#catchAll.has(domain) ? null : await this.#askForUnused(lane, host, domain);
+    const other = this.#catchAll.has(domain) ? null : await this.#askForUnused(queue, host, domain);
     const acceptsAll = this.#catchAll.get(domain);
     if (acceptsAll === true) return 'catch_all';
     if (isGreylisted) return 'greylisted';
@@ -267,45 +267,45 @@ class Prober implements MailboxProbe {
   }
 
   /** Finds out whether the domain accepts everything; if the recipient is greylisted, for the retry of both. */
-  async #askForUnused(lane: Lane, host: string, domain: string): Promise<RecipientAnswer> {
+  async #askForUnused(queue: HostQueue, host: string, domain: string): Promise<RecipientAnswer> {
     const address = `${unusedLocal(this.#deps.clientName, domain)}@${domain}`;
-    const answer = await this.#askServer(lane, host, { address, domain, smtpUtf8: false });
+    const answer = await this.#askServer(queue, host, { address, domain, smtpUtf8: false });
     if (answer === 'accepted' || answer === 'missing' || answer === 'refused') {
       this.#catchAll.set(domain, answer === 'accepted');
     }
     return answer;
   }
 
-  async #askServer(lane: Lane, host: string, recipient: Recipient): Promise<RecipientAnswer> {
-    await this.#takeTurn(lane, host);
-    const isReused = lane.session !== null;
-    const answer = await this.#askOnce(lane, recipient);
+  async #askServer(queue: HostQueue, host: string, recipient: Recipient): Promise<RecipientAnswer> {
+    await this.#takeTurn(queue, host);
+    const isReused = queue.session !== null;
+    const answer = await this.#askOnce(queue, recipient);
     // The server may have closed the connection after the recipient before.
-    return answer === 'timeout' && isReused ? this.#askOnce(lane, recipient) : answer;
+    return answer === 'timeout' && isReused ? this.#askOnce(queue, recipient) : answer;
   }
 
-  async #askOnce(lane: Lane, recipient: Recipient): Promise<RecipientAnswer> {
+  async #askOnce(queue: HostQueue, recipient: Recipient): Promise<RecipientAnswer> {
     if (this.#closed) throw closed();
-    if (lane.session === null) {
+    if (queue.session === null) {
       try {
-        lane.session = await this.#open(lane.address);
-        this.#failures.delete(lane.address);
+        queue.session = await this.#open(queue.address);
+        this.#failures.delete(queue.address);
       } catch (error) {
-        return this.#countFailure(lane.address, judgeFailure(error));
+        return this.#countFailure(queue.address, judgeFailure(error));
       }
     }
-    const answer = await lane.session.ask(recipient);
+    const answer = await queue.session.ask(recipient);
     if (this.#closed) throw closed();
-    if (!lane.session.open) lane.session = null;
+    if (!queue.session.open) queue.session = null;
     return answer;
   }
 
   /** Waits until the server may be asked once more. */
-  async #takeTurn(lane: Lane, host: string): Promise<void> {
-    const waitMs = this.#spacing.reserve(host, lane.address);
+  async #takeTurn(queue: HostQueue, host: string): Promise<void> {
+    const waitMs = this.#spacing.reserve(host, queue.address);
     if (waitMs > MAX_IDLE_MS) {
-      await lane.session?.quit();
-      lane.session = null;
+      await queue.session?.quit();
+      queue.session = null;
     }
     if (waitMs > 0) await this.#deps.clock.delay(waitMs);
   }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { AppError, Overload } from '../../../errors.ts';
 import { isConnectionError } from '../../db/queryable.ts';
 import { ClientGone } from '../body.ts';
-import { requestFacts, type HttpContext, type Middleware } from '../context.ts';
+import { requestFields, type HttpContext, type Middleware } from '../context.ts';
 import { replyError } from '../reply.ts';
 
 /** The status in logs and metrics of a request whose client left before the response. */
@@ -52,10 +52,10 @@ export function errors(
         return;
       }
       const error = toAppError(thrown);
-      const facts = { ...requestFacts(ctx), code: error.code };
+      const fields = { ...requestFields(ctx), code: error.code };
       if (error.status >= 500 && !(error instanceof Overload))
-        log.error({ ...facts, err: thrown }, 'request failed');
-      else log.debug(facts, 'request refused');
+        log.error({ ...fields, err: thrown }, 'request failed');
+      else log.debug(fields, 'request refused');
       // Half a response cannot be taken back. A broken connection at least shows that it is incomplete.
       if (ctx.headerSent) ctx.res.destroy();
       else show(ctx, error);

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Counter, Histogram } from 'prom-client';
-import { requestFacts, type Middleware } from '../context.ts';
+import { requestFields, type Middleware } from '../context.ts';
 import { createProcessRegistry } from '../operators.ts';
 
 export interface HttpMetrics {
@@ -57,8 +57,8 @@ export function metrics({ observe }: Pick<HttpMetrics, 'observe'>, log: Logger):
     observe(ctx.method, ctx.state.route?.path ?? 'unknown', ctx.status, seconds);
     const slow = seconds >= SLOW_SECONDS;
     if (!slow && !log.isLevelEnabled('debug')) return;
-    const facts = { ...requestFacts(ctx), status: ctx.status, duration_ms: Math.round(seconds * 1000) };
-    if (slow) log.warn(facts, 'slow request');
-    else log.debug(facts, 'request');
+    const fields = { ...requestFields(ctx), status: ctx.status, duration_ms: Math.round(seconds * 1000) };
+    if (slow) log.warn(fields, 'slow request');
+    else log.debug(fields, 'request');
   };
 }

@@ -1,6 +1,6 @@
 // DNS look-ups classify domains, cache results, share capacity fairly, and never reveal internal names.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DomainFacts } from '../../../../src/features/validation/checks/mail-hosts.ts';
+import type { DomainFinding } from '../../../../src/features/validation/checks/mail-hosts.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createAddressPolicy } from '../../../../src/platform/egress/addresses.ts';
@@ -71,7 +71,7 @@ describe('a look-up', () => {
     expect(await find('six.com')).toMatchObject({ kind: 'accepts_mail', via: 'address' });
   });
 
-  it.each<[string, TestDnsServer['zone'], DomainFacts['kind']]>([
+  it.each<[string, TestDnsServer['zone'], DomainFinding['kind']]>([
     ['a domain that does not exist', {}, 'no_domain'],
     ['a domain without MX and address', { 'acme.com': { TXT: ['x'] } }, 'no_mail_server'],
     ['a null MX', { 'acme.com': { ...mx('.'), A: [PUBLIC] } }, 'null_mx'],
