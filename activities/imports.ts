@@ -34,7 +34,9 @@ export function createImportActivities(deps: ImportActivityDependencies): Import
     consent: { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES },
     store: createHomeStore(config.CARILLON_HOME),
     fence: createRecipientFence(pool),
-    ...{ events, waker, log },
+    events,
+    waker,
+    log,
   };
   return {
     async advanceImport(importId) {

@@ -162,7 +162,13 @@ async function take(
   }
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
   return ids.slice(0, count).map((messageId): Claim => ({
-    ...{ messageId, epoch: claimed.epoch, accountId, class: BLOCKS_CLASS, bytes, weight: 0, losses: 0 },
+    messageId,
+    epoch: claimed.epoch,
+    accountId,
+    class: BLOCKS_CLASS,
+    bytes,
+    weight: 0,
+    losses: 0,
     block: claimed,
   }));
 }

@@ -42,7 +42,9 @@ function outcomeOf(report: Exclude<MailReport, { kind: 'none' }>): Outcome {
       return { type: 'delivered', response: report.response || null, bounce: null, suppresses: false };
     case 'complaint':
       return {
-        ...{ response: null, bounce: null, suppresses: true },
+        response: null,
+        bounce: null,
+        suppresses: true,
         type: 'complained',
         complainant: report.recipient,
       };

@@ -25,7 +25,8 @@ export async function createCampaign(
   await requireCampaigns(trx, tenant);
   const { name, channel, status, scheduled_at: scheduledAt, ...changes } = body;
   const inserted = await insertCampaign(trx, tenant, {
-    ...{ name, channel },
+    name,
+    channel,
     scheduled_at: scheduledAt ? new Date(scheduledAt) : null,
   });
   const { template_attributes: content = {}, ...others } = changes;
@@ -59,8 +60,12 @@ export async function duplicateCampaign(
   }
   const copy = await insertCampaign(trx, tenant, {
     name: name ?? copiedName(row.name),
-    ...{ channel: row.channel, data: row.data, options: row.options },
-    ...{ ...trigger, trigger_event: row.trigger_event, trigger_data: data },
+    channel: row.channel,
+    data: row.data,
+    options: row.options,
+    ...trigger,
+    trigger_event: row.trigger_event,
+    trigger_data: data,
   });
   const template = await copyTemplate(trx, tenant, row.template_id ?? 0, { campaignId: copy.id });
   return updateCampaign(trx, copy.id, { template_id: template.id });

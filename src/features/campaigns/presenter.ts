@@ -7,7 +7,13 @@ import { waitingOf } from './run/waiting.ts';
 import type { Campaign, CampaignFields, CampaignProgress, CampaignSummary } from './schema.ts';
 
 const NOTHING: CampaignCounts = {
-  ...{ audience: 0, sent: 0, failed: 0, skipped: 0, unknown: 0, canceled: 0, remaining: 0 },
+  audience: 0,
+  sent: 0,
+  failed: 0,
+  skipped: 0,
+  unknown: 0,
+  canceled: 0,
+  remaining: 0,
 };
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;

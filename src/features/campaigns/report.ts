@@ -91,7 +91,13 @@ type Figures = Record<
 >;
 
 const zero = (): Figures => ({
-  ...{ audience: 0, sent: 0, delivered: 0, bounced: 0, complained: 0, opened: 0, clicked: 0 },
+  audience: 0,
+  sent: 0,
+  delivered: 0,
+  bounced: 0,
+  complained: 0,
+  opened: 0,
+  clicked: 0,
 });
 
 function addTo(figures: Figures, more: Figures): void {
@@ -245,7 +251,9 @@ function presentLinks(links: Collected['links']): CampaignReport['links'] {
     .sort((one, other) => other.unique - one.unique || one.link - other.link)
     .slice(0, MAX_LINKS)
     .map(({ variant, link, url, unique, total }) => ({
-      ...{ variant, number: link, url },
+      variant,
+      number: link,
+      url,
       unique_clicks: unique,
       // Housekeeping removes old hits, but not the first one of a person.
       total_clicks: Math.max(unique, total),
@@ -254,7 +262,11 @@ function presentLinks(links: Collected['links']): CampaignReport['links'] {
 
 async function collect(db: Queryable, row: CampaignRow, seconds: number): Promise<Collected> {
   const into: Collected = {
-    ...{ domains: new Map(), variants: new Map(), times: new Map(), links: new Map(), totalOpens: 0 },
+    domains: new Map(),
+    variants: new Map(),
+    times: new Map(),
+    links: new Map(),
+    totalOpens: 0,
   };
   for (const { from: first, to } of await rangesOf(db, row.id)) {
     const values = [row.id, first, to];
@@ -305,7 +317,9 @@ function presentReport(
       bucket_seconds: bucketSize,
       buckets: inOrder(found.times).map(([at, { sent, opened, clicked }]) => ({
         at: new Date(at * 1_000).toISOString(),
-        ...{ sent_count: sent, opened_count: opened, clicked_count: clicked },
+        sent_count: sent,
+        opened_count: opened,
+        clicked_count: clicked,
       })),
     },
     links: presentLinks(found.links),

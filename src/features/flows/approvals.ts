@@ -42,7 +42,14 @@ function presentOperatorFlow(row: FlowRow): OperatorFlow {
   const { id, account_id, brand_id, name, status, approval_state, goal, stop } = row;
   const { trigger_event: event, contact_list_id, segment_id, trigger_data } = row;
   return {
-    ...{ id, account_id, brand_id, name, status, approval_state, goal, stop },
+    id,
+    account_id,
+    brand_id,
+    name,
+    status,
+    approval_state,
+    goal,
+    stop,
     trigger: { event, contact_list_id, segment_id, trigger_data },
   };
 }

@@ -63,7 +63,12 @@ export async function duplicateFlow(
   const { goal, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id } = row;
   const copy = await insertFlow(trx, tenant, {
     name: name ?? copiedName(row.name),
-    ...{ goal, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id },
+    goal,
+    trigger_event,
+    contact_list_id,
+    segment_id,
+    trigger_data,
+    next_step_id,
   });
   const ids = new Map<number, number>();
   for (const step of sendingSteps(row.steps)) {

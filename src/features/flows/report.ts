@@ -88,8 +88,16 @@ export const flowReportQuery = z.strictObject({
 });
 
 const names = [
-  ...['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'failed', 'skipped'],
-  ...['unknown', 'canceled'],
+  'sent',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced',
+  'complained',
+  'failed',
+  'skipped',
+  'unknown',
+  'canceled',
 ] as const;
 
 type Counts = ReadonlyMap<string, number>;
@@ -103,9 +111,15 @@ function presentResults(counts: Counts) {
   const sent = of('sent');
   return {
     accepted_count: of('accepted'),
-    ...{ sent_count: sent, delivered_count: of('delivered'), opened_count: of('opened') },
-    ...{ clicked_count: of('clicked'), bounced_count: of('bounced'), complained_count: of('complained') },
-    ...{ failed_count: of('failed'), skipped_count: of('skipped'), unknown_count: of('unknown') },
+    sent_count: sent,
+    delivered_count: of('delivered'),
+    opened_count: of('opened'),
+    clicked_count: of('clicked'),
+    bounced_count: of('bounced'),
+    complained_count: of('complained'),
+    failed_count: of('failed'),
+    skipped_count: of('skipped'),
+    unknown_count: of('unknown'),
     canceled_count: of('canceled'),
     rates: {
       delivered: ratio(of('delivered'), sent),
@@ -168,11 +182,9 @@ function presentSteps(
       not_accepted: reasonsOf(ofStep ?? new Map(), 'skipped', 'failed'),
     };
     return {
-      ...{
-        step_id: id,
-        type: step?.type ?? null,
-        in_progress_count: inProgress && (inProgress.get(id) ?? 0),
-      },
+      step_id: id,
+      type: step?.type ?? null,
+      in_progress_count: inProgress && (inProgress.get(id) ?? 0),
       messages: sends ? messages : null,
     };
   });
@@ -212,7 +224,10 @@ export async function reportFlow(
     const steps = presentSteps(row, counts, inProgress);
     const messages = presentResults(sumOf(counts));
     return {
-      ...{ flow_id: row.id, from, to, entered_count: entered },
+      flow_id: row.id,
+      from,
+      to,
+      entered_count: entered,
       not_entered: reasonsOf(own, 'not_entered'),
       in_progress_count: inProgress && [...inProgress.values()].reduce((sum, n) => sum + n, 0),
       completed_count: countIn(own, 'completed'),

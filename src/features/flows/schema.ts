@@ -243,7 +243,14 @@ export type DuplicateFlowBody = z.output<typeof duplicateFlowBody>;
 
 /** A client may send a flow back as it received it. */
 export const flowReadOnlyFields = [
-  ...['id', 'account_id', 'approval_state', 'sent_count', 'stop', 'created_at', 'updated_at', 'templates'],
+  'id',
+  'account_id',
+  'approval_state',
+  'sent_count',
+  'stop',
+  'created_at',
+  'updated_at',
+  'templates',
 ];
 
 export const flowParams = z.strictObject({ id: idParam });

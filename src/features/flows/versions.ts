@@ -74,7 +74,10 @@ export async function writeFlowVersion(
        where not exists (select 1 from newest where same) returning id)
      select id from written union all select id from newest where same`,
     [
-      ...[id, goal, JSON.stringify(trigger_data.exit_filters ?? []), JSON.stringify(steps)],
+      id,
+      goal,
+      JSON.stringify(trigger_data.exit_filters ?? []),
+      JSON.stringify(steps),
       JSON.stringify(trigger),
     ],
   );

@@ -335,7 +335,9 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     identities: createSenderIdentities(pool, config.MAIL_DOMAIN),
     smsSenderOf: createSmsSenders(pool),
     limits: limitSettings(config),
-    ...{ waker, largeLists, owners },
+    waker,
+    largeLists,
+    owners,
   };
   return [
     listRoute(parts),

@@ -204,7 +204,13 @@ async function reserveAndStart(
   const priceMillicents = test ? 0 : await priceOf(trx, tenant.accountId);
   await requireFunds(trx, tenant.accountId, (counted.candidates - counted.reusable) * priceMillicents);
   const row = await insertOperation(trx, tenant, {
-    ...{ audience, digest, pinned, test, asOf, counted, priceMillicents },
+    audience,
+    digest,
+    pinned,
+    test,
+    asOf,
+    counted,
+    priceMillicents,
     idempotencyKey: key,
   });
   await appendToOutbox(trx, { kind: 'start', ...validationStart(workflowOf(row)) });

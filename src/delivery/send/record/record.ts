@@ -105,19 +105,18 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   const ids = outcomes.map(({ messageId }) => messageId);
   return [
     {
-      ...{
-        owner,
-        seq,
-        campaign_id: block.campaignId,
-        n: block.n,
-        used: used.length,
-        attempted: attempted.length,
-        charged: charged.length,
-      },
+      owner,
+      seq,
+      campaign_id: block.campaignId,
+      n: block.n,
+      used: used.length,
+      attempted: attempted.length,
+      charged: charged.length,
       ...(texts.length > 0
         ? { texts: Object.fromEntries(texts.map(({ messageId, keep }) => [messageId, keep])) }
         : {}),
-      ...{ first_id: Math.min(...ids), last_id: Math.max(...ids) },
+      first_id: Math.min(...ids),
+      last_id: Math.max(...ids),
     },
   ];
 }

@@ -73,7 +73,7 @@ async function changeGoals(
   return registerGoals(
     trx,
     runs.map(({ id, brandId, contact_id: contactId, test }) => {
-      return { ...{ id, brandId, contactId, test, goal }, since, causeId: null };
+      return { id, brandId, contactId, test, goal, since, causeId: null };
     }),
   );
 }

@@ -125,7 +125,12 @@ async function readRecipient(
     name: 'facts_of_flow_send',
     text: factsSql,
     values: [
-      ...[run.account_id, run.brand_id, run.contact_id, run.flow_id, stepId, channel],
+      run.account_id,
+      run.brand_id,
+      run.contact_id,
+      run.flow_id,
+      stepId,
+      channel,
       plusAddresses && channelFacts[channel].address.hasTags,
     ],
   });
@@ -135,8 +140,11 @@ async function readRecipient(
 
 const capSql = `
   select ${reachedCapSql({
-    ...{ brandId: '$1', keys: 'c.email_key, c.phone', asOf: '$3::timestamptz' },
-    ...{ count: '$4::int', perSeconds: '$5::int' },
+    brandId: '$1',
+    keys: 'c.email_key, c.phone',
+    asOf: '$3::timestamptz',
+    count: '$4::int',
+    perSeconds: '$5::int',
   })} as reached
   from contacts c where c.id = $2`;
 
@@ -246,7 +254,10 @@ async function writeStepMessage(
   const source = { class: messageClasses.flow, flow_id };
   const additions = message.test ? [counted, testEvents] : [counted];
   const written = await writeMessages(trx, [message], {
-    ...{ source, limits, tracking, additions },
+    source,
+    limits,
+    tracking,
+    additions,
     rendered: true,
   });
   const row = written.get(message.id);

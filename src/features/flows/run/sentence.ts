@@ -8,7 +8,10 @@ const DAY_MS = 86_400_000;
 
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'long', timeZone: 'UTC' });
 const date = new Intl.DateTimeFormat('en-GB', {
-  ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
   timeZone: 'UTC',
 });
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
