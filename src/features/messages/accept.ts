@@ -25,11 +25,14 @@ import {
 
 const MAX_GROUP = 100;
 /**
- * Under a steady load, messages gather for this long, because a statement costs as much as the rows of ten messages.
+ * How long messages gather under a steady load, in ms: the statement itself costs as much as the rows of ten messages.
  */
 const GROUP_INTERVAL_MS = 3;
 const MAX_GROUP_BYTES = 8 * 1024 * 1024;
-/** Other processes may use up what was left before the group is written. After so many tries it is written in parts. */
+/**
+ * Maximum number of retries of a whole group: other processes may use up what its accounts had left. Then it is written
+ * in parts.
+ */
 const MAX_LOOKS = 3;
 
 /** The message of a submission: written now, or by an earlier request with the same key. */
@@ -53,10 +56,10 @@ export interface QueuedMessage {
 
 type Result = { ok: true; accepted: Accepted } | { ok: false; error: unknown };
 
-/** A follower's leader failed and the follower has another payload: it has to be submitted again. */
+/** The follower's leader failed, and the follower has another payload: it must be submitted again. */
 const AGAIN = Symbol('again');
 
-/** The error of a message whose account turned out to pay for it: it has to be submitted to the others that are paid for. */
+/** The account turned out to pay for the message: it must be submitted to the groups of paid messages. */
 const PAID = Symbol('paid');
 
 interface GroupDeps extends AcceptDeps {
@@ -97,7 +100,8 @@ function writtenResult(row: Row, written: Map<number, WrittenMessage>): Result |
 }
 
 /**
- * The connection was lost before the commit was confirmed: reports as accepted the messages that are in the database.
+ * After the connection was lost before the commit was confirmed: reports the messages that are in the database as
+ * accepted.
  */
 async function resultsAfterLostConnection(rows: Row[], pool: pg.Pool, cause: unknown): Promise<Result[]> {
   const written = await findWritten(pool, rows).catch(() => {
@@ -107,7 +111,7 @@ async function resultsAfterLostConnection(rows: Row[], pool: pg.Pool, cause: unk
   return rows.map((row) => writtenResult(row, written) ?? { ok: false, error });
 }
 
-/** Decides which messages of recently refused accounts replay, are refused, or are written with the rest. */
+/** Decides which messages of recently refused accounts are replayed, refused, or written with the rest. */
 async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
   const suspects = rows.filter((row) => admission.isSuspect(row.draft.account_id));
   const kept = await findKept(pool, suspects);
@@ -118,8 +122,8 @@ async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
 }
 
 /**
- * The errors of messages that their accounts cannot pay. An earlier limit than money may refuse them, too; then it
- * decides, as for accounts that pay nothing.
+ * The errors of messages that their accounts cannot pay. If a limit that is checked before money refuses a message,
+ * too, its error counts, as for accounts that pay nothing.
  */
 async function firstRefusals(
   refused: Map<Row, AppError>,
@@ -127,15 +131,15 @@ async function firstRefusals(
 ): Promise<Map<Row, AppError>> {
   const drafts = [...refused.keys()].map(({ draft }) => draft);
   admission.suspect(drafts);
-  // The messages that fit are committed already: a failure here must not fail them.
+  // The messages that fit are already committed: a failure here must not fail them.
   const earlier = await admission.refuse(drafts).catch(() => new Map<MessageDraft, AppError>());
   admission.forget(drafts);
   return new Map([...refused].map(([row, error]) => [row, earlier.get(row.draft) ?? error]));
 }
 
 /**
- * Writes a group in one statement. If a limit refuses it, leaves out what does not fit and writes the others, again in
- * one statement. If it fails because of one of the messages, retries in parts.
+ * Writes a group in one statement. If a limit refuses the group, it leaves out the messages that do not fit and writes
+ * the others, again in one statement. If one of the messages makes the statement fail, it retries in parts.
  */
 async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Result[]> {
   const { kept, refusals, fitting } = await sortOut(rows, deps);
@@ -178,7 +182,9 @@ async function acceptUnpaid(rows: Row[], deps: GroupDeps, looks: number): Promis
   return rows.map((row) => results.get(row) ?? { ok: false, error: PAID });
 }
 
-/** Accepts each account's messages alone, then each message, so that one bad message does not fail the others. */
+/**
+ * Accepts the messages of each account separately, then each message, so that one bad message does not fail the others.
+ */
 async function acceptInParts(rows: Row[], deps: GroupDeps): Promise<Result[]> {
   const accounts = Map.groupBy(rows, (row) => row.draft.account_id);
   const parts = accounts.size > 1 ? [...accounts.values()] : rows.map((row) => [row]);
@@ -204,7 +210,7 @@ function queuedMessage(draft: MessageDraft, result: Result | undefined): QueuedM
   return { draft, providerId: (accepted.replayed ? null : accepted.written.provider_id) ?? DEFAULT_PROVIDER };
 }
 
-/** The name of the key among all brands, or null without a key. */
+/** A name of the key that is unique among all brands; null without a key. */
 function keyName({ draft, idempotencyKey }: Submission): string | null {
   return idempotencyKey === null ? null : `${draft.brand_id}/${draft.test}/${idempotencyKey}`;
 }
@@ -269,12 +275,12 @@ function createGroups(ids: IdAllocator, deps: GroupDeps) {
 /**
  * Accepts messages: each is committed with its queue row and its key before the response.
  *
- * Submissions that arrive together become a group, written by one statement. Of several submissions with the same
- * key, the first leads; its followers replay what became of it. Messages of accounts that have reached a limit are
- * left out, and for a second refused without asking the database.
+ * Submissions that arrive together become a group, written by one statement. If several submissions have the same key,
+ * the first leads, and its followers replay its result. Messages of accounts that have reached a limit are left out,
+ * and for one second further ones are refused without asking the database.
  *
- * Messages that cost something are groups of their own, so that the others do not wait for the money of their accounts.
- * So are those of test keys: they wait for other test messages of their accounts to be counted.
+ * Messages that cost something form groups of their own, so that the others do not wait for locks on the accounts'
+ * money. So do messages of test keys, which wait until other test messages of their accounts are counted.
  * @returns a function that accepts one submission
  * @throws AppError idempotency_conflict, sandbox_limit_reached, spend_cap_reached, insufficient_funds, unavailable
  */

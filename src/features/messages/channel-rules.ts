@@ -1,19 +1,19 @@
 /**
- * How the OpenAPI description shows POST /messages: as an email or an SMS, with the rules between their fields;
- * `schema.ts` and `draft.ts` check them. Rules that no JSON Schema can express are missing: which senders, templates and
- * header names are allowed, and the grammar of addresses.
+ * Describes POST /messages for OpenAPI: an email or an SMS, with the rules between their fields, which `schema.ts` and
+ * `draft.ts` check. It leaves out what JSON Schema cannot express: which senders, templates and header names are
+ * allowed, and the grammar of addresses.
  */
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
 
-// Patterns have anchors, and the rules between fields are conditions: not all generators of clients can read what else
-// would say the same.
+// Patterns have anchors, and the rules between fields are conditions, because some client generators cannot read the
+// other ways to say the same.
 const NOT_BLANK = { pattern: '^[\\s\\S]*\\S[\\s\\S]*$' };
 const E164 = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 /** Ten segments of 153 characters. */
 const MAX_SMS_LENGTH = 1_530;
 
-/** A text of one line that is not blank. */
+/** One line of text that is not blank. */
 export const SUBJECT_PATTERN =
   '^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*[^\\x00-\\x20\\x7f-\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]' +
   '[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*$';
@@ -33,7 +33,7 @@ const variablesNeedTemplate = { dependentRequired: { variables: ['template_id'] 
 
 type Shape = Record<'to' | 'body' | 'template_id' | 'variables', z.ZodType> & z.ZodRawShape;
 
-/** An email or an SMS, as the description shows them. @param shape the fields of the body that is parsed */
+/** Schema of an email or an SMS in the OpenAPI description. @param shape the fields that the request parser knows */
 export function describeMessage(shape: Shape): z.ZodType {
   const { to, body, template_id, variables } = shape;
   const email = z

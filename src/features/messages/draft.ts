@@ -15,7 +15,7 @@ import {
 import { senderOfTemplate, type TemplateMessage } from '../templates/service.ts';
 import type { SendMessageBody } from './schema.ts';
 
-/** A message that has passed every rule that the request alone can break, ready to be written. */
+/** A message that passed all checks of its request, ready to be written. Only limits can still refuse it. */
 export type MessageDraft = Omit<NewMessage, 'id' | 'idempotency_key'>;
 
 function address(problems: Problems, field: string, text: string | undefined): EmailAddress | null {
@@ -27,7 +27,7 @@ function address(problems: Problems, field: string, text: string | undefined): E
 }
 
 interface Sender {
-  /** null: the request names none. */
+  /** Null: the request has none. */
   address: EmailAddress | null;
   identity: SenderIdentity | 'sandbox';
 }
@@ -60,7 +60,7 @@ function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: Se
   problems.add(reservedTagErrors(tags), 'reserved_tag');
 }
 
-/** Drops a blank part, because mail clients would show it instead of the other part. */
+/** Drops a blank part: mail clients would show it instead of the other part. */
 function unlessBlank(content: string | null | undefined): string | null {
   return typeof content !== 'string' || content.trim() === '' ? null : content;
 }
@@ -80,7 +80,7 @@ function contentOf(
   const content = {
     subject: body.subject ?? template.subject,
     html: html ?? unlessBlank(template.html),
-    // The text of the template would say something else than the HTML of the request.
+    // The template's text would not match the request's HTML.
     text: text ?? (html === null ? unlessBlank(template.text) : null),
   };
   if ((content.subject ?? '').trim() === '')
@@ -178,10 +178,10 @@ function base(
 }
 
 /**
- * Checks a request against every rule of interface section 4.3 and makes a message of it.
+ * Checks a request against every rule of interface section 4.3 and returns its message.
  * @param senders of an email: those of the tenant's brand
  * @param smsSender of an SMS: the brand's sender; null: the provider's default
- * @param template what the template of the request renders, or why it cannot be used; null: the request names none
+ * @param template the rendered template of the request, or why it cannot be used; null: the request names none
  * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
  *   reserved_tag if there is no ordinary error
  */

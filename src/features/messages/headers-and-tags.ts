@@ -18,7 +18,7 @@ export function reservedHeaderErrors(headers: Record<string, string>): Validatio
   return errors;
 }
 
-/** Reports invalid header names, values that would start another header, and names that are given twice. */
+/** Reports invalid header names, values that would start another header, and duplicate names. */
 export function malformedHeaderErrors(headers: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   const seen = new Set<string>();

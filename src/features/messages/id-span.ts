@@ -1,19 +1,21 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A message may be written this long after its id was taken, so ids and times differ in order by at most this. */
+/**
+ * Longest time between taking an id and writing its message. The order of ids and that of times differ by at most this.
+ */
 const DISORDER = `interval '2 minutes'`;
 
-/** The ids of a period, both exclusive. */
+/** The bounds of a period's ids, both exclusive. */
 export interface IdSpan {
   after: number;
   before: number;
 }
 
 /**
- * Finds where a time falls among the ids of a brand, by halving: about forty look-ups by key, however many messages
- * there are. Ids follow the order of time, up to {@link DISORDER}.
+ * Finds where a time falls among the ids of a brand, by binary search: about forty look-ups by key, however many
+ * messages there are. Ids follow the order of time, up to {@link DISORDER}.
  * @param time SQL
- * @returns `lastBefore`: the last message before the time, or 0; `firstAfter`: the lowest id that is later
+ * @returns `lastBefore`: id of the last message before the time, or 0; `firstAfter`: the lowest id that is later
  */
 async function searchTime(
   client: Queryable,
@@ -41,8 +43,8 @@ async function searchTime(
 }
 
 /**
- * Finds the span of a brand's ids that includes all messages of a period. It includes messages of a few minutes before
- * and after, too, so the times must still be compared.
+ * Finds the span of a brand's ids that includes all messages of a period. It also includes messages of a few minutes
+ * before and after, so the times must still be compared.
  * @returns null if no time is given
  */
 export async function findIdSpan(

@@ -7,7 +7,7 @@ export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
 const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);
 export const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 
-/** A message that may have a key. */
+/** A message with or without an idempotency key. */
 interface Keyed {
   draft: Pick<MessageDraft, 'brand_id' | 'test'>;
   idempotencyKey: string | null;
@@ -21,8 +21,8 @@ export interface KeptKey {
 }
 
 /**
- * Takes the idempotency keys. Two requests with the same key: the second waits until the first has committed, and
- * its message is then not admitted.
+ * Takes the idempotency keys. Two requests with the same key: the second waits until the first has committed, and then
+ * its message is not admitted.
  */
 export const idempotencyKeys: Addition = {
   name: 'keys',

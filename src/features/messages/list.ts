@@ -9,7 +9,10 @@ import { findIdSpan, type IdSpan } from './id-span.ts';
 import { messageColumns, sendingSql } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
-/** How many messages a filter without an index looks at, newest first. The next page continues after them. */
+/**
+ * Maximum number of messages that a filter without an index reads for one page, newest first. The next page continues
+ * after them.
+ */
 export const MAX_LOOKED_AT = 5_000;
 
 export interface MessageFilters {
@@ -25,7 +28,9 @@ export interface MessageFilters {
 
 /** SQL conditions over `m`, with their values. */
 interface Conditions {
-  /** Conditions that use an index, and those on times: a span of ids leaves only a few messages to compare. */
+  /**
+   * Conditions that use an index, and those on times, for which the span of ids leaves only a few messages to compare.
+   */
   found: string[];
   /** Conditions that are checked message by message. */
   checked: string[];
@@ -70,7 +75,7 @@ export function conditionsOf(
   const add = (list: string[], sql: (parameter: string) => string, value: unknown) => {
     if (value !== undefined) list.push(sql(parameter(value)));
   };
-  // It has an index, so that live messages are not looked at.
+  // `m.test` has an index, so live messages are not read.
   if (filters.test) found.push('m.test');
   add(found, (key) => `m.to_key = ${key}`, filters.toKey);
   add(found, (id) => `m.id > ${id}`, span?.after);
@@ -92,7 +97,7 @@ export function conditionsOf(
 
 const allOf = (conditions: readonly string[]) => conditions.join(' and ');
 
-/** SQL: the messages to check, newest first, at most {@link MAX_LOOKED_AT}. */
+/** SQL: the messages that `checked` filters, newest first, at most {@link MAX_LOOKED_AT}. */
 const lookedAtSql = (found: readonly string[]) =>
   `(select m.* from messages m where ${allOf(found)} order by m.id desc limit ${MAX_LOOKED_AT})`;
 
@@ -112,7 +117,7 @@ async function findPage(client: Queryable, conditions: Conditions, page: Page): 
   return rows;
 }
 
-/** @returns the id of the last message that a page looked at; null if no messages are left after it */
+/** @returns the id of the last message that the page read; null if it read them all */
 async function findEndOfLook(
   client: Queryable,
   { found, values, foundValues }: Conditions,
@@ -147,7 +152,7 @@ async function countAll(client: Queryable, tenant: Tenant): Promise<RowCount> {
   return { total: closed + Math.max(planned, open), estimated: true };
 }
 
-/** Counts what matches among the newest messages; if there are more, assumes that as many match among the others. */
+/** Counts the matches among the newest messages. If there are more messages, returns PostgreSQL's estimate instead. */
 async function countChecked(client: Queryable, { found, checked, values }: Conditions): Promise<RowCount> {
   const matches = checked.length > 0 ? `count(*) filter (where ${allOf(checked)})` : 'count(*)';
   const { rows } = await client.query<{ matched: number; looked_at: number }>(
@@ -177,8 +182,8 @@ function count(
 
 /**
  * Finds one page of a brand's messages, newest first, and counts them. Filters by status, channel and idempotency key
- * look at {@link MAX_LOOKED_AT} messages at most. If a page is not full then, `continueAfter` of the count is the last
- * of them, and the total is an estimate.
+ * read at most {@link MAX_LOOKED_AT} messages. If these do not fill the page, `continueAfter` of the count is the last
+ * one read, and the total is an estimate.
  */
 export async function listMessages(
   client: Queryable,

@@ -4,7 +4,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';
 
-/** SQL: what a list shows of the message `m` and its content `c`. */
+/** SQL: the columns of the message `m` and its content `c` that a list shows. */
 export const messageColumns = 'm.*, c.headers';
 
 /** SQL: whether an open intent covers the message `m`. */
@@ -25,7 +25,7 @@ export async function findMessage(
   return rows[0] ?? null;
 }
 
-/** Finds the stored events of each attempt, in no order. */
+/** Finds the stored events of each attempt, in no particular order. */
 export async function findMessageEvents(client: Queryable, id: number): Promise<MessageEventRow[]> {
   const { rows } = await client.query<MessageEventRow>(
     'select type, attempt, occurred_at, data from message_events where message_id = $1',

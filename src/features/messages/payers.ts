@@ -7,14 +7,14 @@ const MAX_PAYERS = 100_000;
 type Paid = Pick<MessageDraft, 'account_id' | 'channel' | 'test'>;
 
 /**
- * The accounts that are known to pay for messages of a channel. Messages of others are written without a look at prices:
- * the statement refuses them if their account pays, see `UNPRICED`.
+ * The accounts that are known to pay for messages of a channel. Messages of other accounts are written without looking
+ * up prices: the statement refuses them if their account pays, see `UNPRICED`.
  */
 export interface Payers {
   pays(message: Paid): boolean;
   /** Looks up what the accounts pay for. */
   learn(accountIds: readonly number[]): Promise<void>;
-  /** A message turned out to cost nothing. */
+  /** Forgets the account and channel of a message that turned out to cost nothing. */
   forget(message: Paid): void;
 }
 

@@ -45,12 +45,12 @@ export interface MessageEventRow {
 
 const iso = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
-/** `sending` is shown, never stored. */
+/** `sending` is only shown, never stored. */
 function shownStatus(row: MessageRow): MessageResource['status'] {
   return row.sending && openStatuses.includes(row.status) ? 'sending' : row.status;
 }
 
-/** A held message keeps the time that was known when it was held. Once that has passed, the next is not known. */
+/** A held message keeps the time that was known when it was held. Once that has passed, the next time is unknown. */
 function presentHold(hold: MessageRow['hold']): MessageResource['hold'] {
   if (!hold) return null;
   const until = hold.until === null ? null : new Date(hold.until);
@@ -111,8 +111,8 @@ export function presentNewMessage(message: NewMessage, written: WrittenMessage):
 }
 
 /**
- * The events that are not stored, because the message's row says it all. The row has one response: the one to the
- * attempt that was accepted, or to the delivery if that was reported first.
+ * The events that are not stored because they follow from the message's row. The row has one response: to the accepted
+ * attempt, or to the delivery if that was reported first.
  */
 function eventsOfRow(row: MessageRow): MessageEventRow[] {
   const { sent_at: sentAt, delivered_at: deliveredAt, sent_attempt: attempt, provider, response } = row;
@@ -135,7 +135,10 @@ function eventsOfRow(row: MessageRow): MessageEventRow[] {
   ];
 }
 
-/** A stored event says more than the row. But a sender may have recorded it after a report of the provider. */
+/**
+ * Stored events replace those of the row, because they say more. But a sender may have recorded one after the
+ * provider's report, so the earlier time counts.
+ */
 function mergeEvents(
   stored: readonly MessageEventRow[],
   ofRow: readonly MessageEventRow[],
@@ -153,7 +156,7 @@ function mergeEvents(
   ];
 }
 
-/** By attempt, then by time. A message is sent before it is delivered, and delivered before all else. */
+/** Orders events by attempt, then by time. At the same time, `sent` comes first, then `delivered`. */
 function compareEvents(one: MessageEventRow, other: MessageEventRow): number {
   const rank = ({ type }: MessageEventRow) => (type === 'sent' ? 0 : type === 'delivered' ? 1 : 2);
   return (

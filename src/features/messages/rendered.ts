@@ -29,11 +29,11 @@ export type StoredMessage = MessageRow & {
   text: string | null;
 };
 
-/** Whether a message of a campaign or flow has no content of its own. */
+/** Whether the message of a campaign or flow has no content of its own. */
 const isRendered = ({ campaign_id: campaignId, flow_id: flowId, html, text }: StoredMessage): boolean =>
   (typeof campaignId === 'number' || typeof flowId === 'number') && html === null && text === null;
 
-/** The event that started the run which wrote the message; null: no run did, or there was none. */
+/** The event that started the flow run; null: the run is gone, or no event started it. */
 async function findEvent(pool: pg.Pool, runId: number): Promise<Record<string, unknown> | null> {
   const { rows } = await pool.query<{ event: Record<string, unknown> | null }>({
     name: 'event_of_run',

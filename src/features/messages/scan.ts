@@ -39,7 +39,7 @@ export async function scanMessages(
   return scanned(rows, scan);
 }
 
-/** @returns those of the brand's messages that still exist, in ascending order of ids */
+/** @returns the messages of the brand that still exist, in ascending order of ids */
 export async function findMessages(
   db: Queryable,
   { brandId }: Scope,

@@ -56,7 +56,7 @@ function emailRules(body: Body, report: Report): void {
 
 /**
  * Checks the addresses of fields without an error so far. `draftMessage` checks them again, but does not run if the
- * body has errors; without this, a client would learn of bad addresses only after it had fixed everything else.
+ * body has errors: without this check, a client would learn of bad addresses only after fixing everything else.
  */
 function addressRules(body: Body, wrong: ReadonlySet<unknown>, report: Report): void {
   const isSms = body.channel === 'sms';
@@ -84,7 +84,7 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
 betweenFields._zod.def.when = () => true;
 
 const headersDescription = `Extra headers of the email, at most ${MAX_HEADERS}. ${RESERVED_HEADERS_DESCRIPTION}`;
-/** Printable ASCII except the colon, as `draft.ts` checks it. */
+/** Printable ASCII except the colon, as in `headers-and-tags.ts`. */
 const HEADER_NAME_PATTERN = '^[!-9;-~]{1,76}$';
 const tagsDescription =
   `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
@@ -168,7 +168,7 @@ export const sendMessageBody = describeAs(fields, () => describeMessage(fields.s
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
-/** The filters of GET /messages. All but the two times match exactly. */
+/** Filters of GET /messages. All but the two times match exactly. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum([...messageStatuses, 'sending']).optional(),

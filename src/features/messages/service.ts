@@ -43,7 +43,7 @@ export interface MessageServiceDeps {
   limits: LimitSettings;
   tracking: TrackingDefaults;
   renderTemplate: RenderForMessage;
-  /** Renders the content of a message that is not stored; null: there is none. */
+  /** Renders a content that is not stored; null: the message has none to render. */
   renderedContent: (row: StoredMessage) => Promise<RenderedContent | null>;
 }
 
@@ -114,7 +114,10 @@ async function findStored(pool: pg.Pool, tenant: Tenant, id: number): Promise<Me
   return presentMessage(row);
 }
 
-/** What an earlier request with the same key did. @throws AppError idempotency_conflict if it had another payload */
+/**
+ * Finds the result of an earlier request with the same key.
+ * @throws AppError idempotency_conflict if it had another payload
+ */
 async function findReplay(
   pool: pg.Pool,
   tenant: Tenant,
@@ -130,7 +133,7 @@ async function findReplay(
 
 /**
  * Renders the template of a request.
- * @returns the error if the client can mend it, so that it is reported with all others
+ * @returns an error that the client can fix, so that it is reported with the others
  */
 async function contentOf(
   { renderTemplate }: MessageServiceDeps,
@@ -147,7 +150,7 @@ async function contentOf(
   }
 }
 
-/** Creates what checks a request by what its brand has now. */
+/** Creates the function that checks a request against the brand's present senders and templates. */
 function createDrafts(
   deps: MessageServiceDeps,
 ): (tenant: Tenant, body: SendMessageBody) => Promise<MessageDraft> {
@@ -171,14 +174,14 @@ function createSend(deps: MessageServiceDeps): MessageService['send'] {
   return async (tenant, body, key) => {
     const fingerprint = key === null ? null : fingerprintOf(body);
     const kept = () => findReplay(pool, tenant, key, fingerprint);
-    // A template takes a while to render. Without one, the insert finds what a repeated request has done.
+    // Rendering a template takes a while, so look for an earlier result first. Without a template, the insert finds it.
     const early = body.template_id === undefined ? null : await kept();
     if (early) return early;
     let draft: MessageDraft;
     try {
       draft = await draftOf(tenant, body);
     } catch (error) {
-      // The sender or the template may have been lost since an earlier request with the same key.
+      // The sender or the template may have been deleted since an earlier request with the same key.
       const replay = error instanceof AppError ? await kept() : null;
       if (replay) return replay;
       throw error;
@@ -201,12 +204,12 @@ function createSend(deps: MessageServiceDeps): MessageService['send'] {
   };
 }
 
-/** Whether a test key or a test run wrote the message: tests that users and live keys send have a provider of their own. */
+/** Whether a test key or a test run wrote the message. Tests that users and live keys send go to a real provider. */
 const isOfTestKey = ({ test, provider }: MessageRow) => test && provider === TEST_PROVIDER;
 
 /**
- * What the caller sees of a message. Ids of contacts can be counted up, so that a test key does not see what a test run
- * has made of its contact.
+ * What the caller sees of a message. A test key does not see the recipient and content of a test run: contact ids can
+ * be counted up, so it could read any contact's data.
  */
 function shownTo<Row extends MessageRow>({ actor }: Tenant, row: Row): Row {
   if (!isTestCaller(actor) || typeof row.flow_id !== 'number') return row;

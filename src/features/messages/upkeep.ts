@@ -7,7 +7,7 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 const HOUR_MS = 3_600_000;
 const BRANDS_PER_PAGE = 100;
 
-/** The last UTC day that ended at least an hour ago, so that no message is committed into it any more. */
+/** The last UTC day that ended at least an hour ago: no more messages are committed into it. */
 function lastClosedDay(asOf: Date): string {
   const day = new Date(asOf.getTime() - HOUR_MS);
   day.setUTCDate(day.getUTCDate() - 1);
@@ -17,10 +17,10 @@ function lastClosedDay(asOf: Date): string {
 /**
  * Counts the messages of closed days for one page of brands.
  *
- * Ids and creation times do not rise in exactly the same order. A message therefore belongs to the first day whose
- * last id is not below the message's id: the stored counts plus the rows after the last counted id include every
- * message exactly once. A brand without messages on the day gets a row only if it has newer messages; the row spares
- * the next run from reading these again.
+ * Ids and creation times do not rise in exactly the same order. A message therefore belongs to the first day whose last
+ * id is not below the message's id: the stored counts plus the rows after the last counted id include every message
+ * exactly once. A brand without messages on the day gets a row only if it has newer messages, so that the next run need
+ * not read these again.
  */
 async function countPage(client: pg.PoolClient, afterBrandId: number, day: string) {
   const { rows } = await client.query<{ last_brand_id: number | null; counted: number }>(
@@ -71,7 +71,7 @@ const messageDailyCounts: HousekeepingTask = {
 };
 
 /**
- * Forgets the counts of messages that retention has dropped. The day in which the first remaining message was accepted
+ * Deletes the counts of messages that retention has dropped. The day in which the first remaining message was accepted
  * is counted again.
  */
 const expiredDailyCounts: HousekeepingTask = {

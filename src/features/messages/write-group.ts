@@ -32,13 +32,13 @@ export interface Row extends Submission {
   id: number;
 }
 
-/** What became of a group. Messages that are neither written nor refused are those whose keys were taken before. */
+/** Outcome of a group. A message that is neither written nor refused has a key that an earlier request took. */
 interface GroupWritten {
   written: Map<number, WrittenMessage>;
   refused: Map<Row, AppError>;
 }
 
-/** Writes the messages of a group, all or none of those that it does not refuse. */
+/** Writes the messages of a group: all that it does not refuse, or none. */
 export type WriteGroup = (rows: Row[]) => Promise<GroupWritten>;
 
 interface WriteDeps {
@@ -71,7 +71,7 @@ function writeRows(
   return writeMessages(client, messages, { source, limits, tracking, additions: needed });
 }
 
-/** Writes messages by one statement, which fails if one of them costs something: see `isUnreserved`. */
+/** Writes messages in one statement, which fails if one of them costs something: see `isUnreserved`. */
 export function createUnpaidWriter(deps: WriteDeps): WriteGroup {
   return async (rows) => ({
     written: await writeRows(deps.pool, rows, deps, [UNPRICED]),
@@ -79,10 +79,10 @@ export function createUnpaidWriter(deps: WriteDeps): WriteGroup {
   });
 }
 
-/** A refusal is repeated for a second without a look at the database. */
+/** For one second, a refusal is repeated without asking the database. */
 const KNOWN = { max: 10_000, ttl: 1_000 };
 
-/** Messages for which accounts had no money within the last second. */
+/** Refusals of the last second: messages that their accounts could not pay. */
 export class KnownRefusals {
   readonly #byName = new LRUCache<string, AppError>(KNOWN);
 
@@ -105,7 +105,10 @@ interface PaidDeps extends WriteDeps {
   known: KnownRefusals;
 }
 
-/** Reserves what messages cost. @returns those that their accounts can pay, with what they reserve, and all others */
+/**
+ * Reserves what messages cost.
+ * @returns the messages that their accounts can pay, with their reservations, and the refused ones
+ */
 async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, known }: PaidDeps) {
   const asking = rows.map((row) => ({ ...row.draft, id: row.id, row }));
   const decisions = fitInto(asking, await readMessageFunds(trx, asking, limits));
@@ -117,7 +120,7 @@ async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, k
       known.add(row.draft, decision);
     } else {
       reserved.set(row, decision);
-      // A text without a price may be to a country whose price is 0: its account still pays.
+      // An SMS may cost nothing because its country's price is 0. Its account still pays for others.
       if (decision === null && row.draft.channel === 'email') payers.forget(row.draft);
     }
   }
@@ -126,8 +129,8 @@ async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, k
 
 /**
  * Writes messages that cost something, each with its reservation, and leaves out those that their accounts cannot pay.
- * The accounts' months are locked first, so what they have left does not change until the commit; then come the keys,
- * because a message that repeats another costs nothing.
+ * It locks the accounts' months first, so that what they have left does not change until the commit. Then it looks up
+ * the keys, because a message that repeats another costs nothing.
  */
 async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten> {
   return inTransaction(deps.pool, async (trx) => {
@@ -149,11 +152,11 @@ async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten>
 }
 
 /**
- * Writes messages that cost something, each with its reservation: all by one statement while their accounts can pay for
- * all of them. Otherwise, and with the first message of an account in a month, it writes those that fit.
+ * Writes messages that cost something, each with its reservation. One statement writes them all if their accounts can
+ * pay for all of them. Otherwise, and for an account's first message of a month, it writes those that fit.
  */
 export function createPaidWriter(deps: PaidDeps): WriteGroup {
-  /** Accounts whose group was not written by one statement within the last second: the next one may fail, too. */
+  /** Accounts for which the single statement failed within the last second: the next one may fail, too. */
   const short = new LRUCache<number, true>(KNOWN);
   return async (rows) => {
     if (rows.some(({ draft }) => short.has(draft.account_id))) return writeWhatFits(rows, deps);
