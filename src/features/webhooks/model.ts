@@ -46,7 +46,7 @@ export class WebhookModel extends TenantModel {
 
 export type WebhookRow = ModelObject<WebhookModel>;
 
-/** Takes an id for a new webhook before its row is inserted, because the secret is sealed to the id. */
+/** Reserves an id for a new webhook before its row is inserted, because the secret is sealed for that id. */
 export async function nextWebhookId(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ id: number }>(
     `select nextval(pg_get_serial_sequence('webhooks', 'id')) as id`,
@@ -55,7 +55,7 @@ export async function nextWebhookId(client: Queryable): Promise<number> {
 }
 
 /**
- * Counts a brand's webhooks, and keeps others from adding one until the transaction ends.
+ * Counts a brand's webhooks, and keeps other requests from adding one until the transaction ends.
  * @param client inside a transaction
  */
 export async function countUnderLock(client: Queryable, tenant: Tenant): Promise<number> {
@@ -89,8 +89,8 @@ export async function findWebhook(client: Queryable, tenant: Tenant, id: number)
 }
 
 /**
- * Reads a webhook and locks it until the transaction ends. Recording a failure and planning a recovery take the same lock.
- * Always lock a webhook before its deliveries.
+ * Reads a webhook and locks it until the transaction ends. Recording a failure and planning a recovery take the same
+ * lock. Always lock a webhook before its deliveries.
  * @param client inside a transaction
  */
 export async function lockWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
@@ -135,7 +135,10 @@ export async function updateWebhook(
   return row as WebhookRow;
 }
 
-/** Deletes the row. From then on nothing is queued for the webhook, and queued deliveries and retries are not attempted. */
+/**
+ * Deletes the row. After that, nothing is queued for the webhook, and its queued deliveries and retries are not
+ * attempted.
+ */
 export async function deleteWebhook(
   client: Queryable,
   tenant: Tenant,

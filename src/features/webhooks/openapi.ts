@@ -4,7 +4,7 @@ import type { WebhookSection } from '../../platform/openapi/document.ts';
 import { eventCatalogue } from './catalogue.ts';
 
 const TAG = 'Webhook events';
-/** The time of every example. */
+/** The time in every example. */
 const SAMPLED_AT = new Date('2026-03-01T10:00:00.000Z');
 
 const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
@@ -44,7 +44,7 @@ const responses = {
   '2XX': { description: 'Acknowledged. Respond within 10 seconds.' },
   default: {
     description:
-      'Everything else, redirects and time-outs included, is retried after 1 minute, 5 minutes, 30 minutes, 2 hours, ' +
+      'Time-outs and all other responses, redirects included, are retried after 1 minute, 5 minutes, 30 minutes, 2 hours, ' +
       '8 hours and 24 hours.',
   },
 };
@@ -71,7 +71,7 @@ function describeRequest(event: EventDefinition, components: Components): JsonOb
   return {
     operationId: `on_${type.replace('.', '_')}`,
     tags: [TAG],
-    // Generators of clients must not make functions of these: clients receive the requests.
+    // Keep client generators from making functions of these: clients receive these requests.
     'x-internal': true,
     summary: type,
     description: sentWhen,

@@ -47,7 +47,7 @@ function createRoute(webhooks: WebhookManager): RouteDefinition {
     body: createWebhookBody,
     readOnlyFields: createReadOnlyFields,
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
-    // The name in the URL is looked up.
+    // The name in the URL is resolved.
     prepare: ({ body }) => webhooks.requireAllowedUrl(body.url),
     async handler({ tenant, body }, trx) {
       const webhook = await webhooks.create(trx, tenant, body);

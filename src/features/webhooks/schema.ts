@@ -3,7 +3,7 @@ import type { Role } from '../../platform/auth/tenant.ts';
 import { idParam } from '../../platform/db/paging.ts';
 import { eventTypes } from './catalogue.ts';
 
-/** Roles that may manage webhooks: the same as may manage API keys. */
+/** Roles that may manage webhooks: the same ones that may manage API keys. */
 export const webhookRoles: Role[] = ['owner', 'admin'];
 
 const MAX_URL_LENGTH = 2_048;
@@ -61,10 +61,12 @@ export const webhookResource = z
     events: z.array(z.enum(eventTypes)),
     secret: z.string().meta({
       description:
-        'The whole secret in responses that create it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
+        'The whole secret in responses that create it and with `reveal=true`; otherwise `whsec_…` and the last 4 characters.',
     }),
     enabled: z.boolean(),
-    failing_since: when.nullable().meta({ description: 'The time since which every attempt has failed.' }),
+    failing_since: when
+      .nullable()
+      .meta({ description: 'Every attempt since this time has failed. Null if the webhook is not failing.' }),
     disabled_at: when.nullable(),
     disabled_reason: z.string().nullable().meta({
       description: '`manual`: turned off by PATCH; `failing`: every attempt had failed for three days.',
@@ -78,7 +80,7 @@ function readOnlyBeside(body: z.ZodObject): string[] {
   return Object.keys(webhookResource.shape).filter((name) => !(name in body.shape));
 }
 
-/** Fields of the resource that a client may send back; they are ignored. */
+/** Fields of the resource that a client may send back. They are ignored. */
 export const createReadOnlyFields = readOnlyBeside(createWebhookBody);
 export const changeReadOnlyFields = readOnlyBeside(changeWebhookBody);
 

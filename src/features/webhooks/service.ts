@@ -27,9 +27,12 @@ import { createSecret } from './signature.ts';
 import { recoveryWake } from './workflow.ts';
 
 const MAX_WEBHOOKS_PER_BRAND = 10;
-/** The former secret signs, too, for this time after a rotation. */
+/** For this long after a rotation, the former secret signs, too. */
 const FORMER_SECRET_SIGNS_MS = 24 * 3_600_000;
-/** How much history a DELETE removes itself. Housekeeping removes the rest of a very long one. */
+/**
+ * A DELETE itself removes at most {@link MAX_HISTORY_BATCHES} batches of this many deliveries. Housekeeping removes the
+ * rest of a very long history.
+ */
 const HISTORY_BATCH = 5_000;
 const MAX_HISTORY_BATCHES = 4;
 
@@ -73,7 +76,7 @@ export interface WebhookManager {
   remove(tenant: Tenant, id: number): Promise<WebhookResource>;
 }
 
-/** Continuous failure is about an endpoint as it is now: a new URL, or turning it on again, ends it. */
+/** Continuous failure describes the endpoint as it is now: a new URL, or turning it on again, ends it. */
 const resetHealth = { failing_since: null, last_failure_at: null, warned_at: null };
 
 function enabledChanges({ generation }: WebhookRow, enabled: boolean): WebhookChanges {
@@ -100,7 +103,7 @@ async function requireLocked(trx: Queryable, tenant: Tenant, id: number): Promis
   return row;
 }
 
-/** If the webhook has a recovery workflow, it plans again after a change of `url` or `enabled`. */
+/** After a change of `url` or `enabled`, the webhook's recovery workflow, if any, plans again. */
 async function changeWebhook(
   trx: Queryable,
   tenant: Tenant,
@@ -141,7 +144,7 @@ function revealSecret(keyring: Keyring, row: WebhookRow): string {
 }
 
 /**
- * There is only one former secret: a second rotation within 24 hours ends the oldest at once. A secret that cannot be
+ * Only one former secret is kept: a second rotation within 24 hours ends the oldest at once. A secret that cannot be
  * opened is not kept, because it cannot sign.
  */
 async function rotateSecret(
@@ -174,7 +177,7 @@ async function removeWebhook({ pool }: WebhookManagerDeps, tenant: Tenant, id: n
   });
 }
 
-/** Errors are only logged: the webhook is already removed, and housekeeping removes what is left. */
+/** Only logs errors: the webhook is already removed, and housekeeping removes the rest. */
 async function removeHistoryNow({ pool, log }: WebhookManagerDeps, id: number): Promise<void> {
   try {
     for (let batch = 0; batch < MAX_HISTORY_BATCHES; batch += 1) {
@@ -225,7 +228,7 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     },
     async change(tenant, id, body) {
       const before = await find(tenant, id);
-      // An unchanged URL is not checked again: a broken one must not keep the webhook from being turned off.
+      // An unchanged URL is not checked again: a broken URL must not keep a client from turning the webhook off.
       if (body.url !== undefined && body.url !== before.url) await requireAllowedUrl(body.url);
       const row = await inTransaction(pool, (trx) => changeWebhook(trx, tenant, id, body));
       waker.wake('outbox');

@@ -13,12 +13,12 @@ export function keyOfSecret(secret: string): KeyObject {
   return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }
 
-/** The form in which a secret is shown by default. */
+/** The masked form in which a secret is shown by default. */
 export function maskSecret(last4: string): string {
   return `${PREFIX}…${last4}`;
 }
 
-/** The `webhook-id` of an event, the same at every attempt. */
+/** The `webhook-id` of an event, the same in every attempt. */
 export function webhookIdOf(eventId: string): string {
   return `evt_${eventId.replaceAll('-', '')}`;
 }

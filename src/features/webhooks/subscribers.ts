@@ -1,7 +1,8 @@
 import type { EventConsumer } from '../../platform/events/publish.ts';
 
 /**
- * Webhooks as a consumer of events: a webhook delivery and its queue row for each webhook that is on and subscribed.
+ * The webhooks' consumer of events: writes a webhook delivery and its queue row for each webhook that is on and
+ * subscribed.
  *
  * Webhooks are matched once, when the event is written, and the delivery gets their generation: a webhook that is
  * turned on a moment later does not receive the event. An event and its deliveries have the same `created_at`.

@@ -8,7 +8,7 @@ import { webhookSource } from './workflow.ts';
 const WEBHOOKS = 100;
 const BATCH_ROWS = 1_000;
 
-/** A day's deliveries, attempts and events are needed until each of its deliveries has ended. */
+/** A day's deliveries, attempts and events are kept until all of its deliveries have ended. */
 const neededSql = `(
   exists (select 1 from webhook_queue where created_at >= $1 and created_at < $2)
   or exists (select 1 from webhook_deliveries
@@ -21,7 +21,7 @@ const partitions: PartitionedTable[] = [
   { name: 'events', keptDays: 30, neededSql },
 ];
 
-/** Removes what a DELETE left of a very long history, and deliveries written while their webhook was removed. */
+/** Removes what a DELETE left of a very long history, and deliveries written while their webhook was being removed. */
 const webhookHistories: HousekeepingTask = {
   name: 'webhook_histories',
   async run({ database: { pool } }, _asOf, progress) {

@@ -4,13 +4,13 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { UnsealError, type Keyring, type SealedPlace } from '../../../platform/secrets/keyring.ts';
 import { keyOfSecret } from '../signature.ts';
 
-/** What an attempt needs of a webhook, read just before it. */
+/** What an attempt must know about a webhook. It is read just before the attempt. */
 export interface Endpoint {
   id: number;
   url: string;
   enabled: boolean;
   generation: number;
-  /** Each signs, the newest first. Empty if the secret cannot be opened, because APP_SECRET was changed. */
+  /** The keys to sign with, newest first. Empty if the secret cannot be opened because APP_SECRET was changed. */
   keys: KeyObject[];
 }
 
@@ -27,7 +27,7 @@ interface EndpointRow {
 
 const MAX_KEYS = 5_000;
 
-/** The place that a webhook's secrets are sealed to. */
+/** Names the place that a webhook's secrets are sealed for. */
 export function secretPlace(webhookId: number, accountId: number): SealedPlace {
   return { table: 'webhooks', column: 'secret_sealed', row: webhookId, accountId };
 }

@@ -7,11 +7,11 @@ import { webhookEvents } from '../events.ts';
 import { disabledNotice, warningNotice, type FailingWebhook } from './notices.ts';
 
 const HOUR_MS = 3_600_000;
-/** The owners of a webhook are warned after this time of continuous failure. */
+/** A webhook's owners are warned after it has failed continuously for this long. */
 const WARN_AFTER_MS = 24 * HOUR_MS;
-/** A webhook is turned off after this time of continuous failure (interface §6.4, `webhook.disabled`). */
+/** A webhook is turned off after it has failed continuously for this long (interface §6.4, `webhook.disabled`). */
 const DISABLE_AFTER_MS = 72 * HOUR_MS;
-/** If the last failure is older, the endpoint may work again: the next attempt decides. */
+/** If the last failure is older than this, the endpoint may work again, so the next attempt decides. */
 const RECENT_FAILURE_MS = 25 * HOUR_MS;
 
 /** `disabled_reason` of a webhook that was turned off after three days of failure. */
@@ -23,12 +23,12 @@ interface FailureDates {
   warnedAt: Date | null;
 }
 
-/** When the owners are to be warned; null if they were warned already, or the webhook is not failing. */
+/** When to warn the owners; null if they were warned already, or the webhook is not failing. */
 export function warningDue({ failingSince, warnedAt }: FailureDates): Date | null {
   return failingSince && !warnedAt ? new Date(failingSince.getTime() + WARN_AFTER_MS) : null;
 }
 
-/** When the webhook is to be turned off; null if it is not failing. */
+/** When to turn the webhook off; null if it is not failing. */
 export function disablingDue({ failingSince }: Pick<FailureDates, 'failingSince'>): Date | null {
   return failingSince && new Date(failingSince.getTime() + DISABLE_AFTER_MS);
 }

@@ -3,7 +3,7 @@ import { ENGINE_GRACE_MS, type RecoveredWebhook } from '../workflow.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
 import { disablingDue, warningDue } from './failure-limits.ts';
 
-/** A webhook's recent attempts as its row summarizes them. Each attempt counts by the time it began. */
+/** The state of a webhook's recent attempts, as kept in its row. Each attempt counts from the time it began. */
 export interface Health {
   failingSince: Date | null;
   lastFailureAt: Date | null;
@@ -42,7 +42,7 @@ export function healthAfter(before: Health, attempts: readonly AttemptResult[]):
   return { failingSince: since[0] ?? null, lastFailureAt, lastSuccessAt };
 }
 
-/** An attempt that was made, with its outcome. */
+/** A finished attempt with its outcome. */
 export interface MadeAttempt {
   due: DueDelivery;
   /** The URL that the request was sent to. */
@@ -70,18 +70,18 @@ function endOf({ outcome }: MadeAttempt): number {
 }
 
 /**
- * SQL: whether successful attempts change the row of a webhook.
+ * SQL: whether successful attempts change a webhook's row.
  * @param since SQL for the time of {@link unchangedSince}
  */
 export const changedBySuccess = (since: string) =>
   `(failing_since is not null or last_success_at is null or last_success_at < ${since})`;
 
-/** If the webhook's row has a success after this time, those among the attempts need not change it. */
+/** If the webhook's row has a success after this time, the successful attempts need not change it. */
 export function unchangedSince(made: readonly MadeAttempt[]): Date {
   return new Date(Math.max(...made.map(endOf)) - SUCCESS_INTERVAL_MS);
 }
 
-/** Each webhook once. */
+/** The ids of the webhooks, without duplicates. */
 export function webhookIdsOf(made: readonly MadeAttempt[]): number[] {
   return [...new Set(made.map(({ due }) => due.webhookId))];
 }
@@ -115,13 +115,13 @@ export async function lockAttempted(
 /** How recorded attempts change a webhook's row. */
 export interface WebhookChange extends Health {
   webhook: LockedWebhook;
-  /** When the last of the attempts ended. */
+  /** When the last attempt ended. */
   at: Date;
-  /** Whether its continuous failure ended; another may have begun since. */
+  /** Whether its continuous failure has ended; another may have begun since. */
   failureEnded: boolean;
   /** Whether it has failed for three days, and one of these attempts failed. */
   disables: boolean;
-  /** New wake-up time of its workflow; null if the workflow wakes early enough anyway. */
+  /** The new wake-up time of its workflow; null if the workflow wakes early enough anyway. */
   wakeAt: Date | null;
 }
 

@@ -7,7 +7,7 @@ export interface FailingWebhook {
   failingSince: Date;
 }
 
-/** The path and query of a URL may contain secrets, and mail is widely read, so only the host is shown. */
+/** Show only the host: the path and query of a URL may contain secrets, and many people may read the mail. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an unreadable URL';
 }
@@ -40,7 +40,7 @@ export function disabledNotice({ id, url, failingSince }: FailingWebhook, disabl
     paragraphs: [
       `Webhook ${id} at ${host} has acknowledged no delivery since ${formatTime(failingSince)}. On ${formatTime(disabledAt)} we turned it off.`,
       'Events that were waiting for a retry are no longer sent. Events that occur while the webhook is off are never sent, not even after you turn it on again.',
-      `What to do: repair the endpoint, then turn the webhook on again: PATCH /v1/my/webhooks/${id} with {"enabled": true}. ${ACKNOWLEDGE}`,
+      `What to do: fix the endpoint, then turn the webhook on again: PATCH /v1/my/webhooks/${id} with {"enabled": true}. ${ACKNOWLEDGE}`,
       `To see what we sent in the last 7 days and how the endpoint responded: GET /v1/my/webhooks/${id}/deliveries`,
     ],
   };

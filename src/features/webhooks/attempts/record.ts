@@ -65,9 +65,7 @@ interface AttemptRecord {
   status: 'retrying' | 'delivered' | 'failed';
   nextAttemptAt: Date | null;
   lastError: string | null;
-  /**
-   * Set if the webhook was turned off or on since. Then a failure does not end a retry that was requested after that.
-   */
+  /** Set if the webhook was turned off or on since. Then a failure does not end a retry that was requested later. */
   formerGeneration?: number;
   outcome: AttemptOutcome;
 }
@@ -163,8 +161,8 @@ function inputOf(records: readonly AttemptRecord[]): [string, number[]] {
 }
 
 /**
- * Records successful attempts alone, in one statement: at a healthy endpoint nothing else follows from them.
- * @returns false if nothing was recorded, because the row of a webhook has to change, too
+ * Records only successful attempts, in one statement: at a healthy endpoint, nothing else has to change.
+ * @returns false if nothing was recorded because a webhook's row has to change, too
  */
 async function recordSuccesses(
   client: Queryable,
@@ -251,9 +249,9 @@ async function recordIn(
 }
 
 /**
- * Records attempts and everything that follows from them in one transaction: webhook deliveries, attempt rows, the
- * webhooks' health, the removal of the queue rows, outbox rows that wake recovery workflows, and the turning off of
- * webhooks that have failed for three days.
+ * Records attempts and all their consequences in one transaction: webhook deliveries, attempt rows, the webhooks'
+ * health, the removal of the queue rows, outbox rows that wake recovery workflows, and the turning off of webhooks that
+ * have failed for three days.
  * @returns channels to wake after the commit
  */
 export async function recordAttempts(

@@ -8,18 +8,18 @@ import { recordAttempts, type DroppedDelivery, type RecordRules } from './record
 export interface AttemptRecorder {
   made(attempt: MadeAttempt): void;
   dropped(deliveries: readonly DroppedDelivery[]): void;
-  /** Resolves when everything so far is committed, however long the database is unavailable. */
+  /** Resolves when everything given so far is committed, however long the database is unavailable. */
   settled(): Promise<void>;
-  /** As {@link settled}, but gives up what the database refuses. */
+  /** Like {@link settled}, but gives up results that the database refuses. */
   close(): Promise<void>;
 }
 
-/** The result of one webhook delivery: an attempt, or the reason why none is made. */
+/** The result of one webhook delivery: an attempt, or the reason why none was made. */
 export type DeliveryResult = MadeAttempt | DroppedDelivery;
 
 export interface AttemptRecorderDeps extends RecordRules {
   pool: pg.Pool;
-  /** Woken after commits that leave work for others. */
+  /** Woken after commits that leave work for other loops. */
   waker: Pick<Waker, 'wake'>;
   log: Logger;
   /** Called after each commit. */

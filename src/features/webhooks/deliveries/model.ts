@@ -42,7 +42,7 @@ function where(webhookId: number, { status, type }: DeliveryFilters): Where {
   const values: unknown[] = [webhookId];
   const parts = ['webhook_id = $1', visible];
   if (status !== undefined) parts.push(`status = $${values.push(status)}`);
-  // The same condition once more, in the form of the index on waiting retries.
+  // Repeats the condition in the form that the index on waiting retries has.
   if (status === 'retrying') parts.push('next_attempt_at is not null');
   if (type !== undefined) parts.push(`type = $${values.push(type)}`);
   return { sql: parts.join(' and '), values };
@@ -107,7 +107,7 @@ export interface TestEvent {
 }
 
 /**
- * Writes an event for one webhook alone, with its webhook delivery and queue row. Subscriptions do not matter.
+ * Writes an event for one webhook only, with its webhook delivery and queue row, whatever the webhook is subscribed to.
  * @param client inside the caller's transaction
  * @returns null if the webhook is off or does not exist
  */

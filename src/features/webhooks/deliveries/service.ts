@@ -18,7 +18,7 @@ import {
 import { presentDelivery, presentDeliveryDetail } from './presenter.ts';
 import type { DeliveryDetail, DeliveryFilters, DeliveryResource } from './schema.ts';
 
-/** Limit of manual retries, well below what the column of the attempt's number can store. */
+/** A delivery with this many attempts cannot be retried by hand. Well below what the attempt number's column can store. */
 export const MAX_ATTEMPTS = 100;
 
 /** What owners, admins and API keys can do with the deliveries of a webhook. */
@@ -39,8 +39,8 @@ export interface WebhookDeliveries {
    */
   sendTest(trx: Queryable, tenant: Tenant, webhookId: number, type: EventType): Promise<DeliveryResource>;
   /**
-   * Makes a webhook delivery due now, whatever its outcome so far. One whose first attempt has not been made yet stays
-   * unchanged. Wake `outbox` after the commit.
+   * Makes a webhook delivery due now, whatever its outcome so far. A delivery whose first attempt has not been made yet
+   * stays unchanged. Wake `outbox` after the commit.
    * @param trx the caller's transaction
    * @throws AppError not_found; conflict if the webhook is off or the delivery has had a hundred attempts
    */

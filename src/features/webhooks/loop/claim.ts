@@ -1,26 +1,26 @@
 import { exactTime, type Queryable } from '../../../platform/db/queryable.ts';
 import type { WebhookDelivery } from '../attempts/attempt.ts';
 
-/** A webhook delivery as a claim knows it. */
+/** A claimed webhook delivery. */
 export type OwnedDelivery = Pick<WebhookDelivery, 'deliveryId'>;
 
 /** How much one claim may take. */
 export interface ClaimOrder {
   /** The claiming process. */
   owner: number;
-  /** The claim begins with the endpoint after this one, by id; 0: with the first. */
+  /** The claim starts with the endpoint after this id; 0: with the first endpoint. */
   after: number;
-  /** The maximum number of endpoints in one claim. */
+  /** Maximum number of endpoints in one claim. */
   endpoints: number;
-  /** The maximum number of deliveries of an endpoint without its own quota. */
+  /** Maximum number of deliveries of an endpoint that has no quota of its own. */
   quantum: number;
-  /** The maximum number of deliveries, by webhook id; 0: none. */
+  /** Maximum number of deliveries by webhook id; 0: none. */
   quotas: ReadonlyMap<number, number>;
 }
 
 /**
  * Finds endpoints with queued deliveries by jumping through the index from one to the next, and takes the oldest
- * deliveries of each: the backlog of one endpoint costs another nothing.
+ * deliveries of each, so that a backlog at one endpoint does not slow another down.
  */
 const claimSql = `
   with recursive alive as materialized (
@@ -54,22 +54,25 @@ const claimSql = `
     left join events e on e.id = c.event_id and e.created_at = c.created_at
   order by c.delivery_id`;
 
-/** How many endpoints the claim looked at, and the last of them; one row without a delivery if nothing was claimed. */
+/**
+ * How many endpoints the claim looked at, and the id of the last one. If nothing was claimed, this is one row without a
+ * delivery.
+ */
 type ClaimRow = { endpointsSeen: number; lastEndpoint: number | null } & (
   WebhookDelivery | { deliveryId: null }
 );
 
-/** What one claim took. */
+/** The outcome of one claim. */
 export interface Claim {
   deliveries: WebhookDelivery[];
   /**
    * {@link ClaimOrder.after} of the next claim; 0 if this one reached the last endpoint. Endpoints whose deliveries
-   * other senders are claiming at the moment count as looked at.
+   * other senders are claiming at the same time count as looked at.
    */
   next: number;
 }
 
-/** Claims deliveries for their first attempt. A claim is not an intent: it can be given back at any time. */
+/** Claims deliveries for their first attempt. A claim is not an intent: it can be returned at any time. */
 export async function claimDeliveries(client: Queryable, order: ClaimOrder): Promise<Claim> {
   const { owner, after, endpoints, quantum, quotas } = order;
   const { rows } = await client.query<ClaimRow>({
@@ -82,7 +85,7 @@ export async function claimDeliveries(client: Queryable, order: ClaimOrder): Pro
   return { deliveries: rows.flatMap((row) => (row.deliveryId === null ? [] : row)), next };
 }
 
-/** Gives claims back, unless another process owns them by now. */
+/** Returns claims, unless another process owns them by now. */
 export async function releaseDeliveries(
   client: Queryable,
   owner: number,
@@ -95,12 +98,15 @@ export async function releaseDeliveries(
   );
 }
 
-/** Gives back a dead process's claims, in the reaper's transaction; what it was sending is sent again. */
+/**
+ * Returns a dead process's claims to the queue, in the reaper's transaction. Requests that it was sending are sent
+ * again.
+ */
 export async function releaseWebhookClaims(client: Queryable, processId: number): Promise<void> {
   await client.query('update webhook_queue set owner = null where owner = $1', [processId]);
 }
 
-/** @returns the deliveries that the database lists under this process */
+/** @returns the deliveries that this process owns according to the database */
 export async function findOwnedDeliveries(client: Queryable, owner: number): Promise<OwnedDelivery[]> {
   const { rows } = await client.query<OwnedDelivery>(
     'select delivery_id as "deliveryId" from webhook_queue where owner = $1',

@@ -30,8 +30,8 @@ import {
 import { AttemptSchedule, type ClaimedDelivery, FIRST_CLAIM, MAX_PER_ENDPOINT, TICK_MS } from './schedule.ts';
 
 /**
- * Sorts out the claims whose delivery must not be attempted: the endpoint is deleted, is off or was off since the
- * event, or the event's data are deleted.
+ * Drops the claims whose delivery must not be attempted: the endpoint is deleted, is off or was off since the event, or
+ * the event's data are deleted.
  */
 export function sortClaims(
   due: readonly WebhookDelivery[],
@@ -61,7 +61,7 @@ export interface WebhookLoopDeps {
   waker: Waker;
   events: EventPublisher;
   log: Logger;
-  /** Between two searches for claims whose responses were lost, instead of five seconds. */
+  /** Interval of the search for claims whose responses were lost. Default: five seconds. */
   sweepMs?: number;
 }
 
@@ -119,7 +119,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
     return deliveryId;
   }
 
-  /** Webhook deliveries are fenced by owner alone. */
+  /** Webhook deliveries are fenced by their owner alone. */
   epochOf(): number {
     return 0;
   }
@@ -187,11 +187,11 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   }
 
   /**
-   * Reads the endpoints of claims and schedules them. Gives the claims back if that fails, so that none is left idle.
+   * Reads the endpoints of claims and schedules them. If that fails, it returns the claims, so that none is left idle.
    */
   async #accept(claimed: readonly WebhookDelivery[]): Promise<void> {
-    // A delivery that this process works on can be claimed again after the reaper has released it. The attempt that
-    // runs goes on: its record deletes the queue row.
+    // A delivery that this process is working on can be claimed again after the reaper has released it. The running
+    // attempt continues: its record deletes the queue row.
     const due = this.loop.register(claimed);
     if (due.length === 0) return;
     try {
@@ -240,7 +240,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
 }
 
 /**
- * The webhook loop of a `sender` process. It needs PostgreSQL only.
+ * The webhook loop of a `sender` process. It needs only PostgreSQL.
  * @param deps the pool needs three connections
  */
 export function createWebhookLoop(deps: WebhookLoopDeps): QueueLoop {

@@ -1,40 +1,43 @@
 import type { DueDelivery } from '../attempts/attempt.ts';
 import type { Endpoint } from '../attempts/endpoint.ts';
 
-/** Concurrent attempts of a process at endpoints that answer quickly. */
+/** Maximum number of concurrent attempts of a process at endpoints that respond quickly. */
 const FAST_SLOTS = 512;
-/** Concurrent attempts of a process at all slow endpoints together: a tenth of the above. */
+/** Maximum number of concurrent attempts of a process at all slow endpoints together: a tenth of the above. */
 const SLOW_SLOTS = 51;
 /** Maximum number of concurrent attempts at one endpoint, by all processes together. */
 export const MAX_PER_ENDPOINT = 16;
-/** For an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
+/**
+ * The maximum for an endpoint that has not responded yet, so that many dead ones at once take few slots and TLS
+ * handshakes.
+ */
 const MAX_PER_UNPROVEN = 1;
-/** For an endpoint whose last {@link TIME_OUTS} attempts timed out. */
+/** The maximum for an endpoint whose last {@link TIME_OUTS} attempts timed out. */
 const MAX_PER_TIMING_OUT = 2;
 const TIME_OUTS = 5;
-/** An endpoint becomes slow when one of its attempts has been running for longer than this. */
+/** An endpoint becomes slow once one of its attempts has been running for longer than this. */
 const SLOW_RUNNING_MS = 500;
-/** An endpoint also becomes slow by an attempt that takes longer than this, and is fast again after a quicker one. */
+/** An endpoint also becomes slow if an attempt takes longer than this. A quicker attempt makes it fast again. */
 const SLOW_ANSWER_MS = 2_000;
-/** An older claim is given back, so that the endpoint's settings are read again. */
+/** Older claims are returned, so that the endpoint's settings are read again. */
 const STALE_MS = 1_000;
-/** How many deliveries are claimed for an endpoint about which nothing is known yet. */
+/** Number of deliveries claimed for an endpoint of which nothing is known yet. */
 export const FIRST_CLAIM = 8;
-/** Bounds of what is claimed ahead for an endpoint that answers quickly. */
+/** Limits of the number of deliveries claimed ahead for an endpoint that responds quickly. */
 const MIN_AHEAD = 32;
 const MAX_AHEAD = 2_000;
-/** Interval of {@link AttemptSchedule.tick}. What is claimed ahead is about as much as ends within it. */
+/** Interval of {@link AttemptSchedule.tick}. About as many deliveries are claimed ahead as end within it. */
 export const TICK_MS = 200;
 /** A fast endpoint without work is forgotten after this time. */
 const FORGET_FAST_MS = 5_000;
-/** A slow one is remembered for longer, or it would be given 16 slots again. */
+/** A slow one is remembered for longer; otherwise it would get 16 slots again. */
 const FORGET_SLOW_MS = 60_000;
 
-/** A claimed delivery with its endpoint as it was read after the claim. */
+/** A claimed delivery, and its endpoint as read after the claim. */
 export interface ClaimedDelivery {
   due: DueDelivery;
   endpoint: Endpoint;
-  /** When both were read; like all times here, in milliseconds of a monotonic clock. */
+  /** When both were read, in milliseconds of a monotonic clock, like all times here. */
   claimedAt: number;
 }
 
@@ -43,13 +46,13 @@ type Pace = 'fast' | 'slow';
 interface EndpointState {
   id: number;
   waiting: ClaimedDelivery[];
-  /** When each running attempt began, by delivery id; the first is the oldest. */
+  /** Start times of the running attempts by delivery id, the oldest first. */
   running: Map<number, number>;
   slow: boolean;
-  /** Whether any attempt was answered. */
+  /** Whether the endpoint has ever responded. */
   proven: boolean;
   timeOutsInRow: number;
-  /** Attempts that ended since the last tick, and between the two before it. */
+  /** Number of attempts that ended since the last tick, and in the interval before it. */
   ended: number;
   endedBefore: number;
   /** Whether it is in one of the lists of turns. */
@@ -71,12 +74,12 @@ export interface SlowEndpoint {
 
 /**
  * Decides which attempt a process makes next. Endpoints take turns; each has at most the process's share of 16
- * attempts at once, or 2 after 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing
- * here waits or does I/O.
+ * concurrent attempts, or of 2 after 5 time-outs in a row, and all slow endpoints together have a tenth of the slots.
+ * Nothing here waits or does I/O.
  */
 export class AttemptSchedule {
   readonly #endpoints = new Map<number, EndpointState>();
-  /** Endpoints that may begin an attempt, in the order of their turns. */
+  /** Endpoints that may begin an attempt, in turn. */
   readonly #turns: Record<Pace, EndpointState[]> = { fast: [], slow: [] };
   readonly #running = { fast: 0, slow: 0 };
   readonly #shareOf: (endpointId: number) => number;
@@ -87,12 +90,12 @@ export class AttemptSchedule {
     this.#shareOf = shareOf;
   }
 
-  /** Deliveries that wait or are being attempted. */
+  /** Number of deliveries that wait or are being attempted. */
   get size(): number {
     return this.#waiting + this.#running.fast + this.#running.slow;
   }
 
-  /** Deliveries that are being attempted. */
+  /** Number of deliveries that are being attempted. */
   get inFlight(): number {
     return this.#running.fast + this.#running.slow;
   }
@@ -125,7 +128,10 @@ export class AttemptSchedule {
     this.#enqueue(endpoint);
   }
 
-  /** @returns how much to claim by endpoint, unless it is {@link FIRST_CLAIM}; 0 for endpoints that have enough */
+  /**
+   * @returns the number of deliveries to claim by endpoint, if it is not {@link FIRST_CLAIM}; 0 for endpoints that have
+   *   enough
+   */
   quotas(): Map<number, number> {
     const quotas = new Map<number, number>();
     for (const endpoint of this.#endpoints.values()) {
@@ -138,8 +144,8 @@ export class AttemptSchedule {
   }
 
   /**
-   * Call every {@link TICK_MS}. Finds endpoints that have become slow and forgets those without work.
-   * @returns claims that are too old to be used, taken out
+   * Call every {@link TICK_MS}. Finds endpoints that have become slow, and forgets those without work.
+   * @returns the claims that are too old to be used; they are no longer scheduled
    */
   tick(now: number): ClaimedDelivery[] {
     const stale: ClaimedDelivery[] = [];
@@ -155,7 +161,7 @@ export class AttemptSchedule {
     return stale;
   }
 
-  /** Takes out everything that waits. */
+  /** Removes and returns all waiting deliveries. */
   drain(): ClaimedDelivery[] {
     const drained = [...this.#endpoints.values()].flatMap((endpoint) => endpoint.waiting.splice(0));
     this.#waiting = 0;

@@ -11,20 +11,23 @@ import { ENGINE_GRACE_MS } from '../workflow.ts';
 import { endObsoleteRetries, summarizeRetries } from './retries.ts';
 
 const END_BATCH = 5_000;
-/** The workflow of a failing webhook looks at least this often. It could sleep longer: recording an attempt wakes it. */
+/**
+ * The workflow of a failing webhook plans at least this often. It could sleep longer, because recording an attempt
+ * wakes it.
+ */
 const LOOK_MS = 24 * 3_600_000;
 
 /** What the workflow of a webhook does next. */
 export interface RecoveryPlan {
   /** `done`: no retries are left, and the webhook is healthy, off or removed. It is no longer armed. */
   phase: 'done' | 'due' | 'sleep';
-  /** With `sleep`: when to look again. */
+  /** With `sleep`: when to plan again. */
   until: Date | null;
   failingSince: Date | null;
   warnedAt: Date | null;
-  /** When the webhook is turned off unless it recovers; null if it is not failing or that time has passed. */
+  /** When to turn the webhook off if it does not recover; null if it is not failing or that time has passed. */
   disableAt: Date | null;
-  /** Webhook deliveries that wait for a retry, counted up to 10,000. */
+  /** Number of webhook deliveries that wait for a retry, counted up to 10,000. */
   retrying: number;
   nextAttemptAt: Date | null;
   /** Channels to wake after the commit. */
@@ -65,7 +68,10 @@ const nothing: RecoveryPlan = {
   wakes: [],
 };
 
-/** Turns the webhook off, or warns its owners, if it is time. @returns the row after that */
+/**
+ * Turns the webhook off, or warns its owners, if it is time.
+ * @returns the updated row
+ */
 async function applyLimits(
   trx: Queryable,
   row: PlannedRow,
@@ -77,7 +83,7 @@ async function applyLimits(
   return warned ? { ...row, warnedAt: request.asOf, wakes: warned } : { ...row, wakes: [] };
 }
 
-/** When the workflow must look again; null if no retry is waiting and the webhook is not failing. */
+/** When the workflow must plan again; null if no retry is waiting and the webhook is not failing. */
 function nextLook(row: PlannedRow, nextAttemptAt: Date | null, asOf: Date): Date | null {
   if (!row.enabled || !row.failingSince) return nextAttemptAt;
   const look = new Date(asOf.getTime() + LOOK_MS);
@@ -87,9 +93,9 @@ function nextLook(row: PlannedRow, nextAttemptAt: Date | null, asOf: Date): Date
 
 /**
  * Decides what the workflow of a webhook does next, and does everything that needs no attempt: warns the owners, turns
- * the webhook off, ends the retries of one that is off. With `done`, the webhook is disarmed.
+ * the webhook off, ends the retries of a webhook that is off. With `done`, the webhook is disarmed.
  *
- * It takes the lock that recording a failure takes, so that no failure is missed between the look and the disarming.
+ * It takes the same lock as recording a failure, so that no failure is missed between the look and the disarming.
  * @param trx the caller's transaction
  */
 export async function planRecovery(trx: Queryable, request: FailureCheck): Promise<RecoveryPlan> {

@@ -19,18 +19,18 @@ import { planRecovery, type RecoveryPlan } from './plan.ts';
 import { findDueRetries, findNextRetry, hastenRetries } from './retries.ts';
 
 const MAX_CONCURRENT = 16;
-/** For an endpoint whose last {@link TIME_OUTS} attempts timed out. */
+/** Maximum number of concurrent attempts at an endpoint whose last {@link TIME_OUTS} attempts timed out. */
 const MAX_CONCURRENT_TIMING_OUT = 2;
 const TIME_OUTS = 5;
 /**
- * How long one activity works before it returns to the workflow, which then plans again and updates its details. Planning
- * costs about 12 events of history, so an activity with few attempts, which is one whose attempts time out, works longer.
+ * How long one activity works before it returns to the workflow, which then plans again and updates its details.
+ * Planning adds about 12 events to the history, so an activity with few attempts, which usually time out, works longer.
  */
 const BUSY_STAY_MS = 25_000;
 const BUSY_ATTEMPTS = 100;
 const MAX_STAY_MS = 120_000;
 const MAX_ATTEMPTS = 5_000;
-/** An activity waits for a retry that is due within this time. */
+/** An activity waits for a retry if it is due within this time. */
 const LINGER_MS = 5_000;
 
 export interface WebhookRecoveryDeps {
@@ -54,11 +54,11 @@ export interface RecoveryProgress {
 }
 
 export interface RecoveryStay {
-  /** When the stay begins, by the workflow's clock. */
+  /** When the activity begins its work, by the workflow's clock. */
   asOf: Date;
-  /** Ends the stay once its running attempts have ended. */
+  /** Stops the work once the running attempts have ended. */
   signal: AbortSignal;
-  /** Called after every group of attempts with the totals so far. */
+  /** Called after every group of attempts, with the totals so far. */
   onProgress?: (progress: RecoveryProgress) => void;
 }
 
@@ -66,22 +66,22 @@ export interface WebhookRecovery {
   /** See {@link planRecovery}. */
   plan(webhookId: number, asOf: Date): Promise<RecoveryPlan>;
   /**
-   * Attempts the retries that are due, and those that become due while it works. It returns after 25 seconds if it made
-   * at least a hundred attempts, else after two minutes: under load, many attempts cost one activity and a few events of
-   * the engine's history.
+   * Attempts the retries that are due, and those that become due meanwhile. It returns after 25 seconds if it made at
+   * least a hundred attempts, otherwise after two minutes, so that under load many attempts cost one activity and a few
+   * events of the workflow's history.
    */
   deliverDue(webhookId: number, stay: RecoveryStay): Promise<RecoveryProgress>;
   /** Makes all waiting retries due now. */
   hasten(webhookId: number, asOf: Date): Promise<void>;
 }
 
-/** Attempts that run at the same time. */
+/** Maximum number of attempts that run at the same time. */
 interface Wave {
   due: readonly DueDelivery[];
   /** Webhook deliveries without an event, which end without an attempt. */
   gone: readonly WebhookDelivery[];
   startedAt: Date;
-  /** Ends the wait for records that the database refuses. */
+  /** Stops waiting for results that the database refuses. */
   signal: AbortSignal;
 }
 

@@ -47,8 +47,8 @@ export async function findNextRetry(client: Queryable, webhookId: number): Promi
 }
 
 /**
- * Ends retries of events that are older than the last time the webhook was turned on; all of them if it is off.
- * @returns how many were ended
+ * Ends retries of events that occurred before the webhook was last turned on; all retries if it is off.
+ * @returns the number of retries ended
  */
 export async function endObsoleteRetries(
   client: Queryable,
@@ -71,7 +71,7 @@ export async function endObsoleteRetries(
 /**
  * Makes all waiting retries of a webhook due. Like everything that changes deliveries, it locks the webhook first.
  * @param trx the caller's transaction
- * @returns how many retries were brought forward
+ * @returns the number of retries brought forward
  */
 export async function hastenRetries(trx: Queryable, webhookId: number, asOf: Date): Promise<number> {
   await trx.query('select 1 from webhooks where id = $1 for no key update', [webhookId]);
