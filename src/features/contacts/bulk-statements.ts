@@ -4,9 +4,9 @@ import type { NewChannels } from './new-channels.ts';
 import { MAX_DATA_BYTES } from './schema.ts';
 
 /**
- * The row as the statements read it.
+ * Returns the row as the statements read it.
  * @param isNew which channels the contact gets
- * @param replacesPhone whether the number replaces another; then the row says nothing of its subscription
+ * @param replacesPhone whether the number replaces another, which keeps its subscription whatever the row says
  */
 export function toRow(
   channels: NewChannels,
@@ -63,9 +63,9 @@ const INSERT = `
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * Inserts contacts that did not exist a moment ago. Looking for conflicts takes a look into every unique index for each
- * row, so it happens only if one of the contacts was created in that moment.
- * @returns those that were inserted
+ * Inserts contacts that did not exist a moment ago. `on conflict` searches every unique index for each row, so it is
+ * used only if a plain insert fails because another transaction created one of the contacts in the meantime.
+ * @returns the contacts that were inserted
  */
 export async function insertRows(trx: Queryable, values: unknown[]): Promise<Inserted[]> {
   await trx.query('savepoint fresh');
@@ -83,14 +83,14 @@ export async function insertRows(trx: Queryable, values: unknown[]): Promise<Ins
 }
 
 /**
- * SQL over `c` and `r`: the keys of the row's data whose values differ from the contact's. A value is the same if its
- * text is: a file has the number 5 as the text 5, and the contact keeps the number.
+ * SQL over `c` and `r`: the keys of the row's data whose values differ from the contact's. Values are compared as text:
+ * a file has the text 5 if the contact has the number 5, which then stays a number.
  */
 const CHANGED_DATA = `coalesce((
       select jsonb_object_agg(e.key, e.value) from jsonb_each(r.data) e
       where (c.data ->> e.key) is distinct from (r.data ->> e.key)), '{}')`;
 
-/** Which of the contacts would have too much data. Nearly none needs a look at what they have. */
+/** Finds the contacts that would have too much data. Only those near the limit, which are few, are read. */
 export async function findOverflows({ trx }: Work, matches: readonly Match[]): Promise<Set<number>> {
   const near = matches.filter(({ contact: { data }, known }) => {
     return data && known.data_bytes + Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES;

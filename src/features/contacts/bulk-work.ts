@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { ConsentDeps } from './consent.ts';
 
-/** A contact to create or to change. Null: nothing is known, and what the contact has stays. */
+/** A contact to create or to change. A field that is null is unknown: the contact keeps what it has. */
 export interface BulkContact {
   email: { address: string; key: string } | null;
   /** In E.164 form. */
@@ -11,7 +11,7 @@ export interface BulkContact {
   lastName: string | null;
   countryCode: string | null;
   source: string | null;
-  /** Whether a new channel is subscribed; null: as the options say. */
+  /** Whether a new channel is subscribed; null: as in the options. */
   subscribed: { email: boolean | null; phone: boolean | null };
   data: Record<string, unknown> | null;
 }
@@ -21,11 +21,11 @@ export const optsOut = ({ subscribed }: Pick<BulkContact, 'subscribed'>): boolea
   subscribed.email === false || subscribed.phone === false;
 
 export interface BulkOptions {
-  /** Whether contacts that exist change. */
+  /** Whether to change contacts that already exist. */
   updateExisting: boolean;
-  /** Whether new channels are subscribed. Channels in the opt-out ledger never are. */
+  /** Whether to subscribe new channels. Channels in the opt-out ledger are never subscribed. */
   subscribe: boolean;
-  /** What created the contacts: source of those that name none, and of the opt-ins. */
+  /** What creates the contacts: the source of the opt-ins, and of contacts that name none. */
   source: string;
 }
 
@@ -33,8 +33,8 @@ export type BulkOutcome =
   { status: 'created' | 'updated' | 'unchanged'; id: number } | { status: 'failed'; problem: BulkProblem };
 
 /**
- * `phone_conflict`: the phone number is another contact's. `email_conflict`: the phone number is that of a contact with
- * another email address. `data_too_large`: with what the contact has.
+ * `phone_conflict`: the phone number belongs to another contact than the email address. `email_conflict`: the contact
+ * with the phone number has another email address. `data_too_large`: together with the data that the contact has.
  */
 export type BulkProblem = 'phone_conflict' | 'email_conflict' | 'data_too_large';
 

@@ -16,7 +16,10 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 
 export { type BulkProblem, optsOut } from './bulk-work.ts';
 
-/** Others may create or delete the same contacts meanwhile. More than once is hardly possible. */
+/**
+ * Maximum number of rounds in which other transactions create or delete the same contacts. More than one is hardly
+ * possible.
+ */
 const MAX_ROUNDS = 10;
 
 /** Finds the contacts with these addresses; locks them in the order of ids if they may change. */
@@ -39,11 +42,13 @@ async function findKnown({ trx, scope, options }: Work, pending: readonly Pendin
 interface Plan {
   matches: Match[];
   fresh: Pending[];
-  /** Rows about a contact that an earlier row of this round is about. */
+  /** Rows of a contact that an earlier row of this round already has. */
   later: Pending[];
 }
 
-/** Decides for each row which contact it is about. Rows of one contact are done in their order, one in each round. */
+/**
+ * Decides which contact each row concerns. Several rows of one contact are applied in their order, one in each round.
+ */
 function plan({ outcomes }: Work, pending: readonly Pending[], known: readonly Known[]): Plan {
   const byEmail = new Map(known.map((row) => [row.email_key, row]));
   const byPhone = new Map(known.map((row) => [row.phone, row]));
@@ -68,7 +73,7 @@ function plan({ outcomes }: Work, pending: readonly Pending[], known: readonly K
   return found;
 }
 
-/** Creates contacts in the order of their addresses. @returns those that others have created meanwhile */
+/** Creates contacts in the order of their addresses. @returns the rows whose contacts others have created meanwhile */
 async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pending[]> {
   if (fresh.length === 0) return [];
   const { trx, scope, options, outcomes } = work;
@@ -89,7 +94,7 @@ async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pendi
   return lost;
 }
 
-/** Changes contacts where a row differs from them. Subscriptions of channels that exist stay as they are. */
+/** Changes the contacts that differ from their rows. Subscriptions of existing channels do not change. */
 async function updateMatches(work: Work, matches: readonly Match[]): Promise<void> {
   const { trx, outcomes, options } = work;
   for (const { index, known } of matches) outcomes[index] = { status: 'unchanged', id: known.id };
@@ -108,7 +113,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
     const isNew = { email: match.known.email_key === null, phone: match.contact.phone !== match.known.phone };
     return { ...toRow(channels, match, isNew, match.known.phone !== null), id: match.known.id };
   });
-  // In the order in which they lie in the table.
+  // In the order of the table.
   given.sort((one, other) => one.id - other.id);
   const replacesPhone = fitting.some(
     ({ contact, known }) => contact.phone !== null && known.phone !== null && contact.phone !== known.phone,
@@ -125,7 +130,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
       phone: known.phone === null ? contact.phone : null,
       subscribed: contact.subscribed,
     });
-    // A number that replaces another keeps the subscription, whatever the row says.
+    // A phone number that replaces another keeps its subscription, whatever the row says.
     const replaces = known.phone !== null && contact.phone !== known.phone;
     if (replaces && !known.phone_subscribed) {
       channels.created({ email: null, phone: contact.phone, subscribed: { email: null, phone: false } });
@@ -135,11 +140,11 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
 }
 
 /**
- * Creates and changes many contacts of a brand in a few statements. A row is about the contact with its email address,
+ * Creates and changes many contacts of a brand in a few statements. A row concerns the contact with its email address,
  * or else the one with its phone number.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param contacts each address is in at most one of them
- * @returns what became of each, in their order
+ * @returns the outcome of each, in their order
  */
 export async function bulkUpsertContacts(
   trx: Queryable,

@@ -3,8 +3,8 @@ import { type ContactData, dataProblem, patchData } from './data.ts';
 import { lockContact, updateContact } from './model.ts';
 
 /**
- * Patches the data of a contact by key: a key that is null is removed, keys that are not named stay.
- * @param trx inside the caller's transaction; the contact's row is locked until its end
+ * Patches the data of a contact by key: a key that is null is removed, and keys that are left out stay.
+ * @param trx the caller's transaction, until whose end the contact's row is locked
  * @returns `gone`: the brand has no such contact; `problem`: why the data cannot be stored, as the end of a sentence
  */
 export async function changeContactData(

@@ -5,21 +5,21 @@ import type { ContactData } from './data.ts';
 import { emailChannelId, phoneChannelId } from './presenter.ts';
 import type { ChangeContactBody, ChannelKind, CreateContactBody } from './schema.ts';
 
-/** An address as it is shown, and in the form in which addresses are compared. */
+/** An address as shown, and in the form in which addresses are compared. */
 export interface ParsedAddress {
   address: string;
   key: string;
 }
 
-/** What a request wants of one channel. */
+/** The changes that a request makes to one channel. */
 export interface ChannelChange {
   /** Null: the address stays. */
   address: ParsedAddress | null;
-  /** Null: the request does not say. */
+  /** Null: the request does not name it. */
   subscribed: boolean | null;
   /** What to change of the channel's data, by key; null: nothing. */
   data: ContactData | null;
-  /** Where the request has `data`, for errors. */
+  /** The path of `data` in the request, for errors. */
   dataField: string;
   remove: boolean;
 }
@@ -29,7 +29,7 @@ export type ChannelChanges = Partial<Record<ChannelKind, ChannelChange>>;
 type Body = CreateContactBody | ChangeContactBody;
 type Item = NonNullable<ChangeContactBody['channels_attributes']>[number];
 
-/** Collects what is wrong with a request, by field. */
+/** Collects the errors of a request, by field. */
 class Problems {
   readonly errors: ValidationErrors = {};
 
@@ -42,7 +42,7 @@ class Problems {
   }
 }
 
-/** @returns null if the text is no address, which is then reported */
+/** @returns null, with a reported problem, if the text is not an address */
 function parseAddress(
   kind: ChannelKind,
   text: string,
@@ -63,7 +63,7 @@ function parseAddress(
   return null;
 }
 
-/** @returns null if the item names no channel of the contact, which is then reported */
+/** @returns null, with a reported problem, if the item names no channel of the contact */
 function kindOf(item: Item, field: string, contactId: number | null, problems: Problems): ChannelKind | null {
   const { id, kind } = item;
   if (id === undefined) {
@@ -117,8 +117,8 @@ function readItem(
 }
 
 /**
- * Reads what a request wants of the channels.
- * @param contact the contact that it changes; null: it may create one
+ * Reads the changes of a request to the channels.
+ * @param contact the contact that it changes; null: the request may create one
  * @throws AppError validation_error
  */
 export function readChannels(

@@ -13,7 +13,7 @@ export interface ChannelState {
   optInAt: Date | null;
   optInSource: string | null;
   optOutAt: Date | null;
-  /** Null: none was ever given. */
+  /** Null: no request ever set it. */
   data: ContactData | null;
   createdAt: Date | null;
 }
@@ -30,7 +30,7 @@ export const noChannel: ChannelState = {
   createdAt: null,
 };
 
-/** How an opt-in by the API is recorded. */
+/** The source of opt-ins by the API. */
 const API_SOURCE = 'api';
 
 export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelState {
@@ -60,16 +60,16 @@ export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelSt
   };
 }
 
-/** What is known of the new address. */
+/** The consent of the new address so far. */
 export interface AddressHistory {
-  /** When it unsubscribed from the brand, by the ledger; null: it has not. */
+  /** When it unsubscribed from the brand, according to the ledger; null: it has not. */
   optedOutAt: Date | null;
   at: Date;
 }
 
 const optIn = (at: Date) => ({ subscribed: true, optInAt: at, optInSource: API_SOURCE, optOutAt: null });
 
-/** A new address. Only an explicit `subscribed: true` subscribes someone who has unsubscribed. */
+/** Gives the channel a new address. Only an explicit `subscribed: true` subscribes an address that has unsubscribed. */
 function withNewAddress(
   current: ChannelState,
   { address, subscribed }: ChannelChange,
@@ -89,8 +89,8 @@ function withNewAddress(
 }
 
 /**
- * Returns the channel after a change of its address and its data. A change of `subscribed` of an address that stays is not part of
- * it: `changeSubscription` makes it.
+ * Returns the channel after a change of its address and its data. If the address stays, `changeSubscription` changes
+ * `subscribed` instead.
  */
 export function nextState(
   current: ChannelState,
@@ -107,7 +107,7 @@ export function nextState(
 function withAddress(current: ChannelState, change: ChannelChange, history: AddressHistory): ChannelState {
   if (change.address === null) return current;
   if (change.address.key !== current.key) return withNewAddress(current, change, history);
-  // The same address is an opt-in, unless it has unsubscribed. The first opt-in counts.
+  // Giving the same address again is an opt-in, unless it has unsubscribed. The time of the first opt-in stays.
   const named = { ...current, address: change.address.address };
   if (current.subscribed && current.optInAt === null) return { ...named, ...optIn(history.at) };
   return named.address === current.address ? current : named;

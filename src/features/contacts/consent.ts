@@ -16,11 +16,12 @@ export interface ConsentDeps {
 }
 
 /**
- * Takes the brand's consent lock until the end of the transaction. Those who add addresses to contacts share it and read
- * the opt-out ledger afterwards; those who unsubscribe an address have it alone. Without it, a contact created while its
- * address unsubscribes would see no opt-out, and the one who unsubscribes would see no contact.
+ * Takes the brand's consent lock until the end of the transaction. Transactions that add addresses to contacts share
+ * it, and read the opt-out ledger afterwards. A transaction that unsubscribes an address has it alone. Without the
+ * lock, a contact created while its address unsubscribes would not see the opt-out, and the opt-out would not see the
+ * contact.
  *
- * Take it before any lock of a contact, and never first shared and then alone in one transaction: two that do so
+ * Take it before any lock of a contact, and never first shared and then alone in one transaction: two such transactions
  * deadlock.
  */
 export async function lockConsent(trx: Queryable, brandId: number, mode: ConsentLock): Promise<void> {
@@ -34,13 +35,16 @@ function consentLockSql(brandId: number, mode: ConsentLock): string {
   return `select ${lock}(hashtextextended('consent ${brandId}', 0))`;
 }
 
-/** More than one round is rare: another transaction added or removed one of the addresses at the same time. */
+/**
+ * Maximum number of rounds. A second one is rare: another transaction added or removed one of the addresses at the same
+ * time.
+ */
 const MAX_ROUNDS = 5;
 const UNIQUE_VIOLATION = '23505';
 const DEADLOCK = '40P01';
 
 /**
- * Takes the consent lock as {@link lockConsent} does and runs `work`, again if another transaction took one of its
+ * Takes the consent lock like {@link lockConsent} and runs `work`. Runs it again if another transaction took one of its
  * addresses first.
  * @param work returns null if it must run again
  * @throws AppError unavailable after five rounds
@@ -63,10 +67,10 @@ export async function withConsent<T>(
     }
     await trx.query('rollback to savepoint writing_contact');
   }
-  throw new AppError('unavailable', 'this contact is being changed by others; try again');
+  throw new AppError('unavailable', 'other requests are changing this contact; try again');
 }
 
-/** How a subscription came about: by the API, or by the keyword START. */
+/** The source of an opt-in: the API, or the keyword START. */
 export type OptInSource = 'manual' | 'sms_start';
 
 /** A change of one channel's subscription. */
@@ -74,19 +78,22 @@ export type SubscriptionChange = {
   accountId: number;
   brandId: number;
   channel: Channel;
-  /** The message that the recipient answered, if it is known. */
+  /** The message that the recipient answered, if known. */
   messageId?: number | null;
-  /** Whose: a contact of the brand, or a recipient who may be none, by the form in which addresses are compared. */
+  /**
+   * Whose subscription: that of a contact, or of an address (in the form in which addresses are compared) with or
+   * without a contact.
+   */
   of: { contactId: number } | { key: string };
 } & ({ subscribed: true; source: OptInSource } | { subscribed: false; source: OptOutSource });
 
-/** The contact whose channel a change was about. */
+/** The contact that a change concerned. */
 export interface ChangedSubscription {
-  /** Null: the address is no contact's. */
+  /** Null: no contact has the address. */
   contactId: number | null;
   /** Null: the contact has no such channel. */
   key: string | null;
-  /** Whether the contact's channel was not so before. */
+  /** Whether the contact's channel was different before. */
   changed: boolean;
 }
 
@@ -96,7 +103,10 @@ interface ChannelRow {
   changed: boolean;
 }
 
-/** Changes the columns, and notes the change in the contact's history, with the first opt-in before the first change. */
+/**
+ * Changes the contact's columns and adds the change to its history. Before a first change, it also adds the original
+ * opt-in.
+ */
 async function changeColumns(trx: Queryable, change: SubscriptionChange): Promise<ChannelRow | null> {
   const { brandId, channel, subscribed, source, of } = change;
   const { kind: prefix, key: keyColumn } = channelFacts[channel].contact;
@@ -130,9 +140,9 @@ async function changeColumns(trx: Queryable, change: SubscriptionChange): Promis
 }
 
 /**
- * Changes a subscription: the channel of the contact that has the address, and the brand's opt-out ledger. It is the one
- * place that does. Changing it to what it is already changes nothing. After the commit of an opt-out, wait for the
- * recipient fence before you respond.
+ * Changes a subscription: the channel of the contact that has the address, and the brand's opt-out ledger. Nothing else
+ * changes subscriptions of existing addresses. If the subscription already is as wanted, nothing changes. After the
+ * commit of an opt-out, wait for the recipient fence before you respond.
  * @param trx the caller's transaction, in which no contact is locked yet
  */
 export async function setSubscription(
@@ -145,8 +155,8 @@ export async function setSubscription(
 }
 
 /**
- * Unsubscribes the other contacts that are the same recipient with SUPPRESS_PLUS_ADDRESSES: those whose addresses differ
- * by the tag alone.
+ * Unsubscribes the other contacts that SUPPRESS_PLUS_ADDRESSES makes the same recipient: their addresses differ only by
+ * the tag.
  */
 async function unsubscribeTagged(trx: Queryable, change: SubscriptionChange, key: string): Promise<void> {
   const { rows } = await trx.query<{ id: number }>(
@@ -161,7 +171,7 @@ async function unsubscribeTagged(trx: Queryable, change: SubscriptionChange, key
   for (const { id } of rows) await changeColumns(trx, { ...change, of: { contactId: id } });
 }
 
-/** Does what {@link setSubscription} does. @param trx a transaction that has the consent lock */
+/** Like {@link setSubscription}. @param trx a transaction that already has the consent lock */
 export async function changeSubscription(
   trx: Queryable,
   { keyring, plusAddresses }: ConsentDeps,
@@ -183,7 +193,7 @@ export async function changeSubscription(
   return { contactId: row?.id ?? null, key: row?.key ?? null, changed: row?.changed ?? false };
 }
 
-/** A message that a provider refused because its recipient had answered STOP to it. */
+/** A message that a provider refused because its recipient had sent STOP to the provider. */
 export interface RefusedRecipient {
   messageId: number;
   accountId: number;
@@ -193,12 +203,15 @@ export interface RefusedRecipient {
   key: string;
 }
 
-/** After this long, the worker does what {@link recordRefusedOptOut} did not: its process has ended, or it failed. */
+/**
+ * How long the worker waits before it does the work of {@link recordRefusedOptOut}, which may have failed or died with
+ * its process.
+ */
 const REFUSED_IS_LATE_SECONDS = 60;
 
 /**
- * Records in the opt-out ledger the recipients of whose opt-outs only a provider knew. It takes no consent lock and
- * changes no contact: call {@link recordRefusedOptOut} for each after the commit.
+ * Records recipients whose opt-outs only a provider knew in the opt-out ledger. It takes no consent lock and changes no
+ * contact: call {@link recordRefusedOptOut} for each recipient after the commit.
  */
 export async function recordRefusedInLedger(
   trx: Queryable,
@@ -210,7 +223,7 @@ export async function recordRefusedInLedger(
     const [hash = Buffer.alloc(0)] = optOutHashes(keyring, { brandId, channel, address });
     return { ...each, address, hash };
   });
-  // In one order for everyone, because each insert locks a row.
+  // Each insert locks a row, so all transactions use the same order.
   hashed.sort(
     (one, other) =>
       one.brandId - other.brandId || one.channel.localeCompare(other.channel) || one.hash.compare(other.hash),
@@ -222,7 +235,7 @@ export async function recordRefusedInLedger(
   }
 }
 
-/** Unsubscribes a recipient whose opt-out only a provider knew of. */
+/** Unsubscribes a recipient whose opt-out only a provider knew. */
 export async function recordRefusedOptOut(
   trx: Queryable,
   keyring: ConsentDeps['keyring'],

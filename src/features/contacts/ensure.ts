@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, lockConsent } from './consent.ts';
 import { findIds } from './model.ts';
 
-/** A parsed email address: as it is shown, and in the form in which addresses are compared. */
+/** A parsed email address: as shown, and in the form in which addresses are compared. */
 export interface EmailToEnsure {
   address: string;
   key: string;
@@ -15,7 +15,10 @@ export interface EnsuredContact {
   created: boolean;
 }
 
-/** A contact that is found to exist may be deleted before it is read, and so on. More than once is hardly possible. */
+/**
+ * Maximum number of rounds: a contact that stops an insert may be deleted before it is read. More than one is hardly
+ * possible.
+ */
 const MAX_ROUNDS = 5;
 
 async function addKnown(
@@ -44,7 +47,8 @@ async function insertMissing(
     plusAddresses: deps.plusAddresses,
     addresses: given.map(({ key }) => key),
   });
-  // In the order of keys, so that two who create the same contacts wait for each other and do not deadlock.
+  // In the order of keys, so that two transactions that create the same contacts wait for each other and do not
+  // deadlock.
   const { rows } = await trx.query<{ id: number; email_key: string }>(
     `insert into contacts (account_id, brand_id, source, email, email_key, email_subscribed, email_opt_out_at,
        email_created_at, email_updated_at)
@@ -68,7 +72,7 @@ async function insertMissing(
 /**
  * Finds the contacts of a brand that have these email addresses, and creates those that do not exist, in a few
  * statements for all of them. New contacts are subscribed without an opt-in time, unless the address has unsubscribed
- * from the brand. Contacts that exist do not change.
+ * from the brand. Existing contacts do not change.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param source what created them, such as `event`: the contacts' `source`
  * @returns the contacts by `key`; one for each address
@@ -90,7 +94,7 @@ export async function ensureContacts(
       missing.delete(key);
       found.set(key, { id, created: true });
     }
-    // Others have created the rest in the meantime.
+    // Other transactions have created the rest in the meantime.
     if (missing.size > 0) await addKnown(trx, tenant.brandId, missing, found);
   }
   return found;

@@ -22,13 +22,13 @@ const LIMITS: ListLimits = { pageMs: HEAVY_READ_MS, countMs: 2_000 };
 
 export type ContactFilters = Omit<ListContactsQuery, 'page' | 'limit' | 'after'>;
 
-/** SQL that follows `contacts c where`, with its values. */
+/** SQL to follow `contacts c where`, with its values. */
 interface Conditions {
   sql: string;
   values: unknown[];
 }
 
-/** The beginning of a text, for `like`. */
+/** A pattern for `like` that matches the beginning of a text. */
 const prefixPattern = (text: string) => `${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 function emailKeyOf(text: string): string | null {
@@ -120,7 +120,7 @@ async function count(
   isFiltered: boolean,
   countMs: number,
 ): Promise<RowCount> {
-  // The count of all contacts is kept.
+  // The number of all contacts is stored.
   if (!isFiltered) return { total: (await countOf(db, 'brand', [brandId])).get(brandId) ?? 0 };
   const source = `contacts c where ${sql}`;
   const counted = await withLimit(db, countMs, (trx) => countRows(trx, source, values));
@@ -137,7 +137,7 @@ function tooSlow(filters: string[]): AppError {
   });
 }
 
-/** Filters that one look-up in an index answers. With any other, many contacts may be read. */
+/** Filters that take one look-up in an index. Any other may read many contacts. */
 const QUICK = ['email', 'phone'];
 
 /** The connections that lists of contacts are read on. */

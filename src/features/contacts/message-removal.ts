@@ -1,4 +1,7 @@
-/** Clears what messages say about a deleted contact. The messages themselves stay, for counts and reports. */
+/**
+ * Clears the personal data of a deleted contact from its messages. The messages themselves stay, for counts and
+ * reports.
+ */
 import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
 import { cancelMessages, skipRecipients } from '../../delivery/cancel.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -9,20 +12,20 @@ const REASON = 'the contact was deleted';
 export interface Recipient {
   brandId: number;
   key: string;
-  /** Messages accepted later are someone else's, as ISO 8601. */
+  /** In ISO 8601. Messages accepted later belong to another contact. */
   until: string;
 }
 
 interface Found {
   id: number;
   queued: boolean;
-  /** The message belongs to this campaign and has no outcome. */
+  /** The id of the campaign, if the message is one of its recipients that still wait. */
   waitsFor: number | null;
-  /** Recipients of its campaign are still being written: to no address twice, so its address must be known. */
+  /** Whether its campaign still writes recipients. It writes to no address twice, so this address must stay known. */
   compared: boolean;
 }
 
-/** SQL: the messages of a recipient, with whether they wait in the queue. */
+/** SQL: the messages of a recipient, and whether they wait in the queue. */
 const FOUND = `
   select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued,
     case when m.status in ('queued', 'held') then m.campaign_id end as "waitsFor",
@@ -47,8 +50,8 @@ async function findPage(
 }
 
 /**
- * Cancels the queued messages among the newest to an address. Messages that wait are new, but for some that are scheduled;
- * the worker finds those.
+ * Cancels the queued messages among the newest to an address. Most messages that wait are new. The worker finds the
+ * others, which are scheduled.
  */
 export async function cancelQueued(
   db: Queryable,
@@ -63,7 +66,7 @@ export async function cancelQueued(
   ]);
   await cancelMessages(
     db,
-    // Recipients of campaigns are skipped when the contact is gone.
+    // Recipients of campaigns are skipped anyway once the contact is deleted.
     rows.filter(({ queued, waitsFor }) => queued && waitsFor === null).map(({ id }) => id),
     REASON,
   );
@@ -100,8 +103,8 @@ const CLEAR = `
   update tracking_hits set ip = null, user_agent = null where message_id = any($1)`;
 
 /**
- * Deletes the fetches of messages that are tracked at the moment. Call it before anything locks the messages, because
- * deciding who fetched them locks fetches before messages, too.
+ * Deletes the recent tracked fetches of the messages. Call it before anything locks the messages: the decision who
+ * fetched them also locks fetches before messages.
  */
 async function forgetFetchesOf(trx: Queryable, ids: readonly number[]): Promise<void> {
   await trx.query(
@@ -119,15 +122,15 @@ async function clear(trx: Queryable, ids: readonly number[]): Promise<void> {
 }
 
 export interface ClearedPage {
-  /** The number of messages looked at. */
+  /** The number of messages read. */
   found: number;
-  /** The last message looked at; null if none are left after it. */
+  /** The id of the last message read; null if none are left after it. */
   last: number | null;
   /** Whether some are on their way to a provider. They are cleared later. */
   underWay: boolean;
 }
 
-/** Skips the recipients of campaigns in a page. Their campaigns' intents are stopped meanwhile. @returns their messages */
+/** Skips the recipients of campaigns in a page, while the intents of their campaigns wait. @returns their messages */
 async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<number[]> {
   const waiting = page.flatMap(({ id, waitsFor }) => (waitsFor === null ? [] : { id, waitsFor }));
   const campaigns = [...new Set(waiting.map(({ waitsFor }) => waitsFor))];
@@ -143,7 +146,7 @@ async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<numb
 
 /**
  * Ends the messages of a page that wait.
- * @returns all that may be cleared: none is on its way to a provider
+ * @returns the messages of the page that may be cleared: none is on its way to a provider
  */
 async function endedOf(trx: Queryable, page: readonly Found[]): Promise<Found[]> {
   const ended = new Set(await skipWaiting(trx, page));
@@ -153,12 +156,12 @@ async function endedOf(trx: Queryable, page: readonly Found[]): Promise<Found[]>
 }
 
 /**
- * Keeps hashes of addresses that campaigns have written to, so that another contact who gets such an address while
- * recipients are still being written is not written to. A paused campaign may never write the others.
+ * Keeps hashes of addresses to which campaigns have sent. If another contact gets such an address while the campaign
+ * still chooses recipients, it is then left out. This may take long: a paused campaign may never finish.
  * @param messages about to be cleared
  */
 async function keepHashes(trx: Queryable, messages: readonly Found[]): Promise<void> {
-  // A recipient who waited was not sent to, so another contact with the address may be.
+  // Nothing was sent to a recipient that waited, so another contact with the address may still get the campaign.
   const ids = messages.filter(({ compared, waitsFor }) => compared && waitsFor === null).map(({ id }) => id);
   if (ids.length === 0) return;
   await trx.query(
@@ -172,7 +175,7 @@ async function keepHashes(trx: Queryable, messages: readonly Found[]): Promise<v
 
 /**
  * Cancels or clears one page of the messages to an address.
- * @param removalId remembers them for {@link clearAgain}
+ * @param removalId under which cleared messages are recorded for {@link clearAgain}
  */
 export async function clearMessages(
   trx: Queryable,
@@ -204,8 +207,9 @@ export async function clearMessages(
 }
 
 /**
- * Clears messages once more that an earlier pass has cleared: a fetch that was being stored at the time did not see it.
- * @returns how many there were, at most `limit`
+ * Clears messages of an earlier pass once more: a fetch that was being stored at the time may have written to them
+ * since.
+ * @returns the number of messages, at most `limit`
  */
 export async function clearAgain(trx: Queryable, removalId: number, limit: number): Promise<number> {
   const { rows } = await trx.query<{ id: number }>(

@@ -39,7 +39,7 @@ export interface StoredContact {
   updated_at: Date;
 }
 
-/** A row of `contacts` with what the resource shows of other tables. */
+/** A row of `contacts` with the columns of other tables that the resource shows. */
 export interface ContactRow extends StoredContact {
   email_sent_count: number;
   email_fail_count: number;
@@ -96,7 +96,7 @@ export interface ContactKeys {
   emailKeys?: readonly string[];
 }
 
-/** Finds which of the ids and addresses are contacts of the brand. */
+/** Finds which of the ids and addresses belong to contacts of the brand. */
 export async function findIds(
   db: Queryable,
   brandId: number,
@@ -111,7 +111,7 @@ export async function findIds(
   return rows;
 }
 
-/** Columns of `contacts` to write, by name. The names are this feature's own, never a client's. */
+/** Columns of `contacts` to write, by name. The names become SQL: they never come from a client. */
 export type ContactValues = Record<string, unknown>;
 
 export interface AddressKeys {
@@ -119,7 +119,10 @@ export interface AddressKeys {
   phone: string | null;
 }
 
-/** SQL that follows `contacts c where`: has one of the addresses. The brand is `$1`, the email `$2`, the phone `$3`. */
+/**
+ * SQL to follow `contacts c where`: the contact has one of the addresses. The brand is `$1`, the email `$2`, the phone
+ * `$3`.
+ */
 const HAS_ADDRESS = `c.id = any(array(
   select id from contacts where brand_id = $1 and email_key = $2
   union select id from contacts where brand_id = $1 and phone = $3))`;
@@ -147,7 +150,7 @@ export interface AddressesToLock extends AddressKeys {
 export interface LockedAddresses {
   /** The contacts that have one of the addresses: two at most, in the order of their ids. */
   contacts: StoredContact[];
-  /** When each address unsubscribed, by the opt-out ledger. */
+  /** When each address unsubscribed, according to the opt-out ledger. */
   optedOutAt: { email: Date | null; phone: Date | null };
 }
 
@@ -159,8 +162,7 @@ type LockedRow = Omit<StoredContact, 'id'> & {
 };
 
 /**
- * Finds who has one of two addresses, keeps others from changing these contacts until the end of the transaction, and
- * looks the addresses up in the opt-out ledger.
+ * Finds and locks the contacts that have one of two addresses, and looks the addresses up in the opt-out ledger.
  * @param trx a transaction that has the consent lock
  */
 export async function lockAddresses(
@@ -180,7 +182,7 @@ export async function lockAddresses(
      left join found f on true order by f.id`,
     values: [brandId, emailKey, phone, emailHashes, phoneHashes],
   });
-  // A contact that was locked after a wait may have lost the address meanwhile.
+  // If the lock had to wait, the contact may have lost the address meanwhile.
   const contacts = rows.filter(
     (row): row is LockedRow & StoredContact =>
       row.id !== null &&
@@ -193,7 +195,7 @@ export async function lockAddresses(
   };
 }
 
-/** Finds a contact, and keeps others from changing it until the end of the transaction. */
+/** Finds a contact and locks it. */
 export async function lockContact(
   trx: Queryable,
   brandId: number,
@@ -206,7 +208,7 @@ export async function lockContact(
   return rows[0] ?? null;
 }
 
-/** What other tables have of a contact that was just created. */
+/** The columns of other tables for a contact that was just created. */
 const NOTHING_YET = {
   email_sent_count: 0,
   email_fail_count: 0,
@@ -216,7 +218,7 @@ const NOTHING_YET = {
   list_ids: [],
 } satisfies Partial<ContactRow>;
 
-/** By their columns. Requests give few different sets of them: fields that are there or not, and one or two channels. */
+/** Statements by their columns. There are few sets of columns: optional fields, and one or two channels. */
 const insertStatements = new Map<string, { name: string; text: string }>();
 
 /** Planning the statement takes longer than running it, so it is prepared. */
@@ -233,7 +235,7 @@ function insertStatement(names: readonly string[]): { name: string; text: string
   return made;
 }
 
-/** @returns the contact, which is in no list yet; null if one of the addresses is a contact's already */
+/** @returns the contact, which is in no list yet; null if a contact already has one of the addresses */
 export async function insertContact(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
@@ -248,7 +250,7 @@ export async function insertContact(
   return rows[0] ? { ...rows[0], ...NOTHING_YET } : null;
 }
 
-/** @param id a contact that is locked */
+/** @param id of a contact that is locked */
 export async function updateContact(
   trx: Queryable,
   id: number,

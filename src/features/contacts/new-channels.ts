@@ -2,10 +2,10 @@ import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/co
 import type { Channel } from '../../delivery/message.ts';
 import type { BulkContact, Pending, Work } from './bulk-work.ts';
 
-/** When each of the addresses unsubscribed from the brand. */
+/** Finds when each of the addresses unsubscribed from the brand. */
 async function optOutsOf({ trx, deps, scope }: Work, channel: Channel, addresses: readonly string[]) {
   const { brandId } = scope;
-  // Brands without opt-outs are spared an HMAC for each address.
+  // Brands without opt-outs need no HMAC for each address.
   const { rows } = await trx.query<{ found: boolean }>(
     `select exists (select 1 from opt_outs where brand_id = $1 and channel = $2 and ended_at is null) as found`,
     [brandId, channel],
@@ -20,7 +20,7 @@ interface ChannelState {
   optOutAt: Date | null;
 }
 
-/** The subscription of a new channel, and the opt-outs to record because the row says so. */
+/** Decides the subscriptions of new channels, and collects the opt-outs that rows ask for. */
 export class NewChannels {
   private readonly work: Work;
   private readonly optOuts: Record<Channel, Map<string, Date>>;
@@ -38,7 +38,7 @@ export class NewChannels {
     return new NewChannels(work, { email, sms: await optOutsOf(work, 'sms', phones) });
   }
 
-  /** @param subscribed as the row says */
+  /** @param subscribed as in the row */
   state(channel: Channel, key: string | null | undefined, subscribed: boolean | null): ChannelState {
     if (!key) return { subscribed: false, optOutAt: null };
     const optOutAt = this.optOuts[channel].get(key);
@@ -47,7 +47,7 @@ export class NewChannels {
     return { subscribed: subscribed ?? this.work.options.subscribe, optOutAt: null };
   }
 
-  /** Notes that a channel was created. */
+  /** Notes the opt-outs of a contact whose channels were created. */
   created({ email, phone, subscribed }: Pick<BulkContact, 'email' | 'phone' | 'subscribed'>): void {
     if (email && subscribed.email === false && !this.optOuts.email.has(email.key))
       this.toRecord.email.push(email.key);
@@ -55,7 +55,7 @@ export class NewChannels {
       this.toRecord.sms.push(phone);
   }
 
-  /** Records the opt-outs of the channels that were created. */
+  /** Writes the noted opt-outs to the ledger. */
   async record(): Promise<void> {
     const { trx, deps, scope } = this.work;
     const { accountId, brandId } = scope;

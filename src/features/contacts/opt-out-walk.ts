@@ -1,7 +1,7 @@
 /**
- * Finds the contacts of opt-outs that are known by the HMAC of their address alone. The contacts of a brand are walked in
- * pages, round and round, for all such opt-outs of the brand together: one that comes during a lap is taken up where the
- * walk is, and has met every contact when the walk is there again.
+ * Finds the contacts of opt-outs of which only the HMAC of the address is known. A walk reads the contacts of a brand
+ * in pages, in laps, for all such opt-outs of the brand together. An opt-out that arrives during a lap joins the walk
+ * where it is. It has been compared with every contact when the walk reaches the same place in the next lap.
  */
 import { channelFacts } from '../../delivery/channels/index.ts';
 import type pg from 'pg';
@@ -13,9 +13,9 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { changeSubscription, type ConsentDeps, lockConsent } from './consent.ts';
 
 const PAUSE_MS = 1_000;
-/** Contacts of a page: their HMACs keep the process busy for some ten milliseconds. */
+/** Number of contacts per page: computing their HMACs takes some ten milliseconds of CPU time. */
 const PAGE_SIZE = 2_000;
-/** A walk whose page failed waits for a minute, then for twice as long after each failure in a row. */
+/** After a failed page, the walk waits for a minute, then twice as long after each further failure in a row. */
 const RETRY_MS = 60_000;
 const MAX_RETRY_MS = 60 * RETRY_MS;
 
@@ -27,7 +27,7 @@ interface Walk {
   failures: number;
 }
 
-/** An opt-out that the walk has taken up. The ledger has the rest of it. */
+/** An opt-out that has joined the walk, with its columns of the ledger. */
 interface Sought {
   address_hash: Buffer;
   account_id: number;
@@ -42,7 +42,7 @@ export interface WalkOptions {
   pageSize?: number;
 }
 
-/** Adds the brands whose opt-outs no walk has taken up yet, and forgets opt-outs that contacts have for a minute. */
+/** Starts walks for brands with new opt-outs, and deletes opt-outs that were applied more than a minute ago. */
 async function prepare(pool: pg.Pool, asOf: Date): Promise<void> {
   await pool.query(
     `insert into opt_out_walks (brand_id, channel, due_at)
@@ -65,8 +65,8 @@ async function takeWalk(trx: Queryable, asOf: Date): Promise<Walk | null> {
 }
 
 /**
- * Takes up opt-outs from where the walk is. Contacts that were created without seeing them in the ledger are committed
- * before the consent lock is granted, so the pages that follow have them.
+ * Lets new opt-outs join the walk where it is. A contact created by a transaction that did not see them in the ledger
+ * is committed before the consent lock is granted, so the following pages include it.
  */
 async function takeUp(trx: Queryable, walk: Walk, asOf: Date): Promise<void> {
   const values = [walk.brand_id, walk.channel];
@@ -84,7 +84,7 @@ async function takeUp(trx: Queryable, walk: Walk, asOf: Date): Promise<void> {
   );
 }
 
-/** Opt-outs that ended meanwhile are left out. */
+/** Finds the opt-outs of the walk that have not ended meanwhile. */
 async function findSought(trx: Queryable, { brand_id: brandId, channel }: Walk): Promise<Sought[]> {
   const { rows } = await trx.query<Sought>(
     `select address_hash, o.account_id, o.source, o.message_id
@@ -102,9 +102,9 @@ interface Found {
 }
 
 interface Page {
-  /** The first contact that has one of the opt-outs. */
+  /** The first contact with one of the opt-outs. */
   found: Found | null;
-  /** Where the next page begins; null: at the first contact. */
+  /** The next page begins after this id; null: at the first contact. */
   next: number | null;
 }
 
@@ -134,8 +134,8 @@ async function readPage(
 }
 
 /**
- * Unsubscribes a contact, unless its opt-out ended since the page was read. Other contacts that are the same recipient are
- * unsubscribed with it, so nothing is left of the opt-out to apply.
+ * Unsubscribes a contact, unless its opt-out ended since the page was read. This also unsubscribes other contacts that
+ * are the same recipient, so the opt-out is then completely applied.
  */
 async function applyOptOut(
   trx: Queryable,
@@ -158,7 +158,10 @@ async function applyOptOut(
   );
 }
 
-/** Stores where the walk goes on, and which opt-outs have met every contact. It goes behind the walks of other brands. */
+/**
+ * Stores where the walk is, and which opt-outs were compared with every contact. The walk goes behind those of other
+ * brands.
+ */
 async function advance(trx: Queryable, walk: Walk, next: number | null, asOf: Date): Promise<void> {
   const values = [walk.brand_id, walk.channel];
   const lap = next === null ? walk.lap + 1 : walk.lap;
@@ -179,7 +182,7 @@ async function advance(trx: Queryable, walk: Walk, next: number | null, asOf: Da
     await trx.query('delete from opt_out_walks where brand_id = $1 and channel = $2', values);
 }
 
-/** Lets a walk wait whose page failed, so that it does not stop the others. */
+/** Postpones a walk whose page failed, so that it does not stop the others. */
 async function postpone(pool: pg.Pool, { brand_id, channel, failures }: Walk, asOf: Date): Promise<void> {
   const delay = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
   await pool.query(
@@ -190,9 +193,9 @@ async function postpone(pool: pg.Pool, { brand_id, channel, failures }: Walk, as
 }
 
 /**
- * Compares one page of contacts with the opt-outs of their brand, in one transaction with the progress: a crash loses no
- * more than the page. Several processes may do so at once, each for another brand. A page that fails is logged and tried
- * again later.
+ * Compares one page of contacts with the opt-outs of their brand, in one transaction with the progress: a crash loses
+ * at most the page. Several processes may do so at once, each for another brand. A page that fails is logged and
+ * retried later.
  * @returns whether there was something to do
  */
 export async function walkPage(pool: pg.Pool, options: WalkOptions): Promise<boolean> {
@@ -213,12 +216,12 @@ export async function walkPage(pool: pg.Pool, options: WalkOptions): Promise<boo
   } catch (error) {
     if (!taken.walk || isConnectionError(error)) throw error;
     await postpone(pool, taken.walk, asOf);
-    log.warn({ err: error, brandId: taken.walk.brand_id }, 'applying opt-outs failed: trying again later');
+    log.warn({ err: error, brandId: taken.walk.brand_id }, 'applying opt-outs failed: retrying later');
   }
   return taken.walk !== undefined;
 }
 
-/** Applies opt-outs that are known by HMAC alone to the contacts. Any number of processes may run this. */
+/** Applies opt-outs of which only the HMAC is known to the contacts. Any number of processes may run this. */
 export function startOptOutWalk({
   pool,
   log,

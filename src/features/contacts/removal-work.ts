@@ -7,16 +7,18 @@ import { clearAgain, clearMessages } from './message-removal.ts';
 import type { RemovedAddress } from './remove.ts';
 
 const PAUSE_MS = 1_000;
-/** Messages or events of one transaction. A message has up to a few hundred tracked fetches. */
+/** Maximum number of messages or events in one transaction. A message has up to a few hundred tracked fetches. */
 const PAGE_SIZE = 200;
-/** When to go through everything again: a request may have been writing, and messages were on their way. */
+/**
+ * When to go through everything again, because a request may still have been writing, or messages were on their way.
+ */
 const AGAIN = `interval '1 minute'`;
-/** A step that waits for something is repeated after half the time since the contact was deleted, within these. */
+/** A step that must wait is retried after half the time since the contact was deleted, but within these bounds. */
 const MIN_LOOK_MS = 60_000;
 const MAX_LOOK_MS = 600_000;
-/** Steps of one transaction: all but the last had nothing to clear. */
+/** Maximum number of steps in one transaction. All but the last find nothing to clear. */
 const MAX_STEPS = 50;
-/** A removal whose page failed waits for a minute, then for twice as long after each failure in a row. */
+/** After a failed page, the removal waits for a minute, then twice as long after each further failure in a row. */
 const RETRY_MS = 60_000;
 const MAX_RETRY_MS = 60 * RETRY_MS;
 
@@ -31,9 +33,9 @@ export interface RemovedContact {
 }
 
 /**
- * What another feature clears of a deleted contact.
- * @param limit rows at most in one call
- * @returns whether there may be more; `later`: perhaps, when something that takes minutes or hours has ended
+ * Clears the data that another feature has about a deleted contact.
+ * @param limit maximum number of rows in one call
+ * @returns whether there may be more rows; `later`: retry when something that takes minutes or hours may have ended
  */
 export type RemovalStep = (
   trx: Queryable,
@@ -54,16 +56,16 @@ interface RemovalRow {
   failures: number;
 }
 
-/** What a page of work leaves to do. */
+/** The result of one page of a step. */
 interface Progress {
   /** The step is done. */
   done: boolean;
   /** The step is done, and this page cleared nothing. */
   empty?: boolean;
   after?: number;
-  /** Everything has to be gone through again. */
+  /** All steps must be repeated. */
   underWay?: boolean;
-  /** The step has to be taken again. */
+  /** The step must be retried later. */
   later?: boolean;
 }
 
@@ -74,7 +76,7 @@ const events: Step = async (trx, { contact_id: contactId }) => {
   return { done: deleted < PAGE_SIZE, empty: deleted === 0 };
 };
 
-/** Comes before the messages of this pass. */
+/** Must run before `messagesTo`, which records messages of this pass. */
 const clearedBefore: Step = async (trx, { id }) => {
   const cleared = await clearAgain(trx, id, PAGE_SIZE);
   return { done: cleared < PAGE_SIZE, empty: cleared === 0 };
@@ -117,8 +119,8 @@ const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [
 ];
 
 /**
- * Takes steps until one clears something, and moves the row accordingly.
- * @returns whether the row stays at a step that has to be taken again later
+ * Takes steps until one clears something, and updates the row accordingly.
+ * @returns whether the row stays at a step that must be retried later
  */
 async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]): Promise<boolean> {
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
@@ -126,7 +128,7 @@ async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]
     if (!step) return false;
     const { done, empty, after, underWay, later } = await step(trx, row);
     row.waiting ||= underWay ?? false;
-    // If everything is gone through again, the step is taken again then.
+    // If all steps are repeated anyway, this one is, too.
     if (later && !row.waiting) return true;
     row.after_id = done ? 0 : (after ?? 0);
     if (done) row.step += 1;
@@ -135,14 +137,14 @@ async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]
   return false;
 }
 
-/** When a step that waits for something is taken again. */
+/** When to retry a step that must wait. */
 function nextLook({ requested_at: requestedAt }: RemovalRow, asOf: Date): Date {
   const half = (asOf.getTime() - requestedAt.getTime()) / 2;
   return new Date(asOf.getTime() + Math.min(Math.max(half, MIN_LOOK_MS), MAX_LOOK_MS));
 }
 
 /**
- * Stores where the work goes on. The row goes behind all others that are due, so that none waits for a large one.
+ * Stores the progress. The row goes behind all others that are due, so that none waits for a large one.
  * @param dueAt of the next page
  */
 async function advance(
@@ -168,7 +170,7 @@ async function advance(
   }
 }
 
-/** Lets a removal wait whose page failed, so that it does not stop the others. */
+/** Postpones a removal whose page failed, so that it does not stop the others. */
 async function postpone(pool: pg.Pool, { id, failures }: RemovalRow, asOf: Date): Promise<void> {
   const delay = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
   await pool.query(
@@ -184,8 +186,8 @@ export interface ClearOptions {
 }
 
 /**
- * Clears one page of what is left of a deleted contact, in one transaction with the progress: a crash loses no more than
- * the page. Several processes may do so at once. A page that fails is logged and tried again later.
+ * Clears one page of a deleted contact's data, in one transaction with the progress: a crash loses at most the page.
+ * Several processes may do so at once. A page that fails is logged and retried later.
  * @returns whether there was something to do
  */
 export async function clearPage(pool: pg.Pool, { asOf, further, log }: ClearOptions): Promise<boolean> {
@@ -208,12 +210,12 @@ export async function clearPage(pool: pg.Pool, { asOf, further, log }: ClearOpti
     if (!taken.row || isConnectionError(error)) throw error;
     await postpone(pool, taken.row, asOf);
     const { contact_id: contactId, step } = taken.row;
-    log.warn({ err: error, contactId, step }, 'clearing a deleted contact failed: trying again later');
+    log.warn({ err: error, contactId, step }, 'clearing a deleted contact failed: retrying later');
   }
   return taken.row !== undefined;
 }
 
-/** Clears what is left of deleted contacts. Any number of processes may run this. */
+/** Clears the data of deleted contacts. Any number of processes may run this. */
 export function startContactRemoval({
   pool,
   log,

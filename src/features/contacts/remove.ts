@@ -7,16 +7,16 @@ import { findContacts } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact } from './schema.ts';
 
-/** The newest messages to each address, in which those that wait are canceled before the response. */
+/** Number of the newest messages to each address that are searched before the response for messages to cancel. */
 const LOOKED_AT = 5_000;
 
-/** An address of a contact, and up to when messages to it are the contact's (ISO 8601). */
+/** An address of a contact. Messages to it belong to the contact until the time `until` (ISO 8601). */
 export interface RemovedAddress {
   key: string;
   until: string;
 }
 
-/** A former address may be another contact's by now: later messages to it are then not cleared. */
+/** Another contact may have a former address now. Messages that were sent to it later are then not cleared. */
 async function findAddresses(db: Queryable, { brandId }: BrandScope, id: number): Promise<RemovedAddress[]> {
   const { rows } = await db.query<{ key: string; until: Date }>(
     `select a.key, a.until from contacts c cross join lateral (
@@ -35,7 +35,7 @@ async function findAddresses(db: Queryable, { brandId }: BrandScope, id: number)
   return rows.map(({ key, until }) => ({ key, until: until.toISOString() }));
 }
 
-/** The onboarding step stays complete although its contact goes. */
+/** Keeps the onboarding step complete although its contact is deleted. */
 async function keepStep(trx: Queryable, accountId: number, at: Date): Promise<void> {
   await trx.query(
     `update accounts set onboarding_state = onboarding_state || jsonb_build_object(
@@ -47,14 +47,14 @@ async function keepStep(trx: Queryable, accountId: number, at: Date): Promise<vo
 
 /**
  * Deletes a contact. Its queued messages are canceled first. When this returns, the contact, its channels, lists and
- * subscription history are gone, and the worker clears its events and messages: a row in `contact_removals` makes sure of
- * it. Opt-outs and suppressions stay. Wait for the recipient fence before you respond.
+ * subscription history are gone. The worker then clears its events and messages, because of a row in
+ * `contact_removals`. Opt-outs and suppressions stay. Wait for the recipient fence before you respond.
  * @returns the contact as it was
  * @throws AppError not_found
  */
 export async function removeContact(pool: pg.Pool, tenant: BrandScope, id: number): Promise<Contact> {
   const { accountId, brandId } = tenant;
-  // Not in the transaction that deletes: whoever records an outcome has locked messages before contacts.
+  // Not in the transaction that deletes: a sender that records an outcome locks messages before contacts.
   for (const { key, until } of await findAddresses(pool, tenant, id)) {
     await cancelQueued(pool, { brandId, key, until }, LOOKED_AT);
   }

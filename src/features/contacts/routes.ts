@@ -40,11 +40,11 @@ interface RouteParts {
 
 const PATH = '/v1/my/contacts';
 const tag = 'Contacts';
-/** `data` may be written with escapes of six bytes for each byte. */
+/** JSON may escape each byte of `data` with six bytes. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 const WRITING =
-  'An address that has unsubscribed stays so, unless `channels_attributes` has `subscribed: true` for it. After the ' +
+  'An unsubscribed address stays so unless `channels_attributes` has `subscribed: true` for it. After the ' +
   'response to `subscribed: false`, only batches that are already on their way to a provider can still reach it.';
 
 function createRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
@@ -60,7 +60,7 @@ function createRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
     readOnlyFields: contactReadOnlyFields,
     maxBodyBytes: MAX_BODY_BYTES,
     responses: {
-      200: { description: 'The contact that was there, updated.', schema: contactResource },
+      200: { description: 'The existing contact, updated.', schema: contactResource },
       201: { description: 'The new contact.', schema: contactResource },
     },
     errors: ['conflict'],
@@ -123,7 +123,7 @@ function changeRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
     operationId: 'changeContact',
     tag,
     summary: 'Change a contact',
-    description: `Fields that are left out stay. ${WRITING}`,
+    description: `Fields that you leave out do not change. ${WRITING}`,
     auth: 'brand',
     testKeys: 'refused',
     params: contactParams,
@@ -148,7 +148,7 @@ function timelineRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
     path: `${PATH}/:id/timeline`,
     operationId: 'getContactTimeline',
     tag,
-    summary: 'List what happened with a contact, newest first',
+    summary: 'List the history of a contact, newest first',
     description: 'Tracked events, messages to its addresses, and changes of its subscriptions.',
     auth: 'brand',
     testKeys: 'refused',
@@ -183,7 +183,7 @@ function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
     auth: 'brand',
     testKeys: 'refused',
     params: contactParams,
-    responses: { 200: { description: 'The contact as it was.', schema: contactResource } },
+    responses: { 200: { description: 'The contact before it was deleted.', schema: contactResource } },
     async handler({ tenant, params }) {
       const contact = await removeContact(pool, tenant, params.id);
       await fence.wait(tenant.accountId);

@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { segmentCondition } from '../segments/service.ts';
 import { type ContactFilters, conditionsOf } from './list.ts';
 
-/** Whose contacts, and the end of the periods that a segment names. */
+/** Whose contacts, and the time at which the periods of a segment end. */
 export interface ContactScope extends BrandScope {
   asOf: Date;
 }
@@ -49,7 +49,7 @@ export async function scanContacts(
   return { ids: rows.map(({ id }) => id), scannedTo };
 }
 
-/** Counts the keys of `data` in these contacts: the most frequent ones that have at most `maxBytes`. */
+/** Counts the most frequent keys of `data` in these contacts. Keys longer than `maxBytes` are left out. */
 export async function countDataKeys(
   db: Queryable,
   { brandId }: BrandScope,

@@ -8,9 +8,9 @@ import { idParam, pageQuery } from '../../platform/db/paging.ts';
 export const MAX_DATA_BYTES = 64 * 1024;
 /** The largest `data` of a channel, in bytes of JSON. */
 export const MAX_CHANNEL_DATA_BYTES = 4 * 1024;
-/** How deep objects and arrays in `data` may be nested. `data` itself is level 1. */
+/** Maximum depth of nested objects and arrays in `data`. `data` itself is level 1. */
 export const MAX_DATA_LEVELS = 20;
-/** Lists of one contact that one request may name. */
+/** Maximum number of lists in one request. */
 const MAX_LISTS = 1_000;
 const MAX_NAME_LENGTH = 255;
 const MAX_SOURCE_LENGTH = 100;
@@ -62,7 +62,7 @@ export const contactResource = z
         'address deliverable.',
     }),
     enrichment_status: z.enum(enrichmentStatuses).meta({
-      description: 'As it was written: the service itself looks up nothing about contacts.',
+      description: 'As your requests set it: the service itself does not enrich contacts.',
     }),
     list_ids: z.array(z.int()),
     last_interacted_at: when
@@ -75,7 +75,9 @@ export const contactResource = z
   .meta({ id: 'Contact' });
 export type Contact = z.infer<typeof contactResource>;
 
-/** A client may send a contact back as it received it. */
+/**
+ * Fields that requests may contain, and that are ignored, so that a client can send a contact back as it received it.
+ */
 export const contactReadOnlyFields = [
   'id',
   'uuid',
@@ -107,7 +109,10 @@ const country = z
   .string()
   .regex(/^[A-Za-z]{2}$/, 'must be a country code of two letters (ISO 3166-1)')
   .transform((code) => code.toUpperCase())
-  .meta({ description: 'ISO 3166-1 alpha-2. It is the region of phone numbers without a country code.' });
+  .meta({
+    description:
+      'ISO 3166-1 alpha-2. Phone numbers without a country code are read as numbers of this country.',
+  });
 
 const channelAttributes = z.strictObject({
   kind: z.enum(channelKinds),
@@ -117,11 +122,11 @@ const channelAttributes = z.strictObject({
     .optional()
     .meta({
       description:
-        'True subscribes, also someone who has unsubscribed. False unsubscribes. Left out, it subscribes a new address, ' +
-        'unless that has unsubscribed from the brand before.',
+        '`true` subscribes, even after an opt-out. `false` unsubscribes. If you leave it out, a new address is subscribed ' +
+        'unless it has unsubscribed from the brand before.',
     }),
   data: jsonObject.optional().meta({
-    description: `Any JSON object, at most ${MAX_CHANNEL_DATA_BYTES / 1024} KB. It is patched by key, as that of the contact is.`,
+    description: `Any JSON object, at most ${MAX_CHANNEL_DATA_BYTES / 1024} KB. It is patched by key, like the contact’s.`,
   }),
   ...channelReadOnly,
 });
@@ -130,7 +135,7 @@ const changedChannel = z.strictObject({
   id: z.int().positive().optional().meta({ description: 'A channel of this contact, instead of `kind`.' }),
   ...channelAttributes.shape,
   kind: z.enum(channelKinds).optional(),
-  value: address.optional().meta({ description: 'Left out, the address stays.' }),
+  value: address.optional().meta({ description: 'If you leave it out, the address does not change.' }),
   _destroy: z.boolean().optional().meta({ description: 'Removes the channel.' }),
 });
 
@@ -139,19 +144,19 @@ const fields = {
   last_name: oneLine(MAX_NAME_LENGTH).nullish(),
   email: address.optional().meta({
     description:
-      'Creates or changes the email channel, with opt-in. It never subscribes someone who has unsubscribed.',
+      'Creates or changes the email channel, with an opt-in. It never subscribes an address that has unsubscribed.',
     pattern: ADDRESS_PATTERN,
   }),
   phone: address.optional().meta({
-    description: 'In E.164 form, or in national form with `country_code`. Works as `email` does.',
+    description: 'In E.164 form, or in national form with `country_code`. Works like `email`.',
   }),
   source: oneLine(MAX_SOURCE_LENGTH).nullish(),
   country_code: country.nullish(),
   enrichment_status: z.enum(enrichmentStatuses).optional().meta({
-    description: '`enriched`: you have completed the contact with what another service knows.',
+    description: '`enriched`: you have completed the contact with data of another service.',
   }),
   data: jsonObject.optional().meta({
-    description: `Any JSON object, at most ${MAX_DATA_BYTES / 1024} KB. It is patched by key: a key that is null is removed, others stay.`,
+    description: `Any JSON object, at most ${MAX_DATA_BYTES / 1024} KB. It is patched by key: a key that is null is removed, and keys that are left out stay.`,
   }),
 };
 
@@ -172,7 +177,7 @@ export const changeContactBody = z.strictObject({
     .array(z.int().positive())
     .max(MAX_LISTS)
     .optional()
-    .meta({ description: 'The contact is then in these lists only.' }),
+    .meta({ description: 'Replaces the lists of the contact.' }),
   channels_attributes: z.array(changedChannel).max(channelKinds.length).optional(),
 });
 export type ChangeContactBody = z.output<typeof changeContactBody>;
@@ -183,17 +188,20 @@ const flag = z.enum(['true', 'false']);
 
 export const listContactsQuery = z.strictObject({
   ...pageQuery,
-  email: address.optional().meta({ description: 'The whole address; its case does not matter.' }),
+  email: address.optional().meta({ description: 'The whole address. Case does not matter.' }),
   phone: address.optional().meta({ description: 'In E.164 form.' }),
   list_id: pageQuery.after.meta({ description: 'Members of this list.' }),
   segment_id: pageQuery.after.meta({ description: 'Members of this segment.' }),
-  subscribed: flag.optional().meta({ description: 'Whether any channel is subscribed.' }),
+  subscribed: flag
+    .optional()
+    .meta({ description: 'Contacts with a subscribed channel (`true`), or without one (`false`).' }),
   verification_status: z.enum(verificationStatuses).optional(),
   source: z.string().max(MAX_SOURCE_LENGTH).optional(),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
   search: z.string().trim().min(1).max(MAX_SEARCH_LENGTH).optional().meta({
-    description: 'The beginning of the email address, first name or last name; case does not matter.',
+    description:
+      'The beginning of the email address, the first name, the last name or the full name. Case does not matter.',
   }),
 });
 export type ListContactsQuery = z.output<typeof listContactsQuery>;

@@ -21,13 +21,13 @@ export { type ContactValues, findContactValues } from './values.ts';
 export type { ContactKeys };
 export type { RemovalStep } from './removal-work.ts';
 
-/** Contacts of a brand, by what they were asked for. */
+/** Contacts of a brand, by the keys of the request. */
 export interface FoundContacts {
   ids: Set<number>;
   byEmailKey: Map<string, number>;
 }
 
-/** Finds which ids and email addresses are contacts of the brand, in one statement. */
+/** Finds which ids and email addresses belong to contacts of the brand, in one statement. */
 export async function findContactIds(
   db: Queryable,
   brandId: number,

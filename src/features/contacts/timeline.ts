@@ -9,7 +9,7 @@ import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
 
-/** How far back a page can begin. `before` leads further. */
+/** Maximum number of items from the newest to the end of a page. Use `before` to go back further. */
 export const MAX_DEPTH = 10_000;
 
 const when = z.iso.datetime();
@@ -19,12 +19,14 @@ export const timelineQuery = z.strictObject({
   limit: pageQuery.limit,
   before: filterTime
     .optional()
-    .meta({ description: `Only what happened earlier. A page reaches back ${MAX_DEPTH} items at most.` }),
+    .meta({ description: `Only items before this time. Pages reach back at most ${MAX_DEPTH} items.` }),
 });
 
 export const timelineItem = z
   .object({
-    id: z.int().meta({ description: 'Of the event, message or change: unique among items of one type.' }),
+    id: z
+      .int()
+      .meta({ description: 'The id of the event, message or change: unique among items of one type.' }),
     type: z.enum(['event', 'message', 'subscription']),
     occurred_at: when,
     event: z
@@ -49,7 +51,7 @@ export const timelineItem = z
         source: z
           .string()
           .nullable()
-          .meta({ description: 'How it came about, such as `api` or `one_click`.' }),
+          .meta({ description: 'The source of the change, such as `api` or `one_click`.' }),
       })
       .nullable(),
   })
@@ -63,7 +65,7 @@ interface Row {
   detail: unknown;
 }
 
-/** SQL: the messages of the contact `$2` of the brand `$1`, by its address and those that it had before. */
+/** SQL: the messages of the contact `$2` of the brand `$1`, by its present and former addresses. */
 const messagesSql = (rest: string) => `
   from owner o cross join lateral (
     select k.key, null::timestamptz as until from unnest(array[o.email_key, o.phone]) as k (key) where k.key is not null
@@ -82,7 +84,7 @@ const eventsSql = (rest: string) => `
     select * from contact_events e
     where e.contact_id = o.id and e.created_at < coalesce($3::timestamptz, 'infinity') ${rest}) e`;
 
-/** A channel whose subscription never changed has no row: its opt-in is in the contact. */
+/** A channel whose subscription never changed has no row: its opt-in is in the contact's row. */
 const subscriptionsSql = `
   from owner o cross join lateral (
     select s.id, s.channel, s.subscribed, s.source, s.created_at from contact_subscriptions s where s.contact_id = o.id
@@ -96,7 +98,7 @@ const subscriptionsSql = `
 
 const ownerSql = 'with owner as (select * from contacts where brand_id = $1 and id = $2)';
 
-/** Each part has as many items as the page reaches back, so that the newest of all are among them. */
+/** Each part reads as many items as the page reaches back, so that the newest items of all parts are among them. */
 const pageSql = `${ownerSql}
   select t.type, t.id, t.at, case t.type
     when 'event' then (
@@ -134,7 +136,7 @@ function presentItem({ type, id, at, detail }: Row): TimelineItem {
 
 /** How long the statements of a timeline may take. A slower page is refused, a slower count is estimated. */
 export interface TimelineLimits {
-  /** On the connections of other requests. What takes longer is read on those for heavy reads. */
+  /** On the connections of other requests. A timeline that takes longer is read again on those for heavy reads. */
   quickMs: number;
   pageMs: number;
   countMs: number;
@@ -157,7 +159,7 @@ interface Wanted {
 
 const valuesOf = ({ brandId, contactId, before }: Wanted) => [brandId, contactId, before ?? null];
 
-/** SQL: the sources of what is counted, each complete in itself. */
+/** SQL: the sources of the count, each of which can stand alone. */
 const countedParts = [eventsSql('offset 0'), messagesSql('offset 0'), subscriptionsSql].map((sql) =>
   sql.replace('from owner o', '(select * from contacts where brand_id = $1 and id = $2) o').trim(),
 );
@@ -190,8 +192,8 @@ async function findItems(db: Queryable, wanted: Wanted, ms: number): Promise<Tim
 }
 
 /**
- * Finds one page of what happened with a contact, newest first: tracked events, messages to its addresses and changes of
- * its subscriptions.
+ * Finds one page of a contact's history, newest first: tracked events, messages to its addresses and changes of its
+ * subscriptions.
  * @throws AppError not_found; validation_error if the page takes longer than five seconds; rate_limited if the account
  *   reads many slow pages at once
  */
@@ -218,7 +220,7 @@ export async function readTimeline(
   return heavyReads.run({ accountId, what: 'timelines of contacts' }, async (client) => {
     const items = await findItems(client, wanted, pageMs);
     if (!items) {
-      const message = `takes longer than ${HEAVY_READ_MS / 1_000} seconds: ask for a lower page, or use before`;
+      const message = `takes longer than ${HEAVY_READ_MS / 1_000} seconds: request an earlier page, or use before`;
       throw invalid({ page: [message] });
     }
     const counted = await withLimit(client, countMs, (trx) => count(trx, wanted));

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type AddressKeys, findByAddress, findContacts, type StoredContact } from './model.ts';
 
-/** A contact as the content of a message sees it: `contact.first_name`, `contact.data.plan`. */
+/** A contact as contents of messages see it: `contact.first_name`, `contact.data.plan`. */
 export type ContactValues = ReturnType<typeof valuesOf>;
 
 function valuesOf(row: StoredContact) {
@@ -11,7 +11,7 @@ function valuesOf(row: StoredContact) {
 }
 
 /**
- * Finds what contents see of a contact.
+ * Finds the values of a contact for contents.
  * @param of its id, or an address
  * @returns null if the brand has no such contact
  */

@@ -34,7 +34,7 @@ import {
 export interface WrittenContact {
   contact: Contact;
   created: boolean;
-  /** Whether a channel was asked to be unsubscribed: the response waits for the recipient fence. */
+  /** Whether the request unsubscribes a channel: then the response waits for the recipient fence. */
   unsubscribed: boolean;
 }
 
@@ -49,7 +49,7 @@ interface Writing {
   deps: ConsentDeps;
   tenant: BrandScope;
   at: Date;
-  /** When each address of the request unsubscribed, if that was looked up already. */
+  /** When each address of the request unsubscribed, if already looked up. */
   optedOutAt?: Record<ChannelKind, Date | null>;
 }
 
@@ -79,7 +79,7 @@ async function findOptOut(
   return (await findOptOuts(trx, keyring, of)).get(key) ?? null;
 }
 
-/** Keeps the opt-out ledger in step with a channel that has a new address. */
+/** Brings the opt-out ledger in line with a channel that has a new address. */
 async function syncLedger(
   { trx, deps, tenant }: Writing,
   kind: ChannelKind,
@@ -141,7 +141,7 @@ async function plan(
   return planned;
 }
 
-/** What follows from a change of channels, once the contact's row has it. */
+/** Writes what follows from a change of a channel, after the contact's row: former address, ledger and history. */
 async function follow(writing: Writing, id: number, { kind, change, before, after }: Planned): Promise<void> {
   const { trx, deps, tenant } = writing;
   const channel = channelOf[kind];
@@ -210,7 +210,7 @@ async function change(
   for (const each of planned) await follow(writing, row.id, each);
 }
 
-/** The addresses of a request as the ledger and the contacts know them. */
+/** The addresses of a request, in the forms in which contacts and the ledger store them. */
 function addressesOf(
   { deps, tenant }: Omit<Writing, 'optedOutAt'>,
   changes: ChannelChanges,
@@ -224,7 +224,7 @@ function addressesOf(
   return { ...keysOf(changes), emailHashes: hashesOf('email'), phoneHashes: hashesOf('phone') };
 }
 
-/** @returns the new contact; null if one of its addresses has just become a contact's */
+/** @returns the new contact; null if another transaction has just given one of the addresses to a contact */
 async function insertWithChannels(
   writing: Writing,
   body: CreateContactBody,
@@ -245,8 +245,8 @@ async function presentWritten({ trx, tenant }: Writing, id: number): Promise<Con
 }
 
 /**
- * An email identifies a contact, whose phone number may change. A number does not: several people may share it, so a
- * contact that was found by its phone keeps its email, which only a PATCH replaces.
+ * An email identifies a contact, whose phone number may change. A phone number does not, because several people may
+ * share it: a contact that was found by its phone keeps its email, which only a PATCH replaces.
  * @throws AppError conflict
  */
 function requireSameEmail(row: StoredContact, changes: ChannelChanges): void {
@@ -258,8 +258,8 @@ function requireSameEmail(row: StoredContact, changes: ChannelChanges): void {
 /**
  * Creates a contact, or updates the one that has the address.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence if `unsubscribed`.
- * @throws AppError validation_error; conflict if the email is one contact's and the phone another's, or if the contact with
- *   the phone has another email
+ * @throws AppError validation_error; conflict if the email belongs to one contact and the phone to another, or if the
+ *   contact with the phone has another email
  */
 export async function createContact(
   trx: Queryable,
@@ -302,7 +302,7 @@ const ids = (rows: readonly StoredContact[]) => rows.map(({ id }) => id).join(' 
 /**
  * Changes a contact.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence if `unsubscribed`.
- * @throws AppError validation_error; not_found; conflict if an address is another contact's
+ * @throws AppError validation_error; not_found; conflict if an address belongs to another contact
  */
 export async function changeContact(
   trx: Queryable,

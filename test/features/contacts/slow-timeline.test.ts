@@ -46,7 +46,7 @@ describe('a timeline that is slow to read', () => {
     const { status, body } = await response;
     expect([status, body.validation_errors]).toEqual([
       422,
-      { page: ['takes longer than 5 seconds: ask for a lower page, or use before'] },
+      { page: ['takes longer than 5 seconds: request an earlier page, or use before'] },
     ]);
   });
 
