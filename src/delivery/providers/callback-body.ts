@@ -2,16 +2,19 @@ import { z } from 'zod';
 import { exceededBound } from '../../platform/json/shape.ts';
 import type { CallbackResult, ProviderFact } from './kind.ts';
 
-/** More items than any service sends at once. The rest of a longer list is ignored. */
+/** Maximum number of items read from one callback, more than any service sends at once. The rest is ignored. */
 const MAX_ITEMS = 5_000;
 const MAX_TEXT = 2_000;
-/** Values in a body: some three times as many as 1 MB of genuine reports contains. */
+/** Maximum number of JSON values in a body: about three times as many as 1 MB of genuine reports contains. */
 const MAX_VALUES = 100_000;
 
-/** A text of a callback, cut at 2,000 characters. */
+/** A string in a callback, cut at 2,000 characters. */
 export const boundedText = z.string().transform((text) => text.slice(0, MAX_TEXT));
 
-/** Parses a body as JSON. @returns undefined if it is not JSON, or has more levels or values than any report */
+/**
+ * Parses a body as JSON.
+ * @returns undefined if it is not JSON, or has more levels or values than any genuine report
+ */
 export function jsonOf(body: Buffer | string): unknown {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   if (exceededBound(bytes, MAX_VALUES) !== null) return undefined;
@@ -22,13 +25,13 @@ export function jsonOf(body: Buffer | string): unknown {
   }
 }
 
-/** @returns the time, or `now` if the text is no time or lies in the future */
+/** @returns the time, or `now` if the text is not a valid time or lies in the future */
 export function timeOf(value: string | number | undefined, now: Date): Date {
   const time = new Date(typeof value === 'number' ? value * 1_000 : (value ?? NaN));
   return time.getTime() <= now.getTime() ? time : now;
 }
 
-/** What every fact starts from. */
+/** The base of every fact. */
 export const plainFact = { response: null, bounce: null, failure: null, suppresses: false } as const;
 
 /**

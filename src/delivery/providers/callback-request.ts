@@ -1,10 +1,10 @@
-/** What the signed callbacks of several services have in common. Nothing here throws, whatever a stranger sends. */
+/** Shared by the services that sign their callbacks. Nothing here throws, whatever the request contains. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { clipText } from '../facts/bounces.ts';
 import { plainFact } from './callback-body.ts';
 import type { CallbackRequest, CallbackResult, ProviderFact } from './kind.ts';
 
-/** A header that was sent once; null if it is missing or was sent several times. */
+/** @returns the value of a header; null if it is missing or was sent more than once */
 export function headerOf({ headers }: CallbackRequest, name: string): string | null {
   const value = headers[name];
   return typeof value === 'string' ? value : null;
@@ -15,7 +15,7 @@ export function sameDigest(expected: Buffer, given: Buffer): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** The HMAC of a text, or of several parts that are joined. */
+/** The HMAC of a text, or of several parts joined. */
 export function hmacOf(
   algorithm: 'sha1' | 'sha256',
   key: string | Buffer,
@@ -37,7 +37,7 @@ export function genuineCallback(
   return { kind: 'reports', facts: [], inbound: [], ignored: 0, onceTokens: [], ...given };
 }
 
-/** A fact without what only some types have. `response` is clipped to what can be stored. */
+/** A fact without the fields that only some types have. `response` is clipped to what can be stored. */
 export function factOf(
   given: Pick<ProviderFact, 'reference' | 'providerMessageId' | 'type' | 'occurredAt'> &
     Partial<ProviderFact>,

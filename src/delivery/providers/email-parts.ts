@@ -7,16 +7,18 @@ import type { EmailContent } from '../mime/message.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
 import type { HandOverOutcome, OutgoingEmail } from './port.ts';
 
-/** Most messages of a campaign have the same HTML or differ in every message, so few are kept. */
+/**
+ * The HTML of a campaign is mostly either the same for everyone or different for everyone, so a small cache is enough.
+ */
 const generated = new LRUCache<string, string>({ max: 32, memoMethod: textFromHtml });
 
-/** The text version; generated from HTML unless the conversion would delay other mail. Empty: none. */
+/** The plain-text version, generated from the HTML unless the conversion would delay other mail. Empty: none. */
 export function textOf({ html, text, headers }: EmailContent): string {
   if (text !== null || !html) return text ?? '';
   return isHeavy({ html, text, headers }) ? '' : generated.memo(html);
 }
 
-/** The service's own tags of an email. Clients cannot give tags of these names. */
+/** Carillon's own tags of an email. Clients cannot use these names. */
 export function systemTagsOf({ tags }: Pick<OutgoingEmail, 'tags'>): [name: string, value: string][] {
   return systemTags.flatMap((name) => {
     const value = tags[name];
@@ -25,8 +27,8 @@ export function systemTagsOf({ tags }: Pick<OutgoingEmail, 'tags'>): [name: stri
 }
 
 /**
- * The message's further headers, in ASCII and unfolded. The Message-ID is the one of the complete message, by which
- * feedback reports and replies are recognized.
+ * The message's other headers, in ASCII and unfolded. The Message-ID is that of the complete message: feedback reports
+ * and replies are matched by it.
  */
 export function headersOf({ content, reference }: OutgoingEmail, mailDomain: string): Record<string, string> {
   const given = [
@@ -34,7 +36,7 @@ export function headersOf({ content, reference }: OutgoingEmail, mailDomain: str
     ...(content.feedbackId === undefined ? [] : [['Feedback-ID', content.feedbackId] as const]),
     ['Message-ID', `<${reference}@${mailDomain}>`] as const,
   ];
-  // As in the complete message, the later of two names that differ only in case counts.
+  // As in the complete message, the last one wins if names differ only in case.
   const fields = new Map(
     given.map(([name, value]) => [name.toLowerCase(), [name, valueOf(name, value)] as const]),
   );
@@ -48,7 +50,7 @@ function valueOf(name: string, value: string): string {
     .trim();
 }
 
-/** The refusal of a message with an address that needs SMTPUTF8, for services that do not offer it; else null. */
+/** For services without SMTPUTF8: the refusal of a message with an address that needs it; else null. */
 export function smtpUtf8Refusal({ built, content }: OutgoingEmail, title: string): HandOverOutcome | null {
   if (!built.smtpUtf8) return null;
   const response = `${title} accepts no address with non-ASCII characters before the @`;

@@ -7,7 +7,7 @@ import type { HandOverOutcome } from './port.ts';
 const TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 const MAX_RESPONSE_CHARACTERS = 500;
-/** Requests of one batch at the same time. */
+/** Maximum number of concurrent requests for one batch. */
 const PARALLEL = 4;
 const MAX_RETRY_AFTER_MS = 300_000;
 const ERROR_CODE = /^[\w.-]{1,64}$/;
@@ -17,7 +17,7 @@ export interface ApiRequest {
   url: string;
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** From the look-up to the last byte of the response; 30 s by default. */
+  /** From the DNS lookup to the last byte of the response; 30 s by default. */
   timeoutMs?: number;
 }
 
@@ -28,7 +28,7 @@ export interface ApiResponse {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body as JSON; undefined if it is not JSON, is longer than 256 KiB, or was cut off. */
   json: unknown;
-  /** The beginning of the body, at most 500 characters. */
+  /** The first 500 characters of the body. */
   text: string;
 }
 
@@ -40,7 +40,7 @@ export type ApiResult =
   /** The service may have received the request, but sent no response. */
   | { kind: 'no_response'; reason: string };
 
-/** Makes one request. Never throws. It is not repeated, because a service may have acted on it. */
+/** Makes one request. Never throws, and never retries, because the service may have acted on the request. */
 export async function requestApi(egress: Egress, request: ApiRequest): Promise<ApiResult> {
   const { timeoutMs = TIMEOUT_MS, ...rest } = request;
   const result = await egress.request({
@@ -53,7 +53,7 @@ export async function requestApi(egress: Egress, request: ApiRequest): Promise<A
     const text = result.body.toString('utf8');
     return response(result.statusCode, result.headers, result.truncated ? undefined : parseJson(text), text);
   }
-  // The status is the verdict, even if the body was cut off.
+  // The status decides, even if the body was cut off.
   if (result.statusCode !== null) return response(result.statusCode, {}, undefined, result.message);
   return { kind: result.sent ? 'no_response' : 'not_sent', reason: result.message };
 }
@@ -70,19 +70,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** How a service's response to a request that only tests the settings is read. */
+/** How to read a service's response to a request that only tests the settings. */
 export interface SettingsCheck {
   /** The service's own name, for operators. */
   title: string;
-  /** Statuses that only a request with working settings gets; 200 by default. */
+  /** Statuses that prove that the settings work; 200 by default. */
   accepted?: readonly number[];
-  /** Statuses about the credentials, and what is then wrong with them. */
+  /** Statuses that reject the credentials, and what is then wrong with them. */
   refused?: { statuses: readonly number[]; credentials: string };
-  /** The service's words. */
+  /** Extracts the service's error message. */
   words: (response: ApiResponse) => string;
 }
 
-/** @returns what is wrong, for the operator; the response if nothing is */
+/** @returns the response if it proves that the settings work, else what is wrong, for the operator */
 export function checkedResponse(
   result: ApiResult,
   { title, accepted = [200], refused, words }: SettingsCheck,
@@ -94,31 +94,31 @@ export function checkedResponse(
 }
 
 /**
- * A service refuses a domain: the same request would be refused again. The message is for the client; the cause has what
- * only the operator may read.
+ * A service refuses a domain for good: repeating the request would not help. The message is for the client; the cause
+ * has the details that only the operator may read.
  */
 export class DomainRefusedError extends Error {}
 
-/** What is special about a response to a request about a domain. */
+/** How to read a service's response to a request about a domain. */
 export interface DomainResponse {
   /** The service's own name. */
   title: string;
   method: ApiRequest['method'];
-  /** The service's words. */
+  /** Extracts the service's error message. */
   words: string;
-  /** The error passes, although its status says otherwise. */
+  /** Whether the error is temporary although its status says otherwise. */
   temporary?: boolean;
   /** Whether the response is about the credentials of the installation; by default with the status 401 and 403. */
   credentials?: boolean;
 }
 
-/** Statuses that say nothing about the domain: time-outs and throttling. */
+/** 4xx statuses that say nothing about the domain: time-outs and throttling. */
 const PASSING_STATUSES = [408, 425, 429];
 
 /**
- * The error of a request about a domain: a {@link DomainRefusedError} for a 4xx response that would come again, else an
- * error that may pass. What a look-up does not find may be there a moment later. What a service says about the
- * credentials of the installation is not for the client.
+ * The error of a request about a domain: a {@link DomainRefusedError} for a permanent 4xx response, else an error that
+ * may be temporary. A lookup that finds nothing is temporary: the domain may appear a moment later. The client does not
+ * get to see what a service says about the credentials of the installation.
  */
 export function domainError(result: ApiResult, response: DomainResponse): Error {
   const { title, method, words } = response;
@@ -134,11 +134,11 @@ export function domainError(result: ApiResult, response: DomainResponse): Error 
   return new DomainRefusedError(shown, { cause: new Error(text) });
 }
 
-/** How a service's responses to a hand-over are read. */
+/** How to read a service's responses to a hand-over. */
 export interface ApiDialect {
   /** The service's own name, for operators. */
   title: string;
-  /** Requests have an idempotency key, so an ambiguous one may be made again. */
+  /** Requests carry an idempotency key, so an ambiguous one may be repeated. */
   repeatable: boolean;
   /** The verdict of a 2xx response. */
   accepted(response: ApiResponse): HandOverOutcome;
@@ -149,9 +149,9 @@ export interface ApiDialect {
 }
 
 /**
- * Translates the result of a request that handed one message over. By status, unless the dialect has a verdict:
- * 400, 413, 415, 422: the message is refused. 5xx: `unknown`, because the service may have accepted the message first.
- * Everything else (401, 403, 404, 429, redirects): a fault.
+ * Translates the result of a request that handed over one message. Unless the dialect has a verdict, the status
+ * decides: 400, 413, 415 and 422 refuse the message; 5xx is `unknown`, because the service may have accepted the
+ * message before it failed; everything else (401, 403, 404, 429, redirects) is a fault.
  */
 export function outcomeOf(result: ApiResult, dialect: ApiDialect): HandOverOutcome {
   const { title } = dialect;
@@ -175,12 +175,12 @@ function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutc
     : apiFault(result, dialect);
 }
 
-/** The service's words about a message: `400 The From address is not verified.` */
+/** The service's reply about a message, such as `400 The From address is not verified.` */
 export function apiReply(result: ApiResponse, text: string = result.text): string {
   return `${result.status} ${text}`.trim().slice(0, MAX_RESPONSE_CHARACTERS);
 }
 
-/** The outcome of a message that the service refuses for good. @param text its words, without the status */
+/** The outcome of a message that the service refuses for good. @param text its reply, without the status */
 export function refusedMessage(
   result: ApiResponse,
   code: Extract<HandOverOutcome, { kind: 'refused' }>['code'],
@@ -190,14 +190,15 @@ export function refusedMessage(
 }
 
 /**
- * The outcome of a message whose sender the service has not verified. A service may take hours for that after the DNS
- * records are right, so the message is tried again later. It must not stop the mail of other domains as a fault would.
+ * The outcome of a message whose sender the service has not verified. Verification may take hours after the DNS records
+ * are correct, so the message is retried later. It is not a fault, because a fault would stop the mail of other
+ * domains, too.
  */
 export function unverified(result: ApiResponse, text: string): HandOverOutcome {
   return { kind: 'deferred', response: apiReply(result, text) };
 }
 
-/** The fault that a response reports, with the wait that the service asks for. */
+/** The fault that a response reports, with the delay that the service asks for. */
 export function apiFault(
   result: ApiResponse,
   dialect: Pick<ApiDialect, 'title' | 'errorCode'>,
@@ -226,15 +227,18 @@ export function retryAfterOf(header: string | string[] | undefined, now: number)
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** How many batches a provider with an HTTP API takes at once, so that it opens at most SENDER_CONNECTIONS connections. */
+/**
+ * Number of batches that a provider with an HTTP API takes at once, so that it opens at most SENDER_CONNECTIONS
+ * connections.
+ */
 export function apiConcurrency(config: Pick<Config, 'SENDER_CONNECTIONS'>): number {
   return Math.max(1, Math.floor(config.SENDER_CONNECTIONS / PARALLEL));
 }
 
 /**
- * Creates a function that hands the messages of a batch over one by one, four at a time. After trouble with the service
- * (`fault`, `unknown`) it starts no others of the batch: they are `not_tried`. After a fault, such as throttling, half as
- * many are handed over at a time; one more after each batch without trouble.
+ * Creates a function that hands over the messages of a batch in separate requests, up to four at a time. After a
+ * `fault` or `unknown` outcome it starts no further ones of the batch: they are `not_tried`. Each fault, such as
+ * throttling, halves the number of concurrent requests; each batch without trouble adds one.
  */
 export function createSubmitter<Outgoing>(
   submit: (message: Outgoing) => Promise<HandOverOutcome>,
@@ -260,8 +264,8 @@ export function createSubmitter<Outgoing>(
 }
 
 /**
- * The provider of a service that takes one message in each request. Its connections belong to egress.
- * @param submit hands one message over
+ * Creates a provider for a service that takes one message per request. Its connections belong to egress.
+ * @param submit hands over one message
  */
 export function createApiProvider<Outgoing>(
   name: string,

@@ -23,7 +23,7 @@ export const providers: readonly (ProviderEntry | ProviderKind)[] = [
   vonage,
 ];
 
-/** The providers that operators can add; the others can only be named by a setting. */
+/** The providers that operators can add. The others can only be chosen by a setting. */
 export const providerKinds: readonly ProviderKind[] = providers.filter((provider) => 'settings' in provider);
 
 /** @returns undefined if there is no such kind */

@@ -6,14 +6,14 @@ import type { Egress } from '../../platform/egress/client.ts';
 import type { Bounce, Channel, FailureCode } from '../message.ts';
 import type { ProviderPorts } from './port.ts';
 
-/** What the providers of the settings are built from. */
+/** What a provider named by a setting is built from. */
 export interface SettingsProviderDeps {
   config: Config;
   pool: pg.Pool;
   resolver: Resolver;
 }
 
-/** What providers are built from. */
+/** What every provider is built from. */
 export interface ProviderDeps extends SettingsProviderDeps {
   /** For all requests to the provider's API. */
   egress: Egress;
@@ -21,18 +21,18 @@ export interface ProviderDeps extends SettingsProviderDeps {
 
 /** What the provider of one row of `providers` is built from. */
 export interface NamedProviderDeps extends ProviderDeps {
-  /** Its callback URL, with the secret token; null without PUBLIC_URL. For services that take it with each message. */
+  /** Its callback URL, with the secret token, for services that take it with each message; null without PUBLIC_URL. */
   callbackUrl: string | null;
 }
 
-/** What every provider has: one line of the list in `index.ts`, whichever way operators choose it. */
+/** What every provider has, whether operators add it or name it in a setting: an entry in the list in `index.ts`. */
 export interface ProviderEntry<C extends Channel = Channel> {
   /** As in `carillon provider add --kind ses`. */
   readonly name: string;
   readonly channel: C;
-  /** Absent: the setting of the channel, such as EMAIL_PROVIDER_URL, cannot name it. */
+  /** Absent: the channel's setting, such as EMAIL_PROVIDER_URL, cannot name it. */
   readonly url?: {
-    /** With their colon. */
+    /** Including the colon. */
     readonly schemes: readonly string[];
     create(url: URL, deps: SettingsProviderDeps): ProviderPorts[C];
   };
@@ -45,26 +45,26 @@ export interface ProviderEntry<C extends Channel = Channel> {
 export interface ProviderKind<Settings = unknown, C extends Channel = Channel> extends ProviderEntry<C> {
   /** The service's own name. */
   readonly title: string;
-  /** A strict object of credentials and options; `describe()` of each field is the help of its option. */
+  /** A strict object of credentials and options; each field's `describe()` is its help text on the command line. */
   readonly settings: z.ZodType<Settings>;
   /** The names of the settings that are never shown. */
   readonly secrets: readonly string[];
-  /** The hand-over of a message may be repeated: the service takes an idempotency key. */
+  /** Whether handing over a message again is safe, because the service takes an idempotency key. */
   readonly repeatable: boolean;
   create(settings: Settings, deps: NamedProviderDeps): ProviderPorts[C];
   /**
    * Checks the credentials without sending anything.
-   * @returns null, or what is wrong, for the operator
+   * @returns what is wrong, for the operator; null if nothing is
    */
   check(settings: Settings, deps: ProviderDeps): Promise<string | null>;
   /**
-   * Looks whether the service itself tracks opens and clicks by settings of its own: links would then be rewritten
-   * twice, and each open counted twice. Asked before settings are stored. Absent: each message switches it off.
-   * @returns null, or what the operator has to change
+   * Checks whether the service's own settings make it track opens and clicks: links would then be rewritten twice, and
+   * each open counted twice. Called before settings are stored. Absent: each message switches tracking off.
+   * @returns what the operator has to change; null if nothing
    * @throws Error if the service cannot be asked
    */
   trackingProblem?(settings: Settings, deps: ProviderDeps): Promise<string | null>;
-  /** Absent if domains need nothing at this service. */
+  /** Absent if the service needs no registration of domains. */
   readonly domains?: ProviderDomains<Settings>;
   /** Absent if the service has no callbacks. */
   readonly callbacks?: ProviderCallbacks<Settings>;
@@ -73,24 +73,24 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> e
 /** A DNS record that a service asks for. */
 export interface ProviderDnsRecord {
   type: 'TXT' | 'CNAME' | 'MX';
-  /** The complete name, in A-labels. */
+  /** The fully qualified name, in A-labels. */
   name: string;
   value: string;
-  /** Of an MX record. */
+  /** MX records only. */
   priority: number | null;
-  /** The service refuses to send for the domain without it. */
+  /** Whether the service refuses to send for the domain without it. */
   required: boolean;
   /** What the record proves. `dkim`: signs for the domain; `return_path`: takes bounces. */
   purpose: 'dkim' | 'return_path' | 'other';
 }
 
-/** How a service learns of sending domains. */
+/** How sending domains are registered with a service. */
 export interface ProviderDomains<Settings> {
   /**
    * Registers the domain; it may be registered already.
-   * @param creating called, and waited for, once the service has said that it does not know the domain, and before it is
-   *   told to register it
-   * @returns whether it was registered by this call
+   * @param creating awaited after the service has reported that it does not know the domain, and before the request
+   *   that registers it
+   * @returns whether this call registered it
    * @throws DomainRefusedError if the service refuses the domain for good; other errors may pass, see `domainError`
    */
   registerDomain(
@@ -99,13 +99,16 @@ export interface ProviderDomains<Settings> {
     deps: ProviderDeps,
     creating?: () => Promise<void>,
   ): Promise<boolean>;
-  /** The records that the service asks for, as far as it has them. The domain is registered. */
+  /** The records that the service asks for, as far as it knows them yet. The domain must be registered. */
   dnsRecords(domain: string, settings: Settings, deps: ProviderDeps): Promise<ProviderDnsRecord[]>;
-  /** Called when the domain is verified: asks the service to look at the records now, if it does not by itself. */
+  /**
+   * Called when Carillon has verified the domain: asks the service to check the records now. Absent if the service
+   * checks them by itself.
+   */
   verifyDomain?(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
-  /** Removes the registration, which may be gone already. Called only for one that `registerDomain` has made. */
+  /** Removes the registration, which may be gone already. Called only if `registerDomain` created it. */
   removeDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
-  /** Whether Carillon can manage domains with these settings; by default it can. Otherwise no records are known. */
+  /** Whether Carillon can manage domains with these settings; by default it can. If not, it knows no records. */
   managesDomains?(settings: Settings): boolean;
   /** Whether Carillon signs with the domain's own keys, because the service takes complete messages unchanged. */
   readonly carillonSigns: boolean;
@@ -122,22 +125,22 @@ export interface CallbackRequest {
   now: Date;
 }
 
-/** What a service reports about one message. It counts only with a genuine reference. */
+/** What a service reports about one message. Facts without a genuine reference are ignored. */
 export interface ProviderFact {
-  /** As the service returned it. null: it returned none, so the fact is about other mail. */
+  /** As the service returned it. null: it returned none, so the fact is about mail that Carillon did not send. */
   reference: string | null;
   providerMessageId: string | null;
   type: 'accepted' | 'delivered' | 'deferred' | 'bounced' | 'complained' | 'failed';
   occurredAt: Date;
-  /** The remote server's words, or the service's. */
+  /** The reply of the remote server, or of the service. */
   response: string | null;
-  /** With `bounced` only. */
+  /** Only with `bounced`. */
   bounce: Bounce | null;
-  /** With `failed` only. */
+  /** Only with `failed`. */
   failure: { code: FailureCode; message: string } | null;
   /**
-   * With `bounced` and `complained`: whether the report may suppress the address. A service's own block list or spam
-   * verdict may not.
+   * With `bounced` and `complained`: whether the report may suppress the address. An entry on a service's own block
+   * list and a spam verdict may not.
    */
   suppresses: boolean;
   /** With `failed`: the service refused the message because the recipient opted out of the brand's messages. */
@@ -148,12 +151,12 @@ export interface ProviderFact {
 export interface InboundSms {
   /** E.164. */
   from: string;
-  /** The number of the brand: E.164, or a short code. */
+  /** The brand's number: E.164, or a short code. */
   to: string;
-  /** The pool of numbers that `to` belongs to, if the service has such; null: none. */
+  /** The pool of numbers that `to` belongs to; null if the service has no pools, or the number is in none. */
   pool: string | null;
   text: string;
-  /** The service itself has read the text as this keyword, and has answered it. */
+  /** The service has recognized the text as this keyword and has answered it itself. */
   answered: 'stop' | 'start' | 'help' | null;
   providerMessageId: string | null;
 }
@@ -163,11 +166,11 @@ export type CallbackResult =
       kind: 'reports';
       facts: ProviderFact[];
       inbound: InboundSms[];
-      /** Items that are not about the outcome of a message, or that could not be read. */
+      /** Number of items that are not about the outcome of a message, or that could not be read. */
       ignored: number;
-      /** Tokens that the service uses once; a callback whose token was used before is refused. */
+      /** Single-use tokens; a callback whose token was used before is refused. */
       onceTokens: string[];
-      /** The response that the service expects; by default 200 without a body. */
+      /** The response that the service expects; 200 without a body by default. */
       response?: { contentType: string; body: string };
     }
   /** The service asks to confirm the subscription: the callback feature requests this URL through egress. */
@@ -179,9 +182,9 @@ export type CallbackResult =
 
 export interface ProviderCallbacks<Settings> {
   /**
-   * Reads a callback and checks its signature. It never throws: a malformed item is ignored and does not fail the others
-   * of its batch; a malformed request is refused.
-   * @param egress for what the signature needs, such as a certificate
+   * Reads a callback and checks its signature. Never throws: a malformed item is ignored and does not affect the
+   * others; a malformed request is refused.
+   * @param egress fetches what checking the signature needs, such as a certificate
    */
   parseCallback(request: CallbackRequest, settings: Settings, egress: Egress): Promise<CallbackResult>;
 }

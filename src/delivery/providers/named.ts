@@ -8,7 +8,7 @@ import type { Channel } from '../message.ts';
 import type { ProviderKind } from './kind.ts';
 import { providerKind, providerKinds, providers } from './index.ts';
 
-/** The settings of any kind, by name. */
+/** The settings of a provider of any kind, by name. */
 export type ProviderSettings = Record<string, unknown>;
 
 /** A provider that an operator added with `carillon provider add`: a row of `providers`. */
@@ -27,16 +27,16 @@ export interface ProviderRow {
   updatedAt: Date;
 }
 
-/** A named provider whose settings are read. */
+/** A named provider with its settings decrypted and parsed. */
 export interface NamedProvider {
   id: number;
-  /** Unique; `provider` of its messages. */
+  /** Unique; stored as `provider` of its messages. */
   name: string;
   channel: Channel;
   kind: ProviderKind;
-  /** As `kind.settings` parsed them. */
+  /** The result of `kind.settings`. */
   settings: ProviderSettings;
-  /** The last part of the path of its callback URL. Knowing it allows reports about its messages. */
+  /** The last segment of its callback URL's path. It is a secret: knowing it allows reporting on its messages. */
   callbackToken: string;
   /** The accounts whose domains may name it; null: all. */
   accountIds: number[] | null;
@@ -44,10 +44,10 @@ export interface NamedProvider {
   updatedAt: Date;
 }
 
-/** A row cannot be used by this process. The message says why, for the operator, and contains no secret. */
+/** This process cannot use a row. The message tells the operator why and contains no secret. */
 export class UnusableProviderError extends Error {}
 
-/** The names of the providers that the settings define, and words of the command line. */
+/** The names of the providers that the settings define, and keywords of the command line. */
 const RESERVED_NAMES = [...providers.filter(({ url }) => url).map(({ name }) => name), 'default', 'none'];
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const TOKEN_BYTES = 32;
@@ -63,12 +63,12 @@ function placeOf(column: 'settings_sealed' | 'callback_token_sealed', id: number
   return { table: 'providers', column, row: id, accountId: null };
 }
 
-/** What a callback token is looked up by. */
+/** The digest by which a callback token is looked up. */
 export function callbackDigest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** What is wrong with settings, by their names. */
+/** What is wrong with the settings, by name. */
 function settingErrors(issues: readonly z.core.$ZodIssue[]): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const issue of issues) {
@@ -81,7 +81,7 @@ function settingErrors(issues: readonly z.core.$ZodIssue[]): ValidationErrors {
 
 /**
  * Checks the settings of a provider.
- * @throws AppError validation_error that names every bad setting
+ * @throws AppError validation_error that names every invalid setting
  */
 export function parseProviderSettings(kind: ProviderKind, given: ProviderSettings): ProviderSettings {
   const parsed = kind.settings.safeParse(given, { error: issueMessage });
@@ -116,7 +116,8 @@ export function storedSettings({ id, settingsSealed }: ProviderRow, keyring: Key
 export function openProvider(row: ProviderRow, keyring: Keyring): NamedProvider {
   const { id, name, channel, accountIds, createdAt, updatedAt } = row;
   const kind = providerKind(row.kind);
-  if (!kind) throw new UnusableProviderError(`provider ${name}: this version has no kind ${row.kind}`);
+  if (!kind)
+    throw new UnusableProviderError(`provider ${name}: this version of Carillon has no kind ${row.kind}`);
   try {
     const settings = parseProviderSettings(kind, storedSettings(row, keyring));
     const callbackToken = keyring.open(row.callbackTokenSealed, placeOf('callback_token_sealed', id));
@@ -135,7 +136,7 @@ async function findRow(db: Queryable, condition: string, value: unknown): Promis
   return rows[0] ?? null;
 }
 
-/** Lists all providers that are not removed, by name. */
+/** Lists all providers that are not removed, ordered by name. */
 export async function listProviderRows(db: Queryable): Promise<ProviderRow[]> {
   const { rows } = await db.query<ProviderRow>(
     `select ${COLUMNS} from providers where removed_at is null order by name`,
@@ -187,11 +188,14 @@ export interface NewProvider {
   name: string;
   kind: ProviderKind;
   settings: ProviderSettings;
-  /** The accounts whose domains may name it; by default all. */
+  /** The accounts whose domains may name it; all by default. */
   accountIds?: readonly number[] | null;
 }
 
-/** Returns the ids in order and without repetitions. @throws AppError validation_error if an account does not exist */
+/**
+ * Returns the ids in ascending order, without duplicates.
+ * @throws AppError validation_error if an account does not exist
+ */
 async function knownAccounts(db: Queryable, ids: readonly number[] | null): Promise<number[] | null> {
   if (ids === null) return null;
   const { rows } = await db.query<{ id: number }>(
@@ -254,11 +258,11 @@ export async function addProvider(
     };
   } catch (error) {
     if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
-    throw new AppError('conflict', `there is already a provider ${name}`);
+    throw new AppError('conflict', `a provider named ${name} already exists`);
   }
 }
 
-/** What other accounts than those that a provider is reserved for still send through it. */
+/** How many things of other accounts still send through a reserved provider. */
 export interface UsesOfOthers {
   domains: number;
   /** Accounts whose order of providers names it. */
@@ -267,7 +271,7 @@ export interface UsesOfOthers {
 }
 
 /**
- * Reserves a provider: from now on only these accounts may name it. Whatever uses it already still does.
+ * Reserves a provider: from now on only these accounts may name it. What already uses it continues to.
  * @param given null: all accounts
  * @throws AppError validation_error if an account does not exist
  */

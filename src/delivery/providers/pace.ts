@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until the next request may be made. */
+/** Resolves when the next request may be made. */
 export type Pace = () => Promise<void>;
 
 /**
- * Spreads requests evenly, for services that allow few in a second. Requests that come together form a line.
+ * Spreads requests evenly, for services with a low rate limit. Concurrent requests queue up.
  * @param clock milliseconds of a clock that never goes back, and how to wait; for tests
  */
 export function createPace(

@@ -1,11 +1,11 @@
 import type { Bounce, FailureCode } from '../message.ts';
 import type { BuiltMessage, EmailContent } from '../mime/message.ts';
 
-/** The outcome of one message that was handed to a provider. */
+/** The outcome of handing one message to a provider. */
 export type HandOverOutcome =
   /**
-   * The provider has the message. `delivered`: the recipient's server is known to have it, too. `segments`: of the text, as
-   * the sender has composed it.
+   * The provider has accepted the message. `delivered`: the recipient's server is known to have it, too. `segments`:
+   * number of segments of the text, as the sender composed it.
    */
   | {
       kind: 'accepted';
@@ -54,7 +54,7 @@ export interface OutgoingEmail {
   messageId: number;
   /** Counted from 1. (messageId, attempt) identifies this attempt forever. */
   attempt: number;
-  /** The envelope's sender, where bounces return to. */
+  /** The envelope sender, to which bounces return. */
   returnPath: string;
   /** The recipient's bare address, its domain in A-labels. */
   to: string;
@@ -64,9 +64,9 @@ export interface OutgoingEmail {
   tags: Record<string, string>;
   /** Identifies the message in callbacks. Goes into the provider's metadata, where recipients do not see it. */
   reference: string;
-  /** Its parts, for providers that do not take a complete message. */
+  /** The parts of the message, for providers that do not take a complete one. */
   content: EmailContent;
-  /** The complete signed message: the same bytes each time the same email is handed over. */
+  /** The complete signed message, with identical bytes each time the same email is handed over. */
   built: BuiltMessage;
 }
 
@@ -75,21 +75,21 @@ export interface EmailProvider {
   readonly name: string;
   /** Who signs messages; by default Carillon. */
   readonly signing?: 'provider';
-  /** Batches that it can work on at once. The sender keeps this many in flight. */
+  /** Number of batches that it handles at once. The sender keeps this many in flight. */
   readonly concurrency: number;
   /**
-   * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch.
-   * Never rejects if the provider fails: that is the outcome (`fault`, `unknown`) of each email concerned.
+   * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch. A
+   * failure of the provider does not reject: it is the outcome (`fault`, `unknown`) of each email concerned.
    */
   handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]>;
   /**
-   * Looks whether the service has a message already of which an earlier attempt has no known outcome. Absent if the
-   * service offers no such look-up, or if repeating is safe.
-   * @returns `accepted` if it certainly has it; null if it does not show it or cannot be asked: then the message is handed
-   *   over again. Never rejects.
+   * Checks whether the service already has a message, after an attempt without a known outcome. Absent if the service
+   * offers no such lookup, or if handing over again is safe.
+   * @returns `accepted` if it certainly has it; null if it does not list it or cannot be reached: then the message is
+   *   handed over again. Never rejects.
    */
   findAccepted?(email: OutgoingEmail): Promise<Extract<HandOverOutcome, { kind: 'accepted' }> | null>;
-  /** Ends its connections politely. Nothing is handed over afterwards. */
+  /** Closes its connections cleanly. Nothing is handed over afterwards. */
   close(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export interface SmsProvider {
   close(): Promise<void>;
 }
 
-/** What the providers of each channel are. */
+/** The contract of the providers of each channel. */
 export interface ProviderPorts {
   email: EmailProvider;
   sms: SmsProvider;

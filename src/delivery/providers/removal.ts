@@ -2,13 +2,13 @@ import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ProviderRow } from './named.ts';
 
-/** What still uses a provider. */
+/** Counts of what still uses a provider. */
 export interface ProviderUse {
   domains: number;
   smsSenders: number;
   /** Accounts that have it in their order of providers. */
   accounts: number;
-  /** Messages that wait to be sent through it; at most 10,000 are counted. */
+  /** Messages waiting to be sent through it; at most 10,000 are counted. */
   messages: number;
 }
 
@@ -44,8 +44,8 @@ function describeUse({ domains, smsSenders, accounts, messages }: ProviderUse): 
 
 /**
  * Removes a provider. Its row stays, because messages name it. With `force`, its domains use the provider
- * of the settings from now on, its SMS senders are removed, and sending processes move its queued messages to a further
- * provider of their account, or to that of the settings.
+ * of the settings from now on, its SMS senders are removed, and senders move its queued messages to another provider of
+ * their account, or to that of the settings.
  * @param trx a transaction
  * @returns what used it
  * @throws AppError conflict if it is used and `force` is not given
@@ -62,13 +62,13 @@ export async function removeProvider(
     throw new AppError('conflict', `${name} is used by ${text}; --force removes it anyway, see --help`);
   }
   await trx.query('update providers set removed_at = now(), updated_at = now() where id = $1', [id]);
-  // What the service asked for no longer matters, and Carillon signs again.
+  // The records that the service asked for no longer matter, and Carillon signs again.
   await trx.query(
     `update domains set provider_id = null, provider_records = null, carillon_signs = true, updated_at = now()
      where provider_id = $1`,
     [id],
   );
-  // A number belongs to its provider, so that no other provider could send from it.
+  // A number belongs to its provider: no other provider could send from it.
   await trx.query('update sms_senders set removed_at = now() where provider_id = $1 and removed_at is null', [
     id,
   ]);

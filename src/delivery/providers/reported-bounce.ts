@@ -3,13 +3,13 @@ import type { Bounce, BounceSubtype } from '../message.ts';
 
 /** What a service reports about a bounce. */
 export interface ServiceBounce {
-  /** The remote server's words, such as `smtp; 550 5.1.1 user unknown`. Empty: the service does not report them. */
+  /** The remote server's reply, such as `smtp; 550 5.1.1 user unknown`. Empty: the service does not report it. */
   text: string;
-  /** The service's words. They are shown if there are no others, and never judged: they may name several reasons. */
+  /** The service's description. Shown if there is no reply, and never used to classify: it may name several reasons. */
   summary?: string;
-  /** The enhanced code, if the service reports it apart from the words. */
+  /** The enhanced code, if the service reports it separately. */
   status: string | null;
-  /** The service's own judgement. */
+  /** The service's own classification. */
   permanent: boolean;
 }
 
@@ -29,13 +29,13 @@ function refusalOf({ text, status }: Pick<ServiceBounce, 'text' | 'status'>): Re
 
 export interface JudgedBounce {
   bounce: Bounce;
-  /** Whether it suppresses the address, or is counted. */
+  /** Whether it suppresses the address, or counts towards a suppression. */
   suppresses: boolean;
 }
 
 /**
- * Judges a bounce by the codes and words of the remote server. If they do not tell, the service's judgement counts: it
- * knows the server's replies better than anyone.
+ * Classifies a bounce by the codes and the text of the remote server's reply. If they are inconclusive, the service's
+ * own classification decides, because it has seen more replies of that server than Carillon has.
  */
 export function judgeBounce(reported: ServiceBounce): JudgedBounce {
   const refusal = refusalOf(reported);
@@ -46,7 +46,7 @@ export function judgeBounce(reported: ServiceBounce): JudgedBounce {
   return { bounce: { ...bounce, diagnostic }, suppresses };
 }
 
-/** A bounce that the service has classified itself. A hard one suppresses the address unless `suppresses` is false. */
+/** A bounce as the service itself has classified it. A hard one suppresses the address unless `suppresses` is false. */
 export function serviceBounce(
   type: Bounce['type'],
   subtype: BounceSubtype,

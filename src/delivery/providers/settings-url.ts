@@ -33,7 +33,7 @@ export function createEmailProvider(deps: SettingsProviderDeps): EmailProvider {
   return provider;
 }
 
-/** @returns null if SMS_PROVIDER_URL is not set; SMS then wait */
+/** @returns null if SMS_PROVIDER_URL is not set; text messages are then held */
 export function createSmsProvider(deps: SettingsProviderDeps): SmsProvider | null {
   return createFromSetting('sms', deps);
 }

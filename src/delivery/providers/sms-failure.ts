@@ -5,8 +5,8 @@ import type { ProviderFact } from './kind.ts';
 
 /**
  * What an SMS service's error code means. `hard`: the number takes no SMS, and is suppressed. `soft`: the recipient
- * cannot be reached now. `opted_out`: the recipient answered STOP. `fault`: it says nothing about the message; reported
- * about an accepted message, the service has failed to send it.
+ * cannot be reached now. `opted_out`: the recipient answered STOP. `fault`: it says nothing about the message; in a
+ * report about an accepted message, it means that the service failed to send it.
  */
 export type SmsVerdict =
   | { kind: 'hard' | 'soft'; subtype: BounceSubtype }
@@ -17,7 +17,7 @@ export type SmsVerdict =
 /** Codes by verdict. Each service has its own table. */
 export type SmsVerdicts = ReadonlyMap<number, SmsVerdict>;
 
-/** The outcome of a hand-over that the service refused with this verdict; null for a fault. */
+/** The outcome if the service refuses a hand-over with this verdict; null for a fault. */
 export function refusedSms(verdict: SmsVerdict, response: string): HandOverOutcome | null {
   switch (verdict.kind) {
     case 'hard':
@@ -36,7 +36,7 @@ export function refusedSms(verdict: SmsVerdict, response: string): HandOverOutco
   }
 }
 
-/** A report that an accepted message did not arrive. */
+/** The fact for a report that an accepted message did not arrive. */
 export function failedSms(
   verdict: SmsVerdict,
   response: string,

@@ -16,7 +16,7 @@ interface CapturedMessage {
   content: Buffer;
 }
 
-/** The newest messages are kept; older ones are deleted. */
+/** Number of messages kept; older ones are deleted. */
 export const MAX_CAPTURED_MESSAGES = 10_000;
 
 const TRIM_EVERY = 500;
@@ -48,7 +48,7 @@ delete from captured_messages where id in (
   where id <= (select id from captured_messages order by id desc offset $1 limit 1)
   for update skip locked)`;
 
-/** The contract of both channels' providers. */
+/** The contract that the providers of both channels share. */
 interface CaptureProvider<Outgoing> {
   readonly name: string;
   readonly concurrency: number;
@@ -85,7 +85,7 @@ function captured(message: CapturedMessage): HandOverOutcome {
 /**
  * Creates a provider that sends nothing: it stores each batch with one statement and reports its messages as
  * delivered, or as a fault if the database is unavailable. Handing over the same attempt again changes nothing.
- * @param capturedFrom what is stored of a message of the channel
+ * @param capturedFrom returns what is stored of a message
  */
 function createCapture<Outgoing>(
   pool: pg.Pool,

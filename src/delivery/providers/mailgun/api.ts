@@ -16,23 +16,26 @@ export const mailgunSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('another address of the API'),
+    .describe('base URL of the API, instead of that of the region'),
 });
 
 export type MailgunSettings = z.output<typeof mailgunSettings>;
 
 interface MailgunRequest {
   method: ApiRequest['method'];
-  /** Without characters that need an escape. */
+  /** Must not contain characters that need escaping. */
   path: string;
-  /** Fields of the form, sent as multipart/form-data. */
+  /** Form fields, sent as multipart/form-data. */
   form?: readonly FormField[];
 }
 
-/** A field of a form. A Buffer is sent as a file. */
+/** A form field. A Buffer is sent as a file. */
 export type FormField = readonly [name: string, value: string | Buffer];
 
-/** The boundary is no secret, but must not occur in a message: a message cannot know it, as it is new for each request. */
+/**
+ * The boundary must not occur in a message. It is random and new for each request, so no message can contain it on
+ * purpose.
+ */
 function multipart(fields: readonly FormField[]): { contentType: string; body: Buffer } {
   const boundary = `carillon-${crypto.randomUUID()}`;
   const parts = fields.flatMap(([name, value]) => {
@@ -65,7 +68,7 @@ export function requestMailgun(
   });
 }
 
-/** What Mailgun says is wrong. */
+/** Mailgun's error message. */
 export function mailgunMessage({ json, text }: ApiResponse): string {
   const { message } = (json ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text;

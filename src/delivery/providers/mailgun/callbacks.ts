@@ -14,8 +14,8 @@ import type { MailgunSettings } from './api.ts';
 export const REFERENCE_VARIABLE = 'carillon';
 
 /**
- * Mailgun repeats a webhook for eight hours, and does not say whether it signs it again. A token is used once, so a
- * captured request is of no use in that time either.
+ * Mailgun retries a webhook for eight hours, and does not document whether it signs each retry again. Each token is
+ * accepted once, so a captured request cannot be replayed in that time either.
  */
 const MAX_AGE_MS = 12 * 3_600_000;
 const MAX_AHEAD_MS = 5 * 60_000;
@@ -71,7 +71,7 @@ function checkSignature(given: unknown, key: string, now: Date): { token: string
 
 type Meaning = Pick<ProviderFact, 'type' | 'bounce' | 'failure' | 'suppresses'>;
 
-/** A failure that Mailgun itself decided on, without a verdict of the recipient's server. null: it is none of these. */
+/** The outcome if Mailgun itself decided on the failure, without a reply from the recipient's server; else null. */
 function ownVerdict(reason: string, words: string): Meaning | null {
   const plain = { bounce: null, failure: null, suppresses: false };
   switch (reason) {

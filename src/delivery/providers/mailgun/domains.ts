@@ -36,12 +36,12 @@ function recordOf(given: unknown): ProviderDnsRecord | null {
   const base = { type, name: name.toLowerCase().replace(/\.$/, ''), value, priority: null };
   if (base.name.includes('._domainkey.')) return { ...base, required: true, purpose: 'dkim' };
   if (/^v=spf1/i.test(value)) return { ...base, required: true, purpose: 'return_path' };
-  // The host of Mailgun's own tracking, which stays off.
+  // The host for Mailgun's own tracking, which stays off.
   return null;
 }
 
 export const mailgunDomains: ProviderDomains<MailgunSettings> = {
-  /** Mailgun does not promise to deliver a message byte for byte, and signs with a key of the domain itself. */
+  /** Mailgun does not promise to deliver a message byte for byte, and signs with its own key for the domain. */
   carillonSigns: false,
 
   async registerDomain(domain, settings, deps, creating) {

@@ -33,14 +33,14 @@ const TRACKING_OFF: readonly FormField[] = [
 function accepted(response: ApiResponse): HandOverOutcome {
   const { id } = (response.json ?? {}) as { id?: unknown };
   if (typeof id !== 'string') return { kind: 'unknown', reason: `${TITLE}: the response has no id` };
-  // Events have the id without angle brackets.
+  // Events contain the id without angle brackets.
   const providerMessageId = id.replace(/^<|>$/g, '');
   return { kind: 'accepted', providerMessageId, response: String(response.status), delivered: false };
 }
 
 /**
- * Mailgun has no error codes, only texts. A domain that is unknown or not verified concerns its own mail alone, so it
- * must not stop the mail of other domains as a fault would.
+ * Mailgun has no error codes, only texts. An unknown or unverified domain is not a fault, because a fault would stop
+ * the mail of other domains, too.
  */
 const dialect: ApiDialect = {
   title: TITLE,
@@ -92,7 +92,7 @@ function createMailgunProvider(settings: MailgunSettings, deps: NamedProviderDep
 
 async function check(settings: MailgunSettings, { egress }: ProviderDeps): Promise<string | null> {
   const result = await requestMailgun(settings, egress, { method: 'GET', path: '/v4/domains?limit=1' });
-  const credentials = `the API key; it must be one of the account, in the region ${settings.region}`;
+  const credentials = `the API key; it must be an API key of the account, in the region ${settings.region}`;
   const checked = checkedResponse(result, {
     title: TITLE,
     refused: { statuses: [401, 403], credentials },

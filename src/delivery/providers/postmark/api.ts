@@ -12,7 +12,7 @@ export const postmarkSettings = z.strictObject({
     .min(8)
     .max(128)
     .optional()
-    .describe('API token of the Postmark account; domains are registered by hand without it'),
+    .describe('API token of the Postmark account; without it, you register domains by hand'),
   message_stream: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,29}$/, 'must be the ID of a message stream')
@@ -26,14 +26,14 @@ export const postmarkSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/ })
     .default('https://api.postmarkapp.com')
-    .describe('address of the API'),
+    .describe('base URL of the API'),
 });
 
 export type PostmarkSettings = z.output<typeof postmarkSettings>;
 
 /**
  * Makes a request. Never throws.
- * @param token the header of the token with its value
+ * @param token the token's header, with its value
  */
 export function requestPostmark(
   settings: PostmarkSettings,

@@ -31,7 +31,9 @@ type Report = Pick<ProviderFact, 'type'> & Partial<ProviderFact>;
 
 const complained: Report = { type: 'complained', suppresses: true };
 
-/** Postmark describes a type by examples, so only the details, which are the server's words, tell the reason. */
+/**
+ * Postmark documents a type by examples only, so the reason is taken from the details, which quote the server's reply.
+ */
 interface Words {
   details: string;
   description: string;
@@ -49,8 +51,8 @@ const blocked = by('soft', 'blocked');
 const other = by('soft', 'other');
 
 /**
- * Bounces by their type; https://postmarkapp.com/developer/api/bounce-api#bounce-types. Automatic replies
- * (AutoResponder, AddressChange, ChallengeVerification and the like) are missing: the message has arrived.
+ * Bounces by type; https://postmarkapp.com/developer/api/bounce-api#bounce-types. Automatic replies (AutoResponder,
+ * AddressChange, ChallengeVerification and the like) are missing: the message has arrived.
  */
 const bounceTypes = new Map<string | undefined, (words: Words) => JudgedBounce>([
   ['HardBounce', byCodes(true)],
@@ -81,7 +83,7 @@ const readers = new Map<string, (event: PostmarkEvent) => Report | null>([
   ['Delivery', ({ Details }) => ({ type: 'delivered', response: Details ?? null })],
   ['Bounce', bounceReport],
   ['SpamComplaint', () => complained],
-  // After a hard bounce, `Bounce` says more. Manual changes are not about a message.
+  // After a hard bounce, the `Bounce` event has more details. Manual changes are not about a message.
   [
     'SubscriptionChange',
     ({ SuppressSending: suppressed, SuppressionReason: reason }) =>

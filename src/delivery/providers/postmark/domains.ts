@@ -54,7 +54,7 @@ async function registered(domain: string, settings: PostmarkSettings, deps: Prov
   return id;
 }
 
-/** A key that waits for its record is the next one to sign; until then the current one does. */
+/** A pending key signs as soon as its DNS record is found; until then the current one does. */
 function recordsOf(found: z.output<typeof details>): ProviderDnsRecord[] {
   const keys = [
     [found.DKIMPendingHost, found.DKIMPendingTextValue],

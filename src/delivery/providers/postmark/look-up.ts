@@ -16,7 +16,7 @@ const found = z.object({
     .max(MAX_FOUND),
 });
 
-/** @returns the id at Postmark; null if it has no such message, does not show it yet, or cannot be asked */
+/** @returns the id at Postmark; null if it has no such message, does not list it yet, or cannot be reached */
 export async function findAtPostmark(
   { reference }: Pick<OutgoingEmail, 'reference'>,
   settings: PostmarkSettings,

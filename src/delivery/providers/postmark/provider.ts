@@ -141,7 +141,7 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
       (await submit([email]))[0] ?? { kind: 'unknown', reason: `${POSTMARK}: no result` },
   );
 
-  /** If Postmark refuses a whole batch, one message spoils it: each of them is then handed over alone. */
+  /** Postmark refuses a whole batch because of one invalid message. Each message is then handed over by itself. */
   async function submitAll(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     if (batch.length === 0) return [];
     const outcomes = await submit(batch);

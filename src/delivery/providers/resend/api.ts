@@ -21,18 +21,18 @@ export const resendSettings = z.strictObject({
     .min(0.1)
     .max(1_000)
     .default(DEFAULT_REQUESTS_PER_SECOND)
-    .describe('emails that each sender process sends in a second; all of them share the limit of the team'),
+    .describe('emails per second and sender process; all processes share the limit of the team'),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('another address of the API'),
+    .describe('base URL of the API, if not the default'),
 });
 
 export type ResendSettings = z.output<typeof resendSettings>;
 
 interface ResendRequest {
   method: ApiRequest['method'];
-  /** Without characters that need an escape. */
+  /** Must not contain characters that need escaping. */
   path: string;
   headers?: Record<string, string>;
   body?: unknown;
@@ -64,7 +64,7 @@ export function resendErrorName({ json }: ApiResponse): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** What Resend says is wrong. */
+/** Resend's error message. */
 export function resendMessage({ json, text }: ApiResponse): string {
   const { message } = (json ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text;

@@ -21,7 +21,7 @@ import type { ResendSettings } from './api.ts';
 export const REFERENCE_TAG = 'carillon';
 
 const TOLERANCE_MS = 5 * 60_000;
-/** Two during the rotation of a secret. */
+/** Two while a secret is being rotated. */
 const MAX_SIGNATURES = 10;
 
 const text = z.string().max(10_000).catch('');
@@ -73,7 +73,7 @@ function signatureProblem(request: CallbackRequest, secret: string): string | nu
   return genuine ? null : 'wrong signature';
 }
 
-/** Translates a bounce. Resend passes on how Amazon SES classifies it, and since 2026 the server's own words. */
+/** Translates a bounce. Resend passes on the classification of Amazon SES and, since 2026, the server's own reply. */
 function bounceOf({ bounce }: ResendData): JudgedBounce {
   const { message, type, subType, diagnosticCode } = bounce ?? {
     message: '',

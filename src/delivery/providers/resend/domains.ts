@@ -31,12 +31,12 @@ async function call(
   if (result.kind === 'response' && result.status < 300) return result;
   const shared = { title: 'Resend', method: request.method };
   if (result.kind !== 'response') throw domainError(result, { ...shared, words: '' });
-  // With 403, Resend also refuses a domain that another team has.
+  // Resend also returns 403 if another team has the domain.
   const credentials = result.status === 401 || resendErrorName(result) === 'invalid_api_key';
   throw domainError(result, { ...shared, words: `${result.status} ${resendMessage(result)}`, credentials });
 }
 
-/** @returns the id of a domain of the team; null if it has none of this name */
+/** @returns the id of the team's domain of this name; null if there is none */
 async function findId(domain: string, settings: ResendSettings, deps: ProviderDeps): Promise<string | null> {
   let after = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -55,13 +55,13 @@ async function findId(domain: string, settings: ResendSettings, deps: ProviderDe
 
 async function requireId(domain: string, settings: ResendSettings, deps: ProviderDeps): Promise<string> {
   const id = await findId(domain, settings, deps);
-  if (id === null) throw new Error(`Resend has no domain ${domain}`);
+  if (id === null) throw new Error(`Resend does not know the domain ${domain}`);
   return id;
 }
 
 /**
- * Completes the name of a record, which Resend gives without the domain that the customer has registered: `send.news` is
- * `send.news.acme.com` for the domain news.acme.com.
+ * Completes the name of a record, from which Resend omits the registrable domain: for the domain news.acme.com,
+ * `send.news` stands for `send.news.acme.com`.
  */
 function completeName(given: string, domain: string): string {
   const name = given.toLowerCase().replace(/\.$/, '');

@@ -20,7 +20,7 @@ import { resendTrackingProblem } from './tracking.ts';
 
 const TITLE = 'Resend';
 const MAX_TAGS = 50;
-/** What Resend allows in the name and the value of a tag. */
+/** The characters and length that Resend allows in the name and the value of a tag. */
 const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 
 function accepted(response: ApiResponse): HandOverOutcome {
@@ -29,7 +29,7 @@ function accepted(response: ApiResponse): HandOverOutcome {
   return { kind: 'accepted', providerMessageId: id, response: String(response.status), delivered: false };
 }
 
-/** The error codes of https://resend.com/docs/api-reference/errors. All others are judged by their status. */
+/** The error codes of https://resend.com/docs/api-reference/errors. For all others, the status decides. */
 const dialect: ApiDialect = {
   title: TITLE,
   repeatable: true,
@@ -51,10 +51,11 @@ const dialect: ApiDialect = {
         return refusedMessage(response, /`to`/.test(message) ? 'invalid_recipient' : 'rejected', text);
       case 'security_error':
         return refusedMessage(response, 'content_rejected', text);
-      // The first request with this key is still being processed. The next attempt learns what became of it.
+      // The first request with this key is still being processed. The next attempt gets its outcome.
       case 'concurrent_idempotent_requests':
         return { kind: 'deferred', response: apiReply(response, name) };
-      // Another request with this key has been accepted, perhaps by an earlier version of Carillon: a callback tells.
+      // A different request with this key was accepted, perhaps from an earlier version of Carillon. A callback will
+      // report the outcome.
       case 'invalid_idempotent_request':
         return { kind: 'unknown', reason: `${TITLE}: ${name}` };
       default:
@@ -67,7 +68,7 @@ function addressText({ name, address }: EmailAddress): string {
   return name === null ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`;
 }
 
-/** Tags come back in events. Resend accepts only some characters, so others of the client's tags are left out. */
+/** Tags come back in events. Client tags with characters that Resend does not accept are left out. */
 function tagsOf({ reference, tags }: OutgoingEmail): { name: string; value: string }[] {
   const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
   return [[REFERENCE_TAG, reference] as const, ...fitting.slice(0, MAX_TAGS - 1)].map(([name, value]) => ({
@@ -77,8 +78,8 @@ function tagsOf({ reference, tags }: OutgoingEmail): { name: string; value: stri
 }
 
 /**
- * The key is the message's, not the attempt's: a message that may have arrived is handed over again as the next attempt,
- * and must not arrive twice. Resend remembers the keys of accepted requests for a day.
+ * The idempotency key belongs to the message, not to the attempt: a message that may have arrived is handed over again
+ * as the next attempt, and must not arrive twice. Resend remembers the keys of accepted requests for a day.
  */
 async function submit(email: OutgoingEmail, settings: ResendSettings, { config, egress }: ProviderDeps) {
   const refusal = smtpUtf8Refusal(email, TITLE);
@@ -124,7 +125,7 @@ async function check(settings: ResendSettings, { egress }: ProviderDeps): Promis
   }
   const name = resendErrorName(result);
   if (name === 'restricted_api_key')
-    return 'the API key may only send; it needs full access to manage domains';
+    return 'the API key can only send emails; use one with full access, which can manage domains';
   if (result.status === 401 || name === 'invalid_api_key') return `${TITLE} refuses the API key`;
   return `${TITLE}: ${result.status} ${resendMessage(result)}`;
 }

@@ -1,10 +1,10 @@
-/** Whether Resend itself tracks opens and clicks, which is a setting of each of its domains. */
+/** Checks whether Resend itself tracks opens and clicks, which is a setting of each of its domains. */
 import { z } from 'zod';
 import type { Egress } from '../../../platform/egress/client.ts';
 import { createPace } from '../pace.ts';
 import { requestResend, resendMessage, type ResendSettings } from './api.ts';
 
-/** Domains that are looked at: Resend allows few requests in a second. */
+/** Maximum number of domains checked: Resend allows few requests per second. */
 const MAX_DOMAINS = 50;
 
 const listSchema = z.object({
@@ -25,7 +25,7 @@ async function ask(settings: ResendSettings, egress: Egress, path: string): Prom
 
 /**
  * Finds a domain in whose messages Resend would rewrite links or add a pixel.
- * @returns null, or what the operator has to change
+ * @returns what the operator has to change; null if nothing
  * @throws Error if Resend cannot be asked
  */
 export async function resendTrackingProblem(

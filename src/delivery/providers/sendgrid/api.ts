@@ -7,7 +7,7 @@ import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '.
 
 export const SENDGRID = 'SendGrid';
 
-/** Reading a key takes as long as checking a signature. */
+/** Cached, because parsing a key takes as long as checking a signature. */
 const keys = new LRUCache<string, KeyObject>({
   max: 100,
   memoMethod: (text) => createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' }),
@@ -15,7 +15,7 @@ const keys = new LRUCache<string, KeyObject>({
 
 /**
  * @param text base64 without PEM lines, as SendGrid shows it
- * @throws Error if it is no key
+ * @throws Error if it is not a key
  */
 export function verificationKey(text: string): KeyObject {
   return keys.memo(text);
@@ -44,7 +44,7 @@ export const sendgridSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/ })
     .default('https://api.sendgrid.com')
-    .describe('address of the API; https://api.eu.sendgrid.com for an EU subuser'),
+    .describe('base URL of the API; https://api.eu.sendgrid.com for an EU subuser'),
 });
 
 export type SendgridSettings = z.output<typeof sendgridSettings>;

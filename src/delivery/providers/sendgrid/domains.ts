@@ -48,7 +48,7 @@ function dnsRecord([key, { host, type, data }]: [string, z.output<typeof record>
   const known = types[type.toLowerCase() as keyof typeof types] as ProviderDnsRecord['type'] | undefined;
   if (known === undefined) return [];
   const purpose = key.startsWith('dkim') ? 'dkim' : key.startsWith('mail') ? 'return_path' : 'other';
-  // SendGrid authenticates the domain only if it finds all of the records.
+  // SendGrid authenticates the domain only after it has found every record.
   return [
     { type: known, name: host, value: data, priority: known === 'MX' ? 10 : null, required: true, purpose },
   ];

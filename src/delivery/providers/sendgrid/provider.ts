@@ -15,7 +15,7 @@ import { requestSendgrid, SENDGRID, sendgridError, type SendgridSettings, sendgr
 import { REFERENCE_ARG, sendgridCallbacks } from './callbacks.ts';
 import { sendgridDomains } from './domains.ts';
 
-/** SendGrid's limit is 10,000 bytes. */
+/** Bytes; SendGrid's limit is 10,000. */
 const MAX_CUSTOM_ARGS_BYTES = 9_000;
 
 function accepted(response: ApiResponse): HandOverOutcome {
@@ -30,7 +30,7 @@ function accepted(response: ApiResponse): HandOverOutcome {
   };
 }
 
-/** The codes of refusals by the field that the error names. */
+/** The failure code of a refusal, by the field that the error names. */
 const codesByField = [
   [/^from/, 'sender_rejected'],
   [/^reply_to/, 'sender_rejected'],

@@ -31,13 +31,15 @@ export const sesSettings = z.strictObject({
       'must be the ARN of a topic',
     )
     .optional()
-    .describe('ARN of the only SNS topic whose notifications are believed'),
+    .describe('ARN of the SNS topic; notifications of other topics are refused'),
   requests_per_second: z.coerce
     .number()
     .min(0.1)
     .max(10_000)
     .optional()
-    .describe('emails that each sender process sends in a second; all of them share the sending rate of SES'),
+    .describe(
+      'emails per second and sender process; all processes share the sending rate of the SES account',
+    ),
   mail_from: z
     .string()
     .regex(label, 'must be a single label, such as ses')
@@ -46,14 +48,14 @@ export const sesSettings = z.strictObject({
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('another address of the API, such as a VPC endpoint'),
+    .describe('base URL of the API, if not the default, such as a VPC endpoint'),
 });
 
 export type SesSettings = z.output<typeof sesSettings>;
 
 interface SesRequest {
   method: ApiRequest['method'];
-  /** Without characters that need an escape; it may have a query. */
+  /** Must not contain characters that need escaping; it may have a query. */
   path: string;
   body?: unknown;
 }

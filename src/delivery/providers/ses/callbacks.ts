@@ -14,9 +14,10 @@ export const sesCallbacks: ProviderCallbacks<SesSettings> = {
     const parsed = snsMessage.safeParse(jsonOf(body));
     if (!parsed.success) return refused('not a message of Amazon SNS');
     const message = parsed.data;
-    // A topic of anyone has genuine signatures, so only the topic of the settings counts.
+    // SNS signs for every AWS customer's topics, so a valid signature is not enough: only the topic of the settings
+    // counts.
     if (topic === undefined) return refused('the provider has no topic_arn');
-    if (message.TopicArn !== topic) return refused('another topic than topic_arn');
+    if (message.TopicArn !== topic) return refused('the message is from a topic other than topic_arn');
     const verdict = await verify(message, egress, now);
     if (verdict.kind !== 'genuine') return verdict;
     switch (message.Type) {

@@ -14,7 +14,7 @@ const identity = z.object({
   MailFromAttributes: z.object({ MailFromDomain: z.string().optional() }).optional(),
 });
 
-/** Errors that pass, although their status is 400 or 403. */
+/** Temporary errors, although their status is 400 or 403. */
 const temporaryErrors = [
   'TooManyRequests',
   'Throttling',
@@ -72,7 +72,7 @@ async function configure(domain: string, settings: SesSettings, deps: ProviderDe
     path: pathOf(domain, '/mail-from'),
     body: { MailFromDomain: `${settings.mail_from}.${domain}`, BehaviorOnMxFailure: 'USE_DEFAULT_VALUE' },
   });
-  // Bounces and complaints come from the topic. By mail they would go to the From address.
+  // Bounces and complaints arrive through the topic. If SES forwarded them by mail, they would go to the From address.
   await call(settings, deps, {
     method: 'PUT',
     path: pathOf(domain, '/feedback'),
@@ -86,14 +86,15 @@ export const sesDomains: ProviderDomains<SesSettings> = {
 
   async registerDomain(domain, settings, deps, creating) {
     const found = await call(settings, deps, { method: 'GET', path: pathOf(domain) }, ['NotFound']);
-    // An identity that exists may be someone else's. It stays as it is until the client has proved the domain.
+    // An existing identity may belong to somebody else. It is not changed until the client has proved ownership of the
+    // domain.
     if (found.status < 300) return false;
     await creating?.();
     const body = { EmailIdentity: domain, DkimSigningAttributes: { NextSigningKeyLength: 'RSA_2048_BIT' } };
     const create = { method: 'POST', path: '/v2/email/identities', body } as const;
     const { status } = await call(settings, deps, create, ['AlreadyExists']);
     if (status >= 300) return false;
-    // If this fails, `verifyDomain` repeats it. The identity is made, which the caller has to learn.
+    // The identity exists now, so return true even if this fails. `verifyDomain` repeats it.
     await configure(domain, settings, deps).catch(() => undefined);
     return true;
   },

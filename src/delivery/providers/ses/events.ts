@@ -90,7 +90,7 @@ function bounceReport(bounce: NonNullable<SesEvent['bounce']>): Report {
   return { type: 'bounced', ...judged, response: judged.bounce.diagnostic, at: bounce.timestamp };
 }
 
-/** A message that SES had accepted and then did not send. */
+/** A message that SES accepted but then did not send. */
 function dropReport(reason: string, at: string | undefined): Report {
   return { type: 'bounced', ...serviceBounce('soft', 'other', reason), response: reason, at };
 }

@@ -68,7 +68,7 @@ const dialect: ApiDialect = {
   },
 };
 
-/** Tags come back in events. SES accepts only some characters, so others of the client's tags are left out. */
+/** Tags come back in events. Client tags with characters that SES does not accept are left out. */
 function tagsOf({ reference, tags }: OutgoingEmail) {
   const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
   return [[REFERENCE_TAG, reference], ...fitting.slice(0, MAX_TAGS - 1)].map(([Name, Value]) => ({
@@ -112,7 +112,7 @@ interface Account {
   EnforcementStatus?: string;
 }
 
-/** Bounces and complaints have to reach the topic. */
+/** Checks that bounces and complaints reach the topic. */
 async function problemWithTopic(settings: SesSettings, egress: Egress): Promise<string | null> {
   const { configuration_set: set, topic_arn: topic } = settings;
   if (set === undefined || topic === undefined) return null;

@@ -1,5 +1,5 @@
 /**
- * Messages of Amazon SNS to HTTPS endpoints and their signatures
+ * Messages that Amazon SNS posts to HTTPS endpoints, and their signatures
  * (https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html).
  */
 import { createVerify, X509Certificate } from 'node:crypto';
@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Egress } from '../../../platform/egress/client.ts';
 
-/** Only SNS itself has names of this form: customers cannot choose a host in `sns.<region>.amazonaws.com`. */
+/** Only SNS itself has host names of this form: customers cannot create hosts under `sns.<region>.amazonaws.com`. */
 const SNS_HOST = /^sns\.[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}\.amazonaws\.com(?:\.cn)?$/;
 const CERTIFICATE_PATH = /^\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 const MAX_CERTIFICATE_BYTES = 16 * 1024;
@@ -34,12 +34,12 @@ export type SnsMessage = z.output<typeof snsMessage>;
 export type SnsVerdict =
   { kind: 'genuine' } | { kind: 'refused'; reason: string } | { kind: 'unavailable'; reason: string };
 
-/** Whether a URL leads to SNS itself. */
+/** Whether a URL points to SNS itself. */
 function isSnsUrl(url: URL | null): url is URL {
   return url?.protocol === 'https:' && url.port === '' && url.username === '' && SNS_HOST.test(url.hostname);
 }
 
-/** @returns the URL that confirms the subscription; null if it does not lead to SNS */
+/** @returns the URL that confirms the subscription; null if it does not point to SNS */
 export function confirmationUrl({ SubscribeURL: text, TopicArn: topic }: SnsMessage): string | null {
   const url = URL.parse(text ?? '');
   if (!isSnsUrl(url) || url.searchParams.get('Action') !== 'ConfirmSubscription') return null;

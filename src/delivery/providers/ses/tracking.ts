@@ -1,8 +1,8 @@
-/** Whether Amazon SES itself tracks opens and clicks. It does so if a configuration set publishes these events. */
+/** Checks whether Amazon SES itself tracks opens and clicks. It does if a configuration set publishes these events. */
 import type { Egress } from '../../../platform/egress/client.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, type SesSettings } from './api.ts';
 
-/** Identities whose default configuration set is looked at. */
+/** Maximum number of identities whose default configuration set is checked. */
 const MAX_IDENTITIES = 100;
 const DOMAIN_NAME = /^[a-z0-9.-]{1,255}$/i;
 
@@ -58,8 +58,8 @@ async function defaultSets(settings: SesSettings, egress: Egress): Promise<Set<s
 
 /**
  * Finds a configuration set by which SES would rewrite the links of messages, or add a pixel to them.
- * @returns null, or what the operator has to change
- * @throws Error if SES cannot be asked
+ * @returns what the operator has to change; null if nothing
+ * @throws Error if SES cannot be reached
  */
 export async function sesTrackingProblem(settings: SesSettings, egress: Egress): Promise<string | null> {
   const named = settings.configuration_set;

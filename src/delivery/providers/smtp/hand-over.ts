@@ -66,7 +66,7 @@ function authorityIn(file: string): Buffer {
  * Reads `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file&dsn=failure|success|off`
  * (`smtps://` for TLS from the first byte).
  * @param clientName the name in EHLO, unless the URL has a `name`
- * @param setting what the URL was given as, for errors
+ * @param setting the setting that has the URL, for error messages
  * @throws ConfigError that names the problem, never the credentials
  */
 export function smtpTargetFromUrl(
@@ -106,8 +106,8 @@ interface Slot {
 }
 
 /**
- * A pool of pipelined connections. Each batch is sent over one of them. The pool uses half as many while the server
- * reports that it is busy (450, 451, 452), and one more after each batch without such replies.
+ * A pool of pipelined connections. Each batch is sent over one of them. A reply that the server is busy (450, 451, 452)
+ * halves the number of connections in use; each batch without such a reply adds one.
  */
 class SmtpProvider implements EmailProvider {
   readonly name = 'smtp';
@@ -143,7 +143,7 @@ class SmtpProvider implements EmailProvider {
     }
   }
 
-  /** Sends emails over the slot's connection. If it is lost with one of them, those behind it are `not_tried`. */
+  /** Sends emails over the slot's connection. If an email loses the connection, the emails after it are `not_tried`. */
   async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     const kept = slot.connection?.open === true;
     try {
@@ -216,8 +216,8 @@ class SmtpProvider implements EmailProvider {
 }
 
 /**
- * The only place that SMTP has for tags. The header stands before the signature, which does not cover it. Recipients can
- * see it, so it has the ids of the service and not the client's tags.
+ * SMTP has no other place for tags. The header precedes the signature, which does not cover it. Recipients can see it,
+ * so it contains Carillon's ids and not the client's tags.
  */
 function tagsHeader(email: OutgoingEmail): string {
   const tags = systemTagsOf(email).map(([name, value]) => `${name}=${value}`);
@@ -238,9 +238,9 @@ function send(
 }
 
 /**
- * If the connection ended with a message, the messages behind it were not tried.
- * @param kept whether the connection was open before: the server may have closed it while it was idle, and then the
- *   first message is not tried either
+ * If the connection ended during a message, the messages after it were not tried.
+ * @param kept whether the connection was reused: the server may have closed it while it was idle, and then the first
+ *   message was not tried either
  */
 function verdicts(outcomes: SmtpOutcome[], kept: boolean): HandOverOutcome[] {
   if (kept && outcomes[0] && isStale(outcomes[0])) return outcomes.map(() => ({ kind: 'not_tried' }));
@@ -268,7 +268,7 @@ function endedConnection(outcome: SmtpOutcome): boolean {
   return outcome.kind === 'ambiguous' || (outcome.kind === 'not_sent' && outcome.inTransfer === true);
 }
 
-/** Creates a provider that sends by SMTP. It does not connect before the first batch. */
+/** Creates a provider that sends by SMTP. It connects with the first batch. */
 export function createSmtpProvider(options: SmtpProviderOptions): EmailProvider {
   return new SmtpProvider(options);
 }

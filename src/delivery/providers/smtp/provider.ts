@@ -14,7 +14,7 @@ const settings = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .describe('connections of one sender process; by default SENDER_CONNECTIONS'),
+    .describe('maximum number of connections of a sender process; default: SENDER_CONNECTIONS'),
 });
 
 type SmtpSettings = z.infer<typeof settings>;

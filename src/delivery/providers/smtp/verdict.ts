@@ -43,7 +43,7 @@ export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
       return { kind: 'refused', code, response: outcome.message };
     }
     case 'not_sent':
-      // No server could be sent this message, so the failure is not the provider's.
+      // This message cannot be sent to any server, so the failure is not the provider's.
       if (outcome.error instanceof SmtpInputError) {
         return { kind: 'refused', code: 'invalid_recipient', response: outcome.error.message };
       }

@@ -21,11 +21,11 @@ export const twilioSettings = z.strictObject({
     .string()
     .regex(SENDER, 'must be a number such as +14155550123, or the SID of a Messaging Service')
     .optional()
-    .describe('sender of brands that have none: a number, or the SID of a Messaging Service (MG…)'),
+    .describe('sender for brands without their own: a number, or the SID of a Messaging Service (MG…)'),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('another address of the API, such as that of a region'),
+    .describe('base URL of the API, if not the default, such as that of a region'),
 });
 
 export type TwilioSettings = z.output<typeof twilioSettings>;
@@ -56,27 +56,27 @@ export function twilioErrorCode({ json }: ApiResponse): number | null {
   return typeof code === 'number' ? code : null;
 }
 
-/** What Twilio says is wrong. */
+/** Twilio's error message. */
 export function twilioMessage({ json, text }: ApiResponse): string {
   const { message } = (json ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text;
 }
 
-/** Error codes whose meaning is known, by what they mean. They are the same in responses and in callbacks. */
+/** Known error codes, grouped by meaning. They are the same in responses and in callbacks. */
 const codes: readonly [SmsVerdict, readonly number[]][] = [
-  // The number is not a number, or not one for SMS.
+  // The number is invalid, or does not take SMS.
   [
     { kind: 'failed', code: 'invalid_recipient' },
     [21211, 21214, 21217, 21265, 21401, 21421, 21604, 21614, 21635],
   ],
   // The recipient answered STOP.
   [{ kind: 'opted_out' }, [21610]],
-  // The sender is unknown, not the account's, not registered, or not for this country.
+  // The sender is unknown, belongs to another account, or is not registered or not allowed for this country.
   [
     { kind: 'failed', code: 'sender_rejected' },
     [21212, 21603, 21606, 21659, 21660, 21661, 21701, 21702, 21703, 30023, 30024, 30032, 30034, 30035],
   ],
-  // No text, too long a text, or a text that a carrier's filter refused.
+  // The text is missing, too long, or was refused by a carrier's filter.
   [{ kind: 'failed', code: 'content_rejected' }, [21602, 21605, 21617, 30007]],
   // Not allowed for this country, no route there, or blocked by the carrier.
   [{ kind: 'failed', code: 'rejected' }, [21408, 21612, 30004]],

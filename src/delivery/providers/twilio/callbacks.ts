@@ -25,12 +25,12 @@ import { type TwilioSettings, twilioVerdicts } from './api.ts';
 /** The parameter of the callback URL that returns the reference. */
 export const REFERENCE_PARAMETER = 'reference';
 
-/** Twilio sends some thirty parameters. */
+/** Maximum number of parameters; Twilio sends about thirty. */
 const MAX_PARAMETERS = 200;
 const MAX_ID = 100;
 const MAX_TEXT = 2_000;
 
-/** Twilio expects instructions for what to answer: none. */
+/** Twilio expects instructions for its reply to the sender. These are empty: no reply. */
 const NO_ANSWER = {
   contentType: 'text/xml',
   body: '<?xml version="1.0" encoding="UTF-8"?><Response></Response>',
@@ -38,7 +38,7 @@ const NO_ANSWER = {
 
 const unknownFailure: SmsVerdict = { kind: 'failed', code: 'provider_error' };
 
-/** The URLs that Twilio may have signed: it writes the standard port into some, and leaves it out of others. */
+/** The URLs that Twilio may have signed: some of its requests include the standard port, others omit it. */
 function signedUrls(url: string): string[] {
   const parsed = URL.parse(url);
   if (!parsed) return [url];
@@ -51,7 +51,7 @@ function signedUrls(url: string): string[] {
 
 const order = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 
-/** The parameters as they are signed: sorted by name and value, without separators. Repeated ones count once. */
+/** The parameters as they are signed: sorted by name and value, without separators. Duplicates count once. */
 function signedParameters(form: URLSearchParams): string {
   const pairs = [...form].sort(([a, x], [b, y]) => order(a, b) || order(x, y));
   const distinct = pairs.filter(
@@ -60,7 +60,7 @@ function signedParameters(form: URLSearchParams): string {
   return distinct.map((pair) => pair.join('')).join('');
 }
 
-/** Whether the URL contains the digest of the body, for bodies that are no form. */
+/** Whether the URL contains the digest of the body, for bodies that are not a form. */
 function hasBodyDigest({ url, body }: CallbackRequest): boolean {
   const digest = URL.parse(url)?.searchParams.get('bodySHA256') ?? '';
   return sameDigest(createHash('sha256').update(body).digest(), Buffer.from(digest, 'hex'));

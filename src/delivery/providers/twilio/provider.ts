@@ -45,7 +45,7 @@ const dialect: ApiDialect = {
   },
 };
 
-/** Twilio returns this URL as it is with each report, and signs it. */
+/** Twilio posts each report to this URL unchanged, and signs it. */
 function callbackUrl(url: string, reference: string): string {
   return `${url}?${REFERENCE_PARAMETER}=${encodeURIComponent(reference)}`;
 }
@@ -57,7 +57,7 @@ async function submit(
 ): Promise<HandOverOutcome> {
   const from = sms.from ?? settings.from;
   if (from === undefined) {
-    const response = 'the brand has no SMS sender, and the provider has no default one';
+    const response = 'the brand has no SMS sender, and the provider has no default sender';
     return { kind: 'refused', code: 'sender_rejected', response };
   }
   const result = await requestTwilio(settings, deps.egress, '/Messages.json', {

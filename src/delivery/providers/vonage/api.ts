@@ -1,6 +1,6 @@
 /**
- * Requests to the Messages API of Vonage, version 1 (https://developer.vonage.com/en/api/messages). The older SMS API has
- * weaker signatures (by default a bare hash) and refuses messages within a 200; new applications should not use it.
+ * Requests to the Messages API of Vonage, version 1 (https://developer.vonage.com/en/api/messages). The older SMS API
+ * is not used: its signatures are weaker (a plain hash by default), and it reports refusals with status 200.
  */
 import { createPrivateKey, randomUUID, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -10,11 +10,11 @@ import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '.
 import type { SmsVerdict, SmsVerdicts } from '../sms-failure.ts';
 
 const TOKEN_SECONDS = 900;
-/** A token is replaced a minute before it ends. */
+/** A token is replaced a minute before it expires. */
 const REUSE_MS = (TOKEN_SECONDS - 60) * 1_000;
 const SENDER = /^(?:\+\d{7,15}|\d{3,15}|(?=.*[A-Za-z])[A-Za-z0-9 &.-]{1,11})$/;
 
-/** Accepts line breaks that were written as \n, as in an environment variable. */
+/** Also accepts line breaks written as \n, as in environment variables. */
 const pem = (text: string) => text.replaceAll('\\n', '\n');
 
 function isRsaKey(text: string): boolean {
@@ -41,11 +41,11 @@ export const vonageSettings = z.strictObject({
     .string()
     .regex(SENDER, 'must be a number such as +14155550123, or a name of at most 11 characters')
     .optional()
-    .describe('sender of brands that have none: a number or a name'),
+    .describe('sender for brands without their own: a number or a name'),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('another address of the API, such as that of a region'),
+    .describe('base URL of the API, if not the default, such as that of a region'),
 });
 
 export type VonageSettings = z.output<typeof vonageSettings>;
@@ -53,7 +53,7 @@ export type VonageSettings = z.output<typeof vonageSettings>;
 /** Returns the token that authorizes requests: a JWT signed by the application's key. */
 export type VonageToken = () => Promise<string>;
 
-/** Creates tokens, each of which is used for some minutes. */
+/** Creates tokens, and reuses each for some minutes. */
 export function createVonageToken({ application_id: id, private_key: text }: VonageSettings): VonageToken {
   let key: KeyObject | null = null;
   let current: { token: Promise<string>; until: number } | null = null;
@@ -97,7 +97,10 @@ const problemSchema = z.object({
   detail: z.string().max(10_000).catch(''),
 });
 
-/** Its code (https://developer.vonage.com/api-errors/messages), which some have as title, others at the end of `type`. */
+/**
+ * Its code (https://developer.vonage.com/api-errors/messages), which is the title of some errors and the end of `type`
+ * of others.
+ */
 export function vonageProblem(problem: unknown): { code: number | null; text: string } {
   const parsed = problemSchema.safeParse(problem);
   if (!parsed.success) return { code: null, text: '' };
@@ -106,15 +109,15 @@ export function vonageProblem(problem: unknown): { code: number | null; text: st
   return { code: found ? Number(found[0]) : null, text: detail === '' ? title : detail };
 }
 
-/** What Vonage says is wrong. */
+/** Vonage's error message. */
 export function vonageMessage({ json, text }: ApiResponse): string {
   const problem = vonageProblem(json);
   return problem.text === '' ? text : problem.text;
 }
 
-/** Error codes whose meaning is known, by what they mean. */
+/** Known error codes, grouped by meaning. */
 const codes: readonly [SmsVerdict, readonly number[]][] = [
-  // Throttled, internal error, account barred or without credit, communication failed.
+  // Throttled, internal error, account barred or out of credit, communication failed.
   [{ kind: 'fault' }, [1000, 1030, 1060, 1070, 1080, 1100, 1230, 1241]],
   [{ kind: 'failed', code: 'invalid_recipient' }, [1040, 1160, 1170]],
   [{ kind: 'failed', code: 'sender_rejected' }, [1120]],
@@ -124,7 +127,7 @@ const codes: readonly [SmsVerdict, readonly number[]][] = [
   [{ kind: 'failed', code: 'expired' }, [1360]],
   // The recipient answered STOP.
   [{ kind: 'opted_out' }, [1240]],
-  // Out of reach for now, busy, or being moved to another carrier.
+  // Temporarily unreachable, busy, or being ported to another carrier.
   [{ kind: 'soft', subtype: 'other' }, [1180, 1200, 1220, 1260]],
   [{ kind: 'hard', subtype: 'no_such_mailbox' }, [1190]],
 ];

@@ -17,7 +17,7 @@ import type {
 import { failedSms, type SmsVerdict } from '../sms-failure.ts';
 import { vonageProblem, type VonageSettings, vonageVerdicts } from './api.ts';
 
-/** Vonage repeats a webhook for a day, and may send the first token again. It covers the body. */
+/** Vonage retries a webhook for a day, perhaps with the original token. The token covers the body. */
 const MAX_TOKEN_AGE = '25h';
 const MAX_TOKEN_CHARACTERS = 4_000;
 
@@ -52,8 +52,8 @@ const claimsSchema = z.object({
 const unknownFailure: SmsVerdict = { kind: 'failed', code: 'provider_error' };
 
 /**
- * Checks the token (https://developer.vonage.com/en/getting-started/concepts/signing-messages): a JWT that the account's
- * signature secret signs, with the digest of the body.
+ * Checks the token (https://developer.vonage.com/en/getting-started/concepts/signing-messages): a JWT signed with the
+ * account's signature secret, which contains the digest of the body.
  * @returns what is wrong
  */
 async function signatureProblem(request: CallbackRequest, settings: VonageSettings): Promise<string | null> {

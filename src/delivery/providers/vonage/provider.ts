@@ -59,7 +59,7 @@ interface Session {
 async function submit(sms: OutgoingSms, { settings, token, deps }: Session): Promise<HandOverOutcome> {
   const from = sms.from ?? settings.from;
   if (from === undefined) {
-    const response = 'the brand has no SMS sender, and the provider has no default one';
+    const response = 'the brand has no SMS sender, and the provider has no default sender';
     return { kind: 'refused', code: 'sender_rejected', response };
   }
   const result = await requestVonage(settings, token, deps.egress, {
@@ -89,7 +89,8 @@ async function check(settings: VonageSettings, { egress }: ProviderDeps): Promis
     path: '/v1/messages',
     body: { channel: 'sms', message_type: 'text' },
   });
-  const credentials = 'the application id and private key, or the application lacks the capability Messages';
+  const credentials =
+    'the application id and private key, or the application without the capability Messages';
   const checked = checkedResponse(result, {
     title: TITLE,
     accepted: [400, 422],
