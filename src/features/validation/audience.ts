@@ -12,23 +12,26 @@ import {
 } from '../segments/service.ts';
 import type { AudienceBody, AudienceKind } from './schema.ts';
 
-/** An audience as it is stored: its kind and its distinct ids, ascending. */
+/** An audience in its stored form: its kind and its distinct ids, ascending. */
 export interface Audience {
   kind: AudienceKind;
-  /** The id of the list or segment if it is one. */
+  /** For a list or a segment, its one id. */
   ids: number[];
 }
 
-/** The filters of a segment as they were when an operation was started. */
+/** A segment's filters at the time when an operation was started. */
 export interface PinnedFilters {
   filters: unknown[];
-  /** Of the segments that they name, at any depth. Null: a former process has started it; they are read when needed. */
+  /**
+   * The filters of the segments that these name, at any depth. Null if an older version of the service started the
+   * operation: then they are read when needed.
+   */
   segments: ClosedSegments | null;
 }
 
-/** Ids that an error names. */
+/** Maximum number of ids that an error lists. */
 const MAX_NAMED = 100;
-/** How long a conclusive result is used again. */
+/** How long a conclusive result is reused. */
 export const REUSED = `interval '30 days'`;
 
 const distinct = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);
@@ -43,7 +46,7 @@ export function audienceOf(body: AudienceBody): Audience {
   return { kind: 'segment_id', ids: [body.segment_id as number] };
 }
 
-/** Equal for equal audiences only. */
+/** Equal only for equal audiences. */
 export function digestOf({ kind, ids }: Audience): Buffer {
   return createHash('sha256')
     .update(`${kind}:${ids.join(',')}`)
@@ -58,11 +61,11 @@ function refuseIds(field: string, ids: readonly number[], what: string): void {
   });
 }
 
-/** An email channel has twice the id of its contact, a phone channel one more. */
+/** An email channel's id is twice the id of its contact, a phone channel's one more. */
 const contactIdOf = (channelId: number) => Math.floor(channelId / 2);
 const isPhone = (channelId: number) => channelId % 2 === 1;
 
-/** Contacts of the brand among these, with whether they have an email address. */
+/** Which of these are contacts of the brand, and whether they have an email address. */
 async function findEmails(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
@@ -77,7 +80,7 @@ async function findEmails(
 
 /**
  * Checks that the brand has what an audience names.
- * @returns the filters of the segment, to be kept with the operation; null for other kinds
+ * @returns the segment's filters, to be stored with the operation; null for other kinds
  * @throws AppError validation_error
  */
 export async function requireKnown(
@@ -94,7 +97,7 @@ export async function requireKnown(
     );
     if (!rows[0]) throw invalid({ segment_id: ['is not a segment of the brand'] });
     const { filters } = rows[0];
-    // Without locks: nobody who changes a segment waits for a count.
+    // Take no locks: a request that changes a segment must not wait for a count.
     const { segments } = await closeFilters(db, scope, [filters], { lock: false });
     return { filters, segments };
   } else if (kind === 'contact_ids') {
@@ -109,18 +112,18 @@ export async function requireKnown(
   return null;
 }
 
-/** The contacts that are candidates. */
+/** Selects the contacts that are candidates. */
 export interface CandidateSource {
-  /** SQL that follows `from`, with the condition: contacts as `c`. The brand is `$1`. */
+  /** SQL to follow `from`, including the `where` clause. Contacts are `c`, the brand is `$1`. */
   sql: string;
   /** Bound to the parameters from `$2` on. */
   values: unknown[];
-  /** Whether they are the members of a list. */
+  /** Whether the candidates are the members of a list. */
   isList?: boolean;
 }
 
 /**
- * @param pinned the filters of the segment
+ * @param pinned the segment's filters
  * @param asOf the end of the periods that filters name
  */
 export async function candidatesOf(
@@ -150,7 +153,10 @@ export async function candidatesOf(
   return { sql: `contacts c where ${condition} and c.id = any($2::bigint[])`, values: [contactIds] };
 }
 
-/** SQL: joins the result of contact `c` of the brand `$1` that is used again, as `v`. @param asOf SQL: until when it must be young enough */
+/**
+ * SQL: joins, as `v`, the reusable result of contact `c` of the brand `$1`.
+ * @param asOf SQL: the time at which the result must be young enough
+ */
 export const reusableJoin = (asOf: string): string =>
   `left join contact_verdicts v on v.brand_id = $1 and v.contact_id = c.id and v.email_key = c.email_key and v.reusable
      and v.checked_at > ${asOf} - ${REUSED}`;
@@ -158,17 +164,20 @@ export const reusableJoin = (asOf: string): string =>
 export interface CandidateCount {
   candidates: number;
   reusable: number;
-  /** 0: there are no candidates. */
+  /** 0 if there are no candidates. */
   maxContactId: number;
 }
 
 /**
- * Lets one process merge the indexes of members, contacts and results, which are in the same order. Hash tables in three
- * processes, which PostgreSQL takes for cheaper, need three times as long on a busy machine, and 200 MB.
+ * Lets one process merge the indexes of members, contacts and results, which have the same order. PostgreSQL would
+ * prefer hash tables in three processes, which take three times as long on a busy machine, and 200 MB.
  */
 const MERGE = 'set local enable_hashjoin = off; set local max_parallel_workers_per_gather = 0';
 
-/** Counts candidates, and those whose result would be used again. @param db inside a transaction */
+/**
+ * Counts the candidates, and how many of them have a reusable result.
+ * @param db inside a transaction
+ */
 export async function countCandidates(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,

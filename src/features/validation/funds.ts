@@ -20,7 +20,7 @@ export interface Funding {
   state: FundingState;
 }
 
-/** Whether an account can reserve so much. Decides only after {@link lockFunds}. */
+/** Whether an account can reserve this much. The answer is reliable only after {@link lockFunds}. */
 export async function fundingOf(db: Queryable, accountId: number, millicents: number): Promise<Funding> {
   const { rows } = await db.query<{ balance: number; spent: number; cap: number | null }>(
     `select ${balanceSql('a')} as balance, ${spentSql} as spent, a.spend_cap_monthly_cents as cap
@@ -36,7 +36,10 @@ export async function fundingOf(db: Queryable, accountId: number, millicents: nu
   return { balanceMillicents: balance, state: state() };
 }
 
-/** Keeps others from reserving the account's money until the commit: first the month, then the wallet. */
+/**
+ * Keeps other transactions from reserving the account's money until the commit. It locks first the month, then the
+ * wallet.
+ */
 async function lockFunds(trx: Queryable, accountId: number): Promise<void> {
   await trx.query(
     'insert into account_months (account_id, month) values ($1, current_month()) on conflict do nothing',
@@ -54,12 +57,13 @@ async function lockFunds(trx: Queryable, accountId: number): Promise<void> {
 }
 
 const refusals = {
-  insufficient_funds: 'the wallet has too little for this validation',
-  spend_cap_reached: 'this validation would pass the monthly spend cap',
+  insufficient_funds: 'the wallet balance is too low for this validation',
+  spend_cap_reached: 'this validation would exceed the monthly spend cap',
 } as const;
 
 /**
- * Makes sure that the account can reserve so much, until the commit. The caller writes the reservation to its operation.
+ * Makes sure that the account can reserve this much, and keeps it so until the commit. The caller writes the
+ * reservation to its operation.
  * @throws AppError insufficient_funds, spend_cap_reached
  */
 export async function requireFunds(trx: Queryable, accountId: number, millicents: number): Promise<void> {
@@ -72,9 +76,9 @@ export async function requireFunds(trx: Queryable, accountId: number, millicents
 export interface Charge {
   accountId: number;
   operationId: number;
-  /** How often the operation was started: each start is settled once. */
+  /** How many times the operation was started. Each start is settled once. */
   run: number;
-  /** In which it was reserved, `YYYY-MM-DD`. */
+  /** The month of the reservation, as `YYYY-MM-DD`. */
   month: string;
   millicents: number;
 }
@@ -98,5 +102,5 @@ export async function charge(
     cause,
     month,
   });
-  if (entry === null) throw new Error(`validation ${operationId} is settled already`);
+  if (entry === null) throw new Error(`validation ${operationId} is already settled`);
 }

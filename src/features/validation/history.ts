@@ -2,16 +2,16 @@
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** `bounced`: a hard bounce, and no sign of life after it. `active`: a delivery, open or click. */
+/** `bounced`: a hard bounce, and no delivery, open or click after it. `active`: a delivery, open or click. */
 export type History = 'bounced' | 'active';
 
 const DAYS = 90;
-/** Messages to one address that are looked at, newest first. */
+/** Number of messages per address to look at, newest first. */
 const MAX_MESSAGES = 20;
 
 /**
- * Looks up what became of recent mail to addresses, within 90 days. Bounces that another brand of the account has seen
- * count as long as they suppress the address.
+ * Looks up the outcomes of mail to the addresses within the last 90 days. A bounce that another brand of the account
+ * recorded counts as long as it suppresses the address.
  * @param keys in the form in which recipients are compared
  * @returns what is known, by key
  */

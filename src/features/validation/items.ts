@@ -18,10 +18,10 @@ interface ItemRow {
   checked_at: Date | null;
 }
 
-/** Which items are read, and how. */
+/** Which items to read, and how. */
 export interface ItemSelection {
   verdict: Verdict | undefined;
-  /** Leaves out addresses, and suggestions, which are addresses. */
+  /** Leaves out addresses and suggestions, which are addresses, too. */
   hidesAddresses: boolean;
 }
 
@@ -29,7 +29,7 @@ function columnsOf({ hidesAddresses }: ItemSelection): string {
   const addresses = hidesAddresses ? 'null as email, null as suggestion' : 'i.email, i.suggestion';
   return `i.id, i.contact_id, ${addresses}, i.verdict, i.reason, i.checks, i.charged, i.checked_at`;
 }
-/** Items that are read at once for a file. */
+/** Number of items read at once for a file. */
 const FILE_PAGE = 1_000;
 
 /** The id of the email channel of a contact. */
@@ -92,7 +92,7 @@ const recordOf = (row: ItemRow) =>
     row.checked_at?.toISOString() ?? null,
   ]);
 
-/** The items as a CSV file, in pieces, oldest first. */
+/** Yields the items as a CSV file, in pieces, oldest first. */
 export async function* itemsCsv(
   db: Queryable,
   operationId: number,
@@ -113,11 +113,11 @@ export async function* itemsCsv(
 }
 
 /**
- * Waits until no page of candidates that began before the contact was deleted is still being taken: it would insert the
- * address after {@link forgetValidatedContact} has looked. Later pages do not find the contact.
+ * Waits until no page of candidates is being taken that began before the contact was deleted: it would insert the
+ * address after {@link forgetValidatedContact} has looked for it. Later pages do not find the contact.
  */
 async function waitForPages(trx: Queryable, { accountId, brandId }: BrandScope): Promise<void> {
-  // A page locks the row of its operation before it reads contacts, and until it commits.
+  // A page locks the row of its operation before it reads contacts, and keeps it locked until it commits.
   await trx.query(
     `select 1 from validation_operations
      where account_id = $1 and brand_id = $2 and status = 'running' and not snapshot_complete order by id for key share`,
@@ -125,7 +125,10 @@ async function waitForPages(trx: Queryable, { accountId, brandId }: BrandScope):
   );
 }
 
-/** Clears a page of the addresses that operations have kept of a deleted contact. @returns whether there may be more */
+/**
+ * Clears one page of the addresses that operations still have of a deleted contact.
+ * @returns whether there may be more
+ */
 export const forgetValidatedContact: RemovalStep = async (trx, contact, limit) => {
   await waitForPages(trx, contact);
   const { rowCount } = await trx.query(

@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Audience, CandidateCount, PinnedFilters } from './audience.ts';
 import { type AudienceKind, type OperationStatus, SHOWN_IDS } from './schema.ts';
 
-/** A row of `validation_operations`, without the filters and the ids that are not shown. */
+/** A row of `validation_operations`, without the filters and the ids that clients do not see. */
 export interface OperationRow {
   id: number;
   account_id: number;
@@ -26,13 +26,13 @@ export interface OperationRow {
   undeliverable_count: number;
   risky_count: number;
   unknown_count: number;
-  /** Items whose result costs the price. */
+  /** Number of results that cost the price. */
   priced_count: number;
-  /** Items with a result, of those that were reserved for. */
+  /** Number of items with a result, among those with a reservation. */
   checked_chargeable_count: number;
   run: number;
   price_millicents: number;
-  /** `YYYY-MM-DD`; null: it reserved nothing. */
+  /** The month of the reservation, as `YYYY-MM-DD`; null if nothing was reserved. */
   price_month: string | null;
   reserved_millicents: number;
   charged_count: number;
@@ -47,10 +47,10 @@ const COLUMNS = `o.id, o.account_id, o.brand_id, o.test, o.audience_kind, o.audi
   o.undeliverable_count, o.risky_count, o.unknown_count, o.priced_count, o.checked_chargeable_count, o.run,
   o.price_millicents, o.price_month::text, o.reserved_millicents, o.charged_count, o.created_at, o.finished_at, o.items_removed_at`;
 
-/** The workflow shows itself at least this often. */
+/** The workflow reports at least this often. */
 export const GRACE = `interval '2 minutes'`;
 
-/** Starts of one account wait here for each other until they commit, as does the beginning of its operations. */
+/** Serializes the starts of an account's operations, and their beginnings, until the transaction commits. */
 export async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('validations ' || $1::text, 0))`, [
     accountId,
@@ -68,7 +68,7 @@ export interface NewOperation {
   priceMillicents: number;
 }
 
-/** Inserts an operation that waits, with what it reserves. */
+/** Inserts a pending operation with its reservation. */
 export async function insertOperation(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
@@ -117,7 +117,10 @@ export async function findOperation(
   return rows[0] ?? null;
 }
 
-/** Reads any operation, for its workflow. @param lock keeps others from changing it until the commit */
+/**
+ * Reads any operation, for its workflow.
+ * @param lock keeps other transactions from changing it until the commit
+ */
 export async function readOperation(
   db: Queryable,
   id: number,
@@ -130,7 +133,7 @@ export async function readOperation(
   return rows[0] ?? null;
 }
 
-/** The operation that has an idempotency key, and whether it is for this audience. */
+/** Finds the operation that was started with an idempotency key, and whether it is for this audience. */
 export async function findByKey(
   db: Queryable,
   { brandId }: BrandScope,
@@ -144,7 +147,7 @@ export async function findByKey(
   return rows[0] ?? null;
 }
 
-/** Counts the operations of the account that have not ended, and those of the brand that are for the same audience. */
+/** Counts the account's unfinished operations, and those of the brand for the same audience. */
 export async function countUnfinished(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -158,7 +161,7 @@ export async function countUnfinished(
   return rows[0] ?? { all: 0, same: 0 };
 }
 
-/** Newest first. */
+/** Lists operations, newest first. */
 export async function findOperations(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -176,7 +179,10 @@ export async function findOperations(
   return { rows, count: await countRows(db, source, values) };
 }
 
-/** Starts a failed operation once more: it waits again, with a new reservation. @param row locked */
+/**
+ * Starts a failed operation again: it becomes pending, with a new reservation.
+ * @param row locked
+ */
 export async function resumeRow(
   trx: Queryable,
   { id, run }: OperationRow,
@@ -192,7 +198,7 @@ export async function resumeRow(
   return rows[0] as OperationRow;
 }
 
-/** How many candidates without a result may still be charged. */
+/** Number of candidates without a result that may still be charged. */
 export function uncheckedChargeable(row: OperationRow): number {
   const reservable = row.snapshot_complete ? row.taken_chargeable_count : row.chargeable_count;
   return reservable - row.checked_chargeable_count;

@@ -12,9 +12,9 @@ import type { OperationRow } from './model.ts';
 import { type ItemResult, postponeItems, type Postponed, writeResults } from './results.ts';
 import { testOutcome } from './test-outcomes.ts';
 
-/** Items of one page. */
+/** Number of items per page. */
 const PAGE_ITEMS = 500;
-/** How long results wait to be written together. */
+/** How long results wait to be written together, in ms. */
 const WRITE_MS = 1_000;
 
 export interface PageDeps {
@@ -28,7 +28,7 @@ interface PageItem {
   email_key: string | null;
   chargeable: boolean;
   retry: boolean;
-  /** The last result for the address, if it is used again. */
+  /** The last result for the address, if it is reusable. */
   verdict: Verdict | null;
   reason: string | null;
   checks: AddressChecks | null;
@@ -36,7 +36,7 @@ interface PageItem {
   checked_at: Date | null;
 }
 
-/** The next items without a result: new ones, or those whose time to be checked once more has come. */
+/** Reads the next items without a result: new ones, or those that are due to be checked again. */
 async function readItems(
   pool: pg.Pool,
   row: OperationRow,
@@ -60,7 +60,10 @@ const isConclusive = (verdict: Verdict) => verdict === 'deliverable' || verdict 
 
 const plain = { checks: null, suggestion: null, charged: false, isNew: false, reusable: false };
 
-/** The result of an item that needs no check: of a test, of a deleted contact, or one that is used again. */
+/**
+ * Returns the result of an item that needs no check: it is a test, its contact was deleted, or its last result is
+ * reused.
+ */
 function withoutCheck(item: PageItem, isTest: boolean, now: string): ItemResult | null {
   const { id, email, verdict, reason, checks, suggestion, checked_at: checkedAt } = item;
   if (email === null) {
@@ -96,7 +99,10 @@ function resultOf(checked: CheckedAddress, { id, chargeable }: PageItem, isPrice
   };
 }
 
-/** Writes results a few hundred at a time, or once a second if they come slowly: mail servers are asked slowly. */
+/**
+ * Writes results a few hundred at a time, or once a second if they come slowly, because mail servers are queried
+ * slowly.
+ */
 class Writer {
   readonly #pool: pg.Pool;
   readonly #row: OperationRow;
@@ -124,7 +130,7 @@ class Writer {
   }
 }
 
-/** Finds what needs no check, and what the brand's own mail says of the rest. */
+/** Finds the items that need no check, and what the brand's own mail says about the rest. */
 async function prepare(
   { pool }: PageDeps,
   row: OperationRow,
@@ -147,7 +153,10 @@ async function prepare(
   return { results, candidates };
 }
 
-/** Gives candidates to the checker, and writes its results as they come. Once the signal is aborted, the rest stays. */
+/**
+ * Gives candidates to the checker and writes the results as they come. If the signal is aborted, the rest stays
+ * unchecked.
+ */
 async function checkCandidates(
   { pool, checker }: PageDeps,
   row: OperationRow,
@@ -178,20 +187,20 @@ async function checkCandidates(
 }
 
 export interface PageOptions {
-  /** Items with a higher id. */
+  /** Only items with a higher id. */
   after: number;
-  /** Items that are due by then once more; null: items that were not checked. */
+  /** Only items that are due to be checked again by then; null: items that were not checked yet. */
   dueBy: Date | null;
   asOf: Date;
-  /** Whether the account's addresses may be given to the outside validator. */
+  /** Whether the account's addresses may be sent to the outside validator. */
   outsideValidator: boolean;
-  /** Ends the page early. What was found by then is written. */
+  /** Ends the page early. What was found until then is written. */
   signal: AbortSignal;
 }
 
 /**
- * Checks a page of the items of an operation, and writes what was found to the items alone. Nothing changes that others may
- * have written since the page was read.
+ * Checks a page of an operation's items, and writes the findings to the items only. It changes nothing that other
+ * transactions may have written since the page was read.
  * @returns the last item of the page; null if it was the last page
  */
 export async function checkPage(

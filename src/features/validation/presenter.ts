@@ -5,7 +5,7 @@ import type { Operation } from './schema.ts';
 /** Exact, with up to three decimals. */
 export const centsOf = (millicents: number): number => millicents / MILLICENTS_PER_CENT;
 
-/** How many items have a result. */
+/** Number of items with a result. */
 export const checkedCount = (row: OperationRow): number =>
   row.deliverable_count + row.undeliverable_count + row.risky_count + row.unknown_count;
 
@@ -26,7 +26,7 @@ export function presentOperation(row: OperationRow): Operation {
     unit_price_cents: centsOf(price),
     maximum_charge_cents: centsOf(row.chargeable_count * price),
     charged_cents: centsOf(row.charged_count * price),
-    // An operation exists only if its maximum could be reserved.
+    // An operation exists only if its maximum charge could be reserved.
     funding_state: 'funded',
     created_at: row.created_at.toISOString(),
     finished_at: row.finished_at?.toISOString() ?? null,

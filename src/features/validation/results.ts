@@ -10,23 +10,23 @@ export interface ItemResult {
   checks: object | null;
   suggestion: string | null;
   charged: boolean;
-  /** ISO 8601; of a result that is used again, when it was found. */
+  /** ISO 8601. For a reused result, when it was found. */
   checkedAt: string;
   /** Whether it was found now, so that the contact's last result changes. */
   isNew: boolean;
-  /** Whether other operations may use it again. */
+  /** Whether other operations may reuse it. */
   reusable: boolean;
 }
 
-/** An item whose mail server asked for another attempt. */
+/** An item whose mail server asked to try again later. */
 export interface Postponed {
   id: number;
   retryAt: Date;
 }
 
 /**
- * SQL: locks the operation if it runs: the transaction that ends it waits, and later pages find nothing. A trigger counts
- * the results in this row, so a shared lock would let two pages wait for each other.
+ * SQL: locks the operation while it runs: the transaction that ends it waits, and later pages find nothing. A trigger
+ * counts the results in this row, so with a shared lock two pages could wait for each other.
  */
 const RUNNING = `running as materialized (
   select id from validation_operations where id = $1 and status = 'running' for no key update)`;
@@ -44,8 +44,8 @@ const RESULTS = `results as materialized (
 )`;
 
 /**
- * The contact may have another address by now, or none: then it keeps what it has. Contacts are locked in the order of
- * their ids, before what refers to them.
+ * If the contact's address has changed or is gone, the contact stays as it is. Contacts are locked in the order of
+ * their ids, before the rows that refer to them.
  */
 const CONTACTS = `found as materialized (
   select r.*, w.contact_id, w.email_key from results r join written w using (id)
@@ -70,9 +70,9 @@ const CONTACTS = `found as materialized (
 )`;
 
 /**
- * Writes results to items that have none, in one statement: each item gets one result and is charged once, whoever else
- * writes the same page. Results of a test key change no contact.
- * @returns how many were written; 0 if the operation does not run any more
+ * Writes results to items that have none, in one statement: each item gets one result and is charged once, even if
+ * another process writes the same page. Results of a test key change no contact.
+ * @returns the number of results written; 0 if the operation no longer runs
  */
 export async function writeResults(
   db: Queryable,
@@ -101,7 +101,7 @@ export async function writeResults(
   return rows[0]?.count ?? 0;
 }
 
-/** Notes when items are checked once more. Those that were noted before keep their time. */
+/** Records when to check items again. Items that already have a time keep it. */
 export async function postponeItems(
   db: Queryable,
   operationId: number,

@@ -75,8 +75,8 @@ function startRoute(parts: Parts): RouteDefinition {
     description:
       'Counts the candidates, fixes the price and reserves the maximum charge; then the addresses are checked in the ' +
       'background. Poll `GET /validation_operations/{id}`. Deliverable and undeliverable results are charged when the ' +
-      'operation ends. Results that are risky or unknown, that follow from what the brand has sent, or that are used ' +
-      'again, are free. The `Idempotency-Key` is kept as long as the operation: a repeat returns it, and checks the rest ' +
+      'operation ends. Results that are risky or unknown, that follow from what the brand has sent, or that are ' +
+      'reused, are free. The `Idempotency-Key` is kept as long as the operation: a repeat returns it, and checks the rest ' +
       `if it failed. Another audience with the same key is a 409. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
     testKeys: 'allowed',
@@ -119,7 +119,7 @@ function getRoute({ pool }: Parts): RouteDefinition {
     path: `${PATH}/:id`,
     operationId: 'getValidation',
     tag,
-    summary: 'Get a validation and how far it is',
+    summary: 'Get a validation and its progress',
     auth: 'brand',
     testKeys: { only: 'validations of test keys' },
     params: operationParams,
@@ -138,7 +138,7 @@ function cancelRoute({ pool, waker }: Parts): RouteDefinition {
     operationId: 'cancelValidation',
     tag,
     summary: 'Cancel a validation that has not ended',
-    description: 'Results that were found stay, and are charged. The rest of the reservation is released.',
+    description: 'Results found so far are kept and charged. The rest of the reservation is released.',
     auth: 'brand',
     testKeys: { only: 'validations of test keys' },
     idempotency: 'none',
@@ -161,7 +161,7 @@ function itemsRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'List the results of a validation, newest first',
     description:
-      'Kept for 90 days after the operation has ended. As CSV, all that match are one file, oldest first.',
+      'Kept for 90 days after the operation has ended. As CSV, all matching results are one file, oldest first.',
     auth: 'brand',
     testKeys: { only: 'validations of test keys; the items have no addresses' },
     params: operationParams,

@@ -14,18 +14,23 @@ export interface ValidationRunDeps {
   pool: pg.Pool;
   checker: Pick<AddressChecker, 'check' | 'forget'>;
   log: Logger;
-  /** For tests: another limit than usual. */
+  /** Overrides the usual limit in tests. */
   turnMs?: number;
 }
 
-/** After this time no page begins. */
+/** After this time, no new page begins. */
 const TURN_MS = 20_000;
-/** After this time the rest of a page is left for later: mail servers may be asked slowly. */
+/** After this time, the rest of a page is left for later, because mail servers may be queried slowly. */
 const MAX_PAGE_MS = 120_000;
-/** Tries of a piece of work that ends with an error; then the operation fails, and may be resumed. */
+/**
+ * Maximum number of tries of a piece of work that fails with an error. After that the operation fails, and may be
+ * resumed.
+ */
 const MAX_TRIES = 10;
 
-/** Begins an operation, if no other of the account runs. Those of test keys cost nothing and do not wait. */
+/**
+ * Begins an operation if no other operation of the account runs. Operations of test keys cost nothing and do not wait.
+ */
 async function beginOperation(
   pool: pg.Pool,
   { id, account_id: accountId, test }: OperationRow,
@@ -43,9 +48,9 @@ async function beginOperation(
 }
 
 interface Left {
-  /** Items that were not checked at all. */
+  /** Whether items are left that were never checked. */
   isNew: boolean;
-  /** The time from which the next item may be checked once more; null: none is to be. */
+  /** When the next item may be checked again; null if none is waiting for that. */
   retryAt: Date | null;
 }
 
@@ -72,11 +77,11 @@ interface Turn {
   asOf: Date;
   attendance: Attendance;
   isOver: () => boolean;
-  /** Aborted when what is under way must end. */
+  /** Aborted when the work in progress must end. */
   signal: AbortSignal;
 }
 
-/** Takes candidates until all are taken or the turn is over. */
+/** Takes candidates until none is left or the turn is over. */
 async function collect({ deps, id, attendance, isOver }: Turn): Promise<void> {
   while (await collectPage(deps.pool, id, attendance.attempt)) {
     attendance.progress();
@@ -98,14 +103,14 @@ async function checkPages(turn: Turn, dueBy: Date | null, outsideValidator: bool
   return true;
 }
 
-/** @returns when to go on; null: at once, or the operation has ended */
+/** @returns when to continue; null: at once, or the operation has ended */
 async function checkAll(turn: Turn, row: OperationRow): Promise<Date | null> {
   const { deps, id, asOf } = turn;
   const outside = !row.test && (await usesOutsideValidator(deps.pool, row.account_id));
   if (!(await checkPages(turn, null, outside))) return null;
   if (!(await checkPages(turn, asOf, outside))) return null;
   const { isNew, retryAt } = await findLeft(deps.pool, id);
-  // Another process may have been writing a page that this one has passed by.
+  // Another process may have been writing a page that this one has skipped.
   if (isNew || (retryAt !== null && retryAt <= asOf)) return null;
   if (retryAt === null) await inTransaction(deps.pool, (trx) => endOperation(trx, id, 'completed'));
   return retryAt;
@@ -131,7 +136,7 @@ async function step(turn: Turn, row: OperationRow): Promise<Step> {
   return { phase: retryAt === null ? 'checking' : 'retrying', retryAt };
 }
 
-/** Fails the operation if the same piece of work keeps failing, though the database is reachable. */
+/** Fails the operation if the same piece of work keeps failing although the database is reachable. */
 async function failIfHopeless({ deps, id, attendance }: Turn, error: unknown): Promise<void> {
   const isHopeless = attendance.attempt >= MAX_TRIES && !isConnectionError(error);
   if (!isHopeless || attendance.stopping.aborted) throw error;
@@ -140,9 +145,10 @@ async function failIfHopeless({ deps, id, attendance }: Turn, error: unknown): P
 }
 
 /**
- * Does the next piece of an operation, as its row says: begins, takes candidates, checks pages, or ends and settles.
- * @param asOf items that are due by then are checked once more
- * @returns where it is
+ * Does the next piece of an operation, according to its row: begins, takes candidates, checks pages, or ends and
+ * settles.
+ * @param asOf items that are due by then are checked again
+ * @returns the operation's progress
  */
 export async function advanceValidation(
   deps: ValidationRunDeps,

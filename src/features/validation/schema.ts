@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { verdicts } from './checks/verdict.ts';
 
-/** Ids of one request. */
+/** Maximum number of ids in one request. */
 export const MAX_IDS = 10_000;
-/** Room for so many of the longest ids. */
+/** Enough room for {@link MAX_IDS} of the longest ids. */
 export const MAX_AUDIENCE_BYTES = 256 * 1024;
-/** Ids that an operation shows of its audience. */
+/** Maximum number of ids of its audience that an operation shows. */
 export const SHOWN_IDS = 100;
 
 export const audienceKinds = ['contact_channel_ids', 'contact_ids', 'list_id', 'segment_id'] as const;
@@ -18,7 +18,7 @@ export type OperationStatus = (typeof operationStatuses)[number];
 const isId = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_ID;
 
-/** An array of ids. It is read in one pass that ends at the first wrong one: schemas take long for many items. */
+/** An array of ids. One pass reads it and ends at the first invalid id: schemas take long for many items. */
 function idArray(description: string) {
   return z
     .unknown()
@@ -45,7 +45,7 @@ const id = z.int().min(1).max(MAX_ID);
 export const audienceBody = z
   .strictObject({
     contact_channel_ids: idArray('Email channels of contacts.').optional(),
-    contact_ids: idArray('Contacts. Those without an email address are no candidates.').optional(),
+    contact_ids: idArray('Contacts. Those without an email address are not candidates.').optional(),
     list_id: id.optional().meta({ description: 'The contacts of this list.' }),
     segment_id: id.optional().meta({ description: 'The contacts of this segment.' }),
   })
@@ -66,15 +66,17 @@ const when = z.iso.datetime();
 
 export const quoteSchema = z
   .object({
-    candidate_count: count.meta({ description: 'Contacts of the audience that have an email address.' }),
+    candidate_count: count.meta({
+      description: 'Number of contacts in the audience that have an email address.',
+    }),
     reusable_count: count.meta({
       description:
-        'Those of them with a conclusive result younger than 30 days, which is used again and is free.',
+        'Number of candidates with a conclusive result from the last 30 days. It is reused and free.',
     }),
     unit_price_cents: cents('The price of one conclusive result.'),
-    maximum_charge_cents: cents('What the operation would reserve. It never costs more.'),
+    maximum_charge_cents: cents('What the operation would reserve. It never costs more than this.'),
     wallet_balance_cents: z.int().meta({ description: 'Rounded down.' }),
-    funding_state: z.enum(fundingStates).meta({ description: 'Whether it could be started now.' }),
+    funding_state: z.enum(fundingStates).meta({ description: 'Whether the operation could be started now.' }),
   })
   .meta({ id: 'ValidationQuote' });
 export type Quote = z.infer<typeof quoteSchema>;
@@ -84,7 +86,7 @@ export const operationSchema = z
     id: z.int(),
     status: z.enum(operationStatuses).meta({
       description:
-        '`pending`: waits for another operation of the account. `failed`: could not go on; starting it again with its ' +
+        '`pending`: waits for another operation of the account. `failed`: could not continue; starting it again with its ' +
         '`Idempotency-Key` checks the rest.',
     }),
     audience: z.object({
@@ -93,11 +95,11 @@ export const operationSchema = z
       ids_count: count,
     }),
     candidate_count: count.meta({ description: 'The sum of `counts` and `remaining_count`.' }),
-    remaining_count: count.meta({ description: 'Addresses without a result.' }),
+    remaining_count: count.meta({ description: 'Number of addresses without a result.' }),
     counts: z.object({ deliverable: count, undeliverable: count, risky: count, unknown: count }),
-    unit_price_cents: cents('The price of one conclusive result, as it was when the operation was started.'),
-    maximum_charge_cents: cents('What was reserved at the start.'),
-    charged_cents: cents('What was charged. 0 until the operation ends.'),
+    unit_price_cents: cents('The price of one conclusive result when the operation was started.'),
+    maximum_charge_cents: cents('The amount reserved at the start.'),
+    charged_cents: cents('The amount charged. 0 until the operation ends.'),
     funding_state: z.enum(fundingStates),
     created_at: when,
     finished_at: when.nullable(),
@@ -111,15 +113,15 @@ export const itemSchema = z
     contact_id: z.int(),
     contact_channel_id: z.int(),
     email: z.string().nullable().meta({ description: 'Null once the contact is deleted.' }),
-    verdict: z.enum(verdicts).nullable().meta({ description: 'Null until the address is checked.' }),
+    verdict: z.enum(verdicts).nullable().meta({ description: 'Null until the address has been checked.' }),
     reason: z.string().nullable(),
     checks: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'One finding each; null if it was not looked at.' }),
+      .meta({ description: 'One finding per check; null if the check was not made.' }),
     suggestion: z.string().nullable().meta({ description: 'The address that was probably meant.' }),
     charged: z.boolean(),
-    checked_at: when.nullable().meta({ description: 'Of a result that is used again: when it was found.' }),
+    checked_at: when.nullable().meta({ description: 'For a reused result, when it was found.' }),
   })
   .meta({ id: 'ValidationItem' });
 export type Item = z.infer<typeof itemSchema>;
@@ -136,6 +138,6 @@ export const listItemsQuery = z.strictObject({
   verdict: z.enum(verdicts).optional(),
   format: z.enum(['json', 'csv']).optional().meta({
     description:
-      'As the `Accept` header, `application/json` or `text/csv`. A CSV file has all items, oldest first.',
+      'Has the same effect as the `Accept` header `application/json` or `text/csv`. A CSV file has all items, oldest first.',
   }),
 });

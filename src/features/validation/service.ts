@@ -39,18 +39,18 @@ import { validationStart, validationWake } from './workflow.ts';
 
 export { forgetValidatedContact } from './items.ts';
 
-/** Operations of one account that wait or run. */
+/** Maximum number of an account's operations that wait or run. */
 export const MAX_UNFINISHED = 10;
-/** For so long after its end, a failed operation may be resumed: a day later, its items begin to be removed. */
+/** How long after its end a failed operation may be resumed. A day later, its items begin to be removed. */
 const RESUMABLE_MS = 89 * 86_400_000;
 
 export interface ValidationDeps {
   pool: pg.Pool;
-  /** For audiences that many contacts may have to be read for. */
+  /** Reads audiences for which many contacts may have to be read. */
   heavyReads: HeavyReads;
 }
 
-/** Whether the audience is a list or a segment: the request does not name its contacts. */
+/** Whether the audience is a list or a segment, so that the request does not name its contacts. */
 const isHeavy = ({ kind }: Pick<Audience, 'kind'>) => kind === 'list_id' || kind === 'segment_id';
 
 /** Runs `work` in a transaction, on a connection for heavy reads if the audience may be large. */
@@ -96,7 +96,7 @@ async function countAudience(
 }
 
 /**
- * Says what a validation of an audience would cost. It reserves nothing.
+ * Returns what validating an audience would cost. Reserves nothing.
  * @throws AppError forbidden, validation_error, rate_limited
  */
 export function quoteValidation(deps: ValidationDeps, tenant: Tenant, body: AudienceBody): Promise<Quote> {
@@ -127,11 +127,11 @@ const workflowOf = (row: OperationRow) => ({
 
 interface Started {
   row: OperationRow;
-  /** Whether the key is that of an operation that was started before. */
+  /** Whether the key belongs to an operation that was started before. */
   replayed: boolean;
 }
 
-/** Checks the rest of an operation that failed, after reserving for it. Its price stays. */
+/** Resumes a failed operation with a new reservation for the rest. Its price stays the same. */
 async function resume(trx: Queryable, id: number): Promise<OperationRow> {
   const row = (await readOperation(trx, id, { lock: true })) as OperationRow;
   const finishedAt = row.finished_at?.getTime() ?? 0;
@@ -172,19 +172,19 @@ async function requireRoom(trx: Queryable, { tenant, key, test, digest }: StartR
   if (unfinished.all >= MAX_UNFINISHED) {
     throw new AppError(
       'conflict',
-      `${MAX_UNFINISHED} validations of the account wait or run; wait until one ends`,
+      `${MAX_UNFINISHED} validations of the account are waiting or running; wait until one ends`,
     );
   }
 }
 
-/** What a repeat with a known key does. */
+/** Handles a request whose key is already known. */
 async function repeat(trx: Queryable, found: OperationRow): Promise<Started> {
   return { row: found.status === 'failed' ? await resume(trx, found.id) : found, replayed: true };
 }
 
 /**
  * Keeps other starts of the account waiting until the commit.
- * @returns the operation that has the key; null: another one may start
+ * @returns the operation that has the key; null if a new one may start
  * @throws AppError conflict, idempotency_conflict
  */
 async function admit(trx: Queryable, request: StartRequest): Promise<Started | null> {
@@ -195,7 +195,7 @@ async function admit(trx: Queryable, request: StartRequest): Promise<Started | n
   return null;
 }
 
-/** Pins the price and reserves, in the caller's transaction. */
+/** Fixes the price and reserves the maximum charge, in the caller's transaction. */
 async function reserveAndStart(
   trx: Queryable,
   { tenant, audience, digest, key, test }: StartRequest,
@@ -217,7 +217,7 @@ async function reserveAndStart(
   return { row, replayed: false };
 }
 
-/** Counts between two transactions: nobody waits for a start that counts a large audience. */
+/** Counts between two transactions, so that no other start waits while a large audience is counted. */
 async function startOrRepeat(deps: ValidationDeps, request: StartRequest): Promise<Started> {
   const { tenant, audience } = request;
   const known = await inTransaction(deps.pool, (trx) => admit(trx, request));
@@ -234,7 +234,8 @@ async function startOrRepeat(deps: ValidationDeps, request: StartRequest): Promi
 }
 
 /**
- * Starts a validation, or returns the one that has the key; one that failed resumes. Wake `outbox` afterwards.
+ * Starts a validation, or returns the one that has the key; if that one failed, it is resumed. Wake `outbox`
+ * afterwards.
  * @param key lives as long as the operation
  * @throws AppError forbidden, validation_error, conflict, idempotency_conflict, insufficient_funds, spend_cap_reached
  */
@@ -278,7 +279,7 @@ export async function listOperations(
 }
 
 /**
- * Cancels an operation: results that are written stay and are charged, the rest is not checked. Wake `outbox` after the
+ * Cancels an operation: written results stay and are charged, and the rest is not checked. Wake `outbox` after the
  * commit.
  * @throws AppError not_found, test_key; invalid_transition if it has ended
  */
@@ -287,7 +288,7 @@ export async function cancelOperation(trx: Queryable, tenant: Tenant, id: number
   const canceled = await endOperation(trx, id, 'canceled');
   if (!canceled) {
     const { status } = await requireOperation(trx, tenant, id);
-    throw new AppError('invalid_transition', `the validation has ended: it is ${status}`);
+    throw new AppError('invalid_transition', `the validation has already ended: it is ${status}`);
   }
   await appendToOutbox(trx, validationWake(workflowOf(canceled)));
   return presentOperation(canceled);

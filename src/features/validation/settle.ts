@@ -4,11 +4,12 @@ import { type OperationRow, readOperation } from './model.ts';
 import type { OperationStatus } from './schema.ts';
 
 /**
- * Ends an operation and settles it: charges the results that are not charged yet, and ends the reservation. The row is
- * locked first, then the month and the wallet; pages of results lock the row, too, so none is written until it is settled.
- * They keep its counts: the items, of which there may be a million, are not read.
+ * Ends an operation and settles it: charges the results that are not charged yet, and ends the reservation. It locks
+ * first the row, then the month and the wallet. Pages of results lock the row, too, so none is written until the
+ * operation is settled. They keep the row's counts up to date, so the items, of which there may be a million, are not
+ * read.
  * @param trx inside a transaction
- * @returns the operation as it is now; null if it had ended before, or does not exist
+ * @returns the operation as it is now; null if it had already ended, or does not exist
  */
 export async function endOperation(
   trx: Queryable,

@@ -3,7 +3,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Audience, candidatesOf, type PinnedFilters, reusableJoin } from './audience.ts';
 import { type OperationRow, readOperation } from './model.ts';
 
-/** Contacts that one page looks at. */
+/** Number of contacts that one page reads. */
 const PAGE = 10_000;
 const MIN_PAGE = 100;
 
@@ -23,14 +23,14 @@ async function readAudience(trx: Queryable, row: OperationRow): Promise<PinnedAu
   return { audience: { kind: row.audience_kind, ids }, pinned };
 }
 
-/** The last contact that a page looks at; null: it looks at all that are left. */
+/** The last contact of a page; null if the page reads all that are left. */
 async function endOfPage(
   trx: Queryable,
   { brand_id: brandId, cursor_id: cursor, max_contact_id: highest }: OperationRow,
   { kind, ids }: Audience,
   size: number,
 ): Promise<number | null> {
-  // Other audiences have 10,000 contacts at most, or a list of their own.
+  // Other audiences have at most 10,000 contacts, or a list of their own.
   if (kind === 'contact_ids' || kind === 'contact_channel_ids') return null;
   const source =
     kind === 'list_id'
@@ -46,7 +46,7 @@ async function endOfPage(
   return count < size ? null : last;
 }
 
-/** Inserts the candidates of a page: no more in all than were counted at the start. */
+/** Inserts the candidates of a page, in total no more than were counted at the start. */
 async function takeCandidates(
   trx: Queryable,
   row: OperationRow,
@@ -84,10 +84,10 @@ async function takeCandidates(
 }
 
 /**
- * Takes a page of the candidates of a running operation: contacts up to the highest id at the start, in the order of
- * their ids, at most as many as were counted. Items beyond those that were reserved for are free. The removal of a contact
- * waits for the lock of the operation, so lock it before contacts are read.
- * @param attempt which try it is: later ones look at fewer contacts
+ * Takes a page of a running operation's candidates: contacts up to the highest id at the start, in the order of their
+ * ids, in total at most as many as were counted. Items beyond those that were reserved for are free. The removal of a
+ * contact waits for the lock of the operation, so lock it before reading contacts.
+ * @param attempt number of the try; later tries read fewer contacts
  * @returns whether there may be more
  */
 export function collectPage(pool: pg.Pool, operationId: number, attempt: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { type Reason, type Verdict, verdictOfReason } from './checks/verdict.ts';
 
-/** Words in the local part of an address, beside the reasons themselves, that give an outcome with a test key. */
+/** Words in an address's local part, besides the reasons themselves, that determine the outcome with a test key. */
 const words: Record<string, Reason> = {
   deliverable: 'mailbox_accepted',
   undeliverable: 'mailbox_missing',
@@ -11,8 +11,8 @@ const words: Record<string, Reason> = {
 };
 
 /**
- * The result of an address with a test key: by its local part, without what follows a plus sign. Addresses that name no
- * outcome are deliverable.
+ * The result of an address with a test key. Its local part, without the suffix after a plus sign, names the outcome.
+ * Any other address is deliverable.
  */
 export function testOutcome(email: string): { verdict: Verdict; reason: Reason } {
   const [local = ''] = email.toLowerCase().split(/[@+]/, 1);

@@ -5,7 +5,7 @@ import { validationSource } from './workflow.ts';
 /** How long items are kept after their operation has ended. */
 const ITEM_DAYS = 90;
 
-/** Removes items that are old enough, and notes the operations that have none left. */
+/** Removes items that are old enough, and marks the operations that have none left. */
 const validationItems: HousekeepingTask = {
   name: 'validation_items',
   async run(deps, asOf, progress) {

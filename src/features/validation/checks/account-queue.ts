@@ -1,6 +1,6 @@
-/** A queue in which accounts take turns: it gives out one item of each, and then the next of each. */
+/** A queue in which accounts take turns: it returns one item of each account, then the next item of each. */
 export class AccountQueue<T> {
-  /** Least recently served first; none is empty. */
+  /** The least recently served account first. No list is empty. */
   readonly #byAccount = new Map<string, T[]>();
 
   push(accountId: string, item: T): void {
@@ -9,7 +9,7 @@ export class AccountQueue<T> {
     else this.#byAccount.set(accountId, [item]);
   }
 
-  /** The account whose turn is next; undefined if the queue is empty. */
+  /** Returns the next item of the account whose turn it is; undefined if the queue is empty. */
   get next(): string | undefined {
     return this.#byAccount.keys().next().value;
   }

@@ -12,15 +12,15 @@ export interface AddressCandidate {
   id: string;
   email: string;
   /**
-   * What the brand's own history says: `bounced`, a recent hard bounce, which decides at once; `active`, a delivery,
-   * open or click within 90 days, which saves the probe and the outside validator; null, nothing.
+   * What the brand's own history says. `bounced`: a recent hard bounce, which decides at once. `active`: a delivery,
+   * open or click within 90 days, so neither the probe nor the outside validator is needed. Null: nothing.
    */
   history?: 'bounced' | 'active' | null;
   /** Whether this is the second check, ten minutes after the first one was greylisted. */
   retry?: boolean;
 }
 
-/** One finding each; null if it was not looked at. Stored with the item as it is. */
+/** One finding per check; null if the check was not made. Stored with the item in this form. */
 export interface AddressChecks {
   syntax: boolean;
   domain: 'exists' | 'missing' | 'timeout' | null;
@@ -39,16 +39,16 @@ export interface CheckedAddress {
   verdict: Verdict;
   reason: Reason;
   checks: AddressChecks;
-  /** The address that was probably meant; null if none is near. */
+  /** The address that was probably meant; null if there is no similar one. */
   suggestion: string | null;
-  /** For `greylisted` at the first check: when to check once more, with `retry`. */
+  /** For `greylisted` at the first check: when to check again, with `retry`. */
   retryAt?: Date;
 }
 
 export interface CheckOptions {
   /** Accounts take turns. */
   accountId: string;
-  /** Look-ups without an answer are remembered for this operation only, over several calls. */
+  /** Look-ups without an answer are remembered for this operation only, across calls. */
   operationId: string;
   /** Whether an operator has enabled the outside validator for the account. */
   outsideValidator?: boolean;
@@ -60,12 +60,12 @@ export interface CheckOptions {
 export interface AddressChecker {
   /**
    * Yields each candidate's result once, as soon as it is known, in no particular order. With the probe, a page may
-   * take many minutes, because mail servers are asked slowly.
+   * take many minutes, because mail servers are queried slowly.
    * @param candidates at most 1,000
    * @throws the signal's reason
    */
   check(candidates: readonly AddressCandidate[], options: CheckOptions): AsyncIterable<CheckedAddress>;
-  /** Forgets what is remembered for one operation, so that its next call asks again. */
+  /** Forgets what is remembered for one operation, so that its next call looks everything up again. */
   forget(operationId: string): void;
   /** Closes connections to mail servers. */
   close(): void;
@@ -73,9 +73,9 @@ export interface AddressChecker {
 
 export interface CheckerParts {
   lookups: DomainLookups;
-  /** Null: mail servers are not asked. */
+  /** Null: mail servers are not queried. */
   probe: MailboxProbe | null;
-  /** Null: there is none. */
+  /** Null: there is no outside validator. */
   outside: OutsideValidator | null;
   /** In milliseconds. */
   now: () => number;
@@ -102,7 +102,7 @@ const domainReasons: Record<Exclude<DomainFinding['kind'], 'accepts_mail'>, Reas
   timeout: 'timeout',
 };
 
-/** What has been found about one address. */
+/** What the checks have found about one address. */
 interface Findings {
   checks: AddressChecks;
   reasons: Set<Reason>;
@@ -145,7 +145,7 @@ function recordLists({ checks, reasons }: Findings, { local, domain }: EmailAddr
   if (checks.role) reasons.add('role');
 }
 
-/** Suggests an address for one that is not known to work. */
+/** Suggests another address if this one is not known to work. */
 function suggestionFor(
   parsed: EmailAddress,
   verdict: Verdict,
@@ -171,7 +171,7 @@ class Checker implements AddressChecker {
   ): AsyncGenerator<CheckedAddress, void, undefined> {
     if (candidates.length > MAX_CANDIDATES) throw new RangeError(`more than ${MAX_CANDIDATES} candidates`);
     options.signal?.throwIfAborted();
-    // Also ends what is under way if the consumer leaves the loop.
+    // Also stops the running checks if the consumer leaves the loop.
     const ended = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
     try {
@@ -252,7 +252,10 @@ class Checker implements AddressChecker {
   }
 }
 
-/** Yields the results of promises as they end. @throws the first error, or the signal's reason */
+/**
+ * Yields the results of promises as they settle.
+ * @throws the first error, or the signal's reason
+ */
 async function* asTheyEnd<T>(
   work: readonly Promise<T>[],
   signal: AbortSignal,
@@ -275,7 +278,7 @@ async function* asTheyEnd<T>(
   try {
     for (let left = work.length; left > 0;) {
       if (failures.length > 0) throw failures[0];
-      // Nothing may be awaited between this check and the wait: what ends meanwhile would not be noticed.
+      // Do not await anything between this check and the wait: a promise that settles in between would go unnoticed.
       if (ended.length === 0) {
         await new Promise<void>((resolve) => (wake = resolve));
         continue;
@@ -289,7 +292,7 @@ async function* asTheyEnd<T>(
   }
 }
 
-/** Puts the checks of a process together. */
+/** Creates a process's checker from its parts. */
 export function createAddressChecker(parts: CheckerParts): AddressChecker {
   return new Checker(parts);
 }

@@ -4,21 +4,21 @@ import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { lookUpAddresses, lookUpDomain, type DomainFinding, type HostAddresses } from './mail-hosts.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 
-/** For all look-ups of one domain. */
+/** Time limit for all look-ups of one domain. */
 const DOMAIN_TIMEOUT_MS = 5_000;
-/** Domains of all accounts that are looked up at the same time. */
+/** Maximum number of domains being looked up at the same time, for all accounts together. */
 const MAX_IN_FLIGHT = 100;
-/** The rest is free for other accounts at any time. */
+/** The same for one account, so that others always find free places. */
 const MAX_IN_FLIGHT_PER_ACCOUNT = 80;
-/** After so many names without an answer, the others under the same registrable domain are not asked for. */
+/** After this many names without an answer, an operation asks for no others under the same registrable domain. */
 const MAX_UNANSWERED_PER_ZONE = 5;
-/** Names under one registrable domain that one account looks up in an hour. */
+/** Maximum number of names under one registrable domain that one account looks up in an hour. */
 const MAX_LOOKUPS_PER_ZONE = 1_000;
 const MAX_DOMAINS = 50_000;
-/** Of what is remembered else, in each of four kinds. */
+/** Maximum number of entries in each of the four other caches. */
 const MAX_OTHERS = 20_000;
 const FOUND_MS = 3_600_000;
-/** A new domain, or a mended one, is found soon. */
+/** Short, so that a new or repaired domain is found soon. */
 const MISSING_MS = 300_000;
 const OPERATION_MS = 3_600_000;
 const HOUR_MS = 3_600_000;
@@ -31,7 +31,7 @@ export interface DomainQuestion {
 /** Looks domains up for all accounts. */
 export interface DomainLookups {
   find(domain: string, question: DomainQuestion): Promise<DomainFinding>;
-  /** Returns the addresses of a mail host that may be reached; empty if there are none. */
+  /** Returns the reachable addresses of a mail host; empty if there are none. */
   addressesOf(host: string, accountId: string): Promise<string[]>;
   forget(operationId: string): void;
 }
@@ -63,11 +63,11 @@ function createMemory(now: () => number) {
     /** Domains without an answer, and zones, per operation. */
     unanswered: new LRUCache<string, true>({ ...settings, ttl: OPERATION_MS }),
     zones: new LRUCache<string, Zone>({ ...settings, ttl: OPERATION_MS }),
-    /** Look-ups per account, hour and registrable domain. */
+    /** Number of look-ups per account, hour and registrable domain. */
     asked: new LRUCache<string, number>(settings),
-    /** Look-ups that an operation has begun, or that wait for their turn. */
+    /** Look-ups that an operation has begun or that wait for their turn. */
     wanted: new Map<string, Promise<DomainFinding>>(),
-    /** Look-ups under way, shared by all accounts. */
+    /** Running look-ups, shared by all accounts. */
     running: new Map<string, Promise<DomainFinding>>(),
     runningHosts: new Map<string, Promise<string[] | 'none' | 'timeout'>>(),
   };
@@ -99,7 +99,7 @@ function isExcessive(memory: Memory, accountId: string, domain: string, now: num
   return asked > MAX_LOOKUPS_PER_ZONE;
 }
 
-/** The result of a promise, or `timeout` after the time. */
+/** The promise's result, or `timeout` if it takes longer than that. */
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | 'timeout'> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'timeout'>((resolve) => (timer = setTimeout(() => resolve('timeout'), timeoutMs)));
@@ -114,7 +114,7 @@ function isSilent(zone: Zone): boolean {
   return zone.unanswered >= MAX_UNANSWERED_PER_ZONE;
 }
 
-/** Waits for a place of the zone. Even if none of those under way is answered, they are not more than are allowed. */
+/** Waits for a free place in the zone. The limit holds even if none of the running look-ups is answered. */
 async function enter(zone: Zone): Promise<void> {
   while (!isSilent(zone) && zone.running >= MAX_UNANSWERED_PER_ZONE - zone.unanswered) {
     await new Promise<void>((resolve) => zone.waiting.push(resolve));
@@ -127,7 +127,7 @@ function leave(zone: Zone): void {
   zone.waiting.shift()?.();
 }
 
-/** Looks mail hosts up. A look-up serves all domains that wait for the host, each as long as it has time itself. */
+/** Looks up mail hosts. A look-up serves all domains that wait for the host, each for as long as it has time left. */
 function createHostLookups(
   memory: Memory,
   { resolver, isReachable }: LookupDeps,
@@ -148,7 +148,7 @@ function createHostLookups(
   };
 }
 
-/** Looks domains up. A look-up under way serves all accounts. */
+/** Looks up domains. A running look-up serves all accounts. */
 function createSharedLookups(
   memory: Memory,
   { resolver, now }: LookupDeps,
@@ -161,7 +161,7 @@ function createSharedLookups(
     return finding;
   };
   return (domain) => {
-    // It may have been found while this account waited for its turn.
+    // Another account's look-up may have found it while this one waited for its turn.
     const known = memory.domains.get(domain);
     if (known) return Promise.resolve(known);
     const running = memory.running.get(domain) ?? lookUp(domain).finally(() => memory.running.delete(domain));
@@ -170,7 +170,7 @@ function createSharedLookups(
   };
 }
 
-/** Creates the look-ups of a process. An answer that is not conclusive is remembered for its operation only. */
+/** Creates the look-ups of a process. An inconclusive answer is remembered for its operation only. */
 export function createDomainLookups(deps: LookupDeps): DomainLookups {
   const { now, domainTimeoutMs = DOMAIN_TIMEOUT_MS } = deps;
   const memory = createMemory(now);

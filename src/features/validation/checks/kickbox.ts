@@ -3,11 +3,11 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import type { OutsideAnswer, OutsideService } from './outside-validator.ts';
 import type { Reason } from './verdict.ts';
 
-/** How long Kickbox may take (its `timeout` parameter), and how long the request may take. */
+/** How long Kickbox may take (its `timeout` parameter), and how long the whole request may take. */
 const VERIFY_MS = 15_000;
 const REQUEST_MS = 20_000;
 
-/** Statuses about the key, the balance or the rate: the next request would get the same. */
+/** Statuses about the key, the balance or the rate: the next request would get the same one. */
 const REFUSED = new Set([401, 402, 403, 429]);
 
 /** https://docs.kickbox.com/docs/single-verification-api */

@@ -2,7 +2,7 @@ import { disposableEmailBlocklist } from 'disposable-email-domains-js';
 import { distance } from 'fastest-levenshtein';
 import roleLocalParts from 'role-based-email-addresses';
 
-/** Domains of large mailbox providers that people mistype. */
+/** Domains of large mailbox providers that people often mistype. */
 const providers = [
   'gmail.com',
   'googlemail.com',
@@ -82,14 +82,14 @@ const providers = [
 
 const providerNames = new Set(providers);
 
-/** In the package's list of roles, but also names of persons. */
+/** Names of people that are also in the package's list of roles. */
 const personalNames = new Set(['alexa', 'gardner', 'india', 'paris', 'per', 'sydney']);
 const roles = new Set(roleLocalParts.filter((local) => !personalNames.has(local)));
 
-/** Loaded when it is first needed: 170 KB. */
+/** Loaded on first use: 170 KB. */
 let disposable: Set<string> | null = null;
 
-/** Whether the domain, or one above it, gives mailboxes away for minutes. */
+/** Whether the domain, or one above it, offers throw-away mailboxes. */
 export function isDisposable(domain: string): boolean {
   disposable ??= new Set(disposableEmailBlocklist());
   for (let name = domain; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
@@ -98,20 +98,22 @@ export function isDisposable(domain: string): boolean {
   return false;
 }
 
-/** Whether a local part, without a suffix after a plus sign, is of a task and not of a person: `info`, `support`. */
+/**
+ * Whether a local part, without its suffix after a plus sign, belongs to a role and not to a person: `info`, `support`.
+ */
 export function isRole(local: string): boolean {
   const [base = ''] = local.toLowerCase().split('+', 1);
   return roles.has(base);
 }
 
-/** Letters that many names share, in short names, are no sign of a mistake. */
+/** Minimum length of a provider's name to compare with: many real domains resemble a shorter one by chance. */
 const MIN_LABEL_LENGTH = 5;
 
 function sameLetters(one: string, other: string): boolean {
   return one.length === other.length && [...one].sort().join('') === [...other].sort().join('');
 }
 
-/** Changes by which a typo differs from the name. Two swapped letters count as one change. */
+/** Number of changes by which a typo differs from the name. Two swapped letters count as one. */
 function changes(domain: string, provider: string): number {
   if (Math.abs(domain.length - provider.length) > 2) return Infinity;
   const far = distance(domain, provider);
@@ -121,7 +123,7 @@ function changes(domain: string, provider: string): number {
 /**
  * The domain of a large provider that was probably meant.
  * @param failed whether the domain accepts no mail: then the name may differ by more
- * @returns null if there is none, or if the domain is one itself
+ * @returns null if there is none, or if the domain itself is one
  */
 export function meantDomain(domain: string, failed: boolean): string | null {
   if (providerNames.has(domain)) return null;

@@ -1,9 +1,9 @@
 import { parse } from 'tldts';
 import { ResolveError, type MxRecord, type Resolver } from '../../../platform/dns/resolver.ts';
 
-/** A host that accepts mail, with its addresses that may be reached. */
+/** A host that accepts mail, with its reachable addresses. */
 export interface MailHost {
-  /** In lower case, without a dot at the end. */
+  /** In lower case, without a trailing dot. */
   name: string;
   addresses: string[];
 }
@@ -24,15 +24,15 @@ export type HostAddresses = (name: string, timeoutMs: number) => Promise<string[
 
 interface Asked {
   resolver: Resolver;
-  /** Returns the addresses of a host that may be reached. Remembers them. */
+  /** Returns and caches the reachable addresses of a host. */
   addressesOf: HostAddresses;
-  /** For everything about the domain. */
+  /** Time limit for everything about the domain. */
   timeoutMs: number;
   /** In milliseconds. */
   now: () => number;
 }
 
-/** Of the most preferred mail hosts, so many are looked up until one has an address. */
+/** Number of mail hosts, the most preferred first, that are looked up until one has an address. */
 const MAX_HOSTS_ASKED = 5;
 const MAX_ADDRESSES = 4;
 
@@ -57,7 +57,7 @@ export async function lookUpAddresses(
 }
 
 /**
- * Looks up whether a domain accepts mail. Never remembers anything.
+ * Looks up whether a domain accepts mail. Caches nothing.
  * @param domain in A-labels and lower case
  */
 export async function lookUpDomain(domain: string, asked: Asked): Promise<DomainFinding> {
@@ -79,8 +79,8 @@ export async function lookUpDomain(domain: string, asked: Asked): Promise<Domain
 }
 
 /**
- * A domain may be an alias of a name that does not exist. It exists itself then. Otherwise tenants could explore the
- * operator's own network by an alias, and the two reasons.
+ * A domain may be an alias of a name that does not exist. Then the domain still exists. If the two reasons differed,
+ * tenants could use an alias to explore the operator's own network.
  */
 async function missing(domain: string, resolver: Resolver, timeoutMs: number): Promise<DomainFinding> {
   try {
@@ -114,14 +114,14 @@ async function hostsOf(
   return { kind: unanswered ? 'timeout' : 'no_mail_server' };
 }
 
-/** Its addresses are looked up if the hosts before it cannot be reached. */
+/** Its addresses are looked up only if the hosts before it cannot be reached. */
 function unresolved(name: string): MailHost {
   return { name, addresses: [] };
 }
 
 /**
- * A name below no public suffix may be one of the operator's own network, which tenants must not be able to explore:
- * such a name without a public mail server is the same as one that does not exist.
+ * A name below no public suffix may belong to the operator's own network, which tenants must not be able to explore:
+ * without a public mail server, such a name is treated like one that does not exist.
  */
 function concealed(domain: string, finding: DomainFinding): DomainFinding {
   return finding.kind === 'no_mail_server' && !parse(domain).isIcann ? { kind: 'no_domain' } : finding;

@@ -16,22 +16,23 @@ import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { AccountQueue } from './account-queue.ts';
 
 const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000, recipientMs: 40_000 };
-/** Connections to all mail servers, and those on behalf of one account. */
+/** Maximum number of connections to all mail servers, and of those on behalf of one account. */
 const MAX_SESSIONS = 50;
 const MAX_SESSIONS_PER_ACCOUNT = 10;
-/** Of one connection. */
+/** Limits of one connection. */
 const MAX_RECIPIENTS = 20;
 const MAX_SESSION_MS = 120_000;
-/** A connection is closed if its next question has to wait for longer. */
+/** A connection is closed if its next question has to wait longer than this. */
 const MAX_IDLE_MS = 5_000;
 /**
- * The server is not asked about a recipient that has waited for longer. A page of an operation withdraws its questions and
- * puts them again every two minutes; the wait counts from the first time, so it ends even if no connection becomes free.
+ * A server is not asked about a recipient that has waited longer than this. A page of an operation withdraws its
+ * questions and asks again every two minutes. The wait counts from the first time, so it ends even if no connection
+ * becomes free.
  */
 const MAX_WAIT_MS = 600_000;
-/** Mail hosts of a domain to try until one answers. */
+/** Maximum number of a domain's mail hosts to try until one answers. */
 const MAX_HOSTS = 2;
-/** After so many failures in a row, the server is left alone for a while. */
+/** After this many failures in a row, the server is not contacted for a while. */
 const MAX_FAILURES = 3;
 const FAILURE_MS = 600_000;
 const CATCH_ALL_MS = 3_600_000;
@@ -46,14 +47,17 @@ export interface Clock {
 export interface ProbeDeps {
   /** The name in EHLO: this machine's name. */
   clientName: string;
-  /** Recipients to ask each operator of mail servers for in a minute, by all accounts in this process. */
+  /**
+   * Maximum number of recipients per minute to ask the operator of a mail server about, for all accounts in this
+   * process.
+   */
   perMinute: number;
   isReachable: (address: string) => boolean;
   /** Returns the addresses of a mail host. */
   addressesOf: (host: string, accountId: string) => Promise<string[]>;
   clock: Clock;
   timeouts?: ProbeTimeouts;
-  /** Opens a connection to an address and port 25. */
+  /** Opens a connection to port 25 of an address. */
   connect?: typeof shakeHands;
 }
 
@@ -66,42 +70,45 @@ export interface ProbeQuestion {
   signal?: AbortSignal;
 }
 
-/** What a probe has found about a mailbox. */
+/** What a probe finds out about a mailbox. */
 export type MailboxFinding =
   'accepted' | 'missing' | 'full' | 'catch_all' | 'greylisted' | 'timeout' | 'refused' | 'not_checked';
 
-/** Asks mail servers whether they have a mailbox. */
+/** Asks mail servers whether a mailbox exists. */
 export interface MailboxProbe {
   /**
-   * `not_checked` if the turn comes too late.
+   * Resolves with `not_checked` if its turn comes too late.
    * @throws the signal's reason, or an Error after `close`
    */
   ask(question: ProbeQuestion): Promise<MailboxFinding>;
-  /** Forgets which mail servers an operation asks no more. */
+  /** Forgets which mail servers an operation no longer asks. */
   forget(operationId: string): void;
   close(): void;
 }
 
 interface Job extends ProbeQuestion {
   host: string;
-  /** When its recipient was first asked for. */
+  /** When its recipient was first asked about. */
   since: number;
   resolve: (finding: MailboxFinding) => void;
   reject: (error: unknown) => void;
 }
 
-/** All questions to one address. It has one connection at a time. */
+/** All questions to one address, which has one connection at a time. */
 interface HostQueue {
   address: string;
-  /** Names that lead here. As long as the queue works, their questions come here, so that a host has one connection. */
+  /**
+   * Host names that resolve to this address. While the queue works, their questions come here, so that a host has one
+   * connection.
+   */
   hosts: Set<string>;
   jobs: AccountQueue<Job>;
   session: ProbeSession | null;
 }
 
 /**
- * A local part that no mailbox of the domain has. It is the same each time: a server that greylists accepts only an
- * address that it has seen before.
+ * A local part that no mailbox of the domain has. It is the same each time, because a greylisting server accepts only
+ * addresses that it has seen before.
  */
 function unusedLocal(clientName: string, domain: string): string {
   const digest = createHash('sha256').update(`${clientName} ${domain}`).digest();
@@ -129,11 +136,11 @@ class Prober implements MailboxProbe {
   readonly #sessions = new FairGate<string>({ places: MAX_SESSIONS, perKey: MAX_SESSIONS_PER_ACCOUNT });
   readonly #spacing: Spacing;
   readonly #patience: Patience;
-  /** Per domain. */
+  /** By domain. */
   readonly #catchAll: LRUCache<string, boolean>;
-  /** Failed connections in a row, per address. */
+  /** Number of failed connections in a row, by address. */
   readonly #failures: LRUCache<string, { count: number; finding: MailboxFinding }>;
-  /** Since when recipients without an answer wait, per account and address. */
+  /** Start of the wait for recipients without an answer, by account and address. */
   readonly #waiting: LRUCache<string, number>;
   #closed = false;
 
@@ -167,7 +174,7 @@ class Prober implements MailboxProbe {
   }
 
   async #askHosts(question: ProbeQuestion, since: number): Promise<MailboxFinding> {
-    // Every recipient of such a domain is accepted.
+    // Such a domain accepts every recipient.
     if (this.#catchAll.get(question.recipient.domain)) return 'catch_all';
     for (const { name, addresses } of question.hosts.slice(0, MAX_HOSTS)) {
       const known = addresses.length > 0 ? addresses : await this.#deps.addressesOf(name, question.accountId);
@@ -212,7 +219,7 @@ class Prober implements MailboxProbe {
     for (const host of queue.hosts) this.#queueOfHost.delete(host);
   }
 
-  /** Answers questions over one connection, until it has been used enough. */
+  /** Asks questions over one connection until the connection reaches its limits. */
   async #serve(queue: HostQueue): Promise<void> {
     const endsAt = this.#deps.clock.now() + MAX_SESSION_MS;
     let asked = 0;
@@ -266,7 +273,10 @@ class Prober implements MailboxProbe {
     return other === null || other === 'accepted' || other === 'full' ? 'refused' : findings[other];
   }
 
-  /** Finds out whether the domain accepts everything; if the recipient is greylisted, for the retry of both. */
+  /**
+   * Asks about a mailbox that does not exist, to find out whether the domain accepts every recipient. It asks even if
+   * the real recipient is greylisted, so that the retry succeeds for both.
+   */
   async #askForUnused(queue: HostQueue, host: string, domain: string): Promise<RecipientAnswer> {
     const address = `${unusedLocal(this.#deps.clientName, domain)}@${domain}`;
     const answer = await this.#askServer(queue, host, { address, domain, smtpUtf8: false });
@@ -280,7 +290,7 @@ class Prober implements MailboxProbe {
     await this.#takeTurn(queue, host);
     const isReused = queue.session !== null;
     const answer = await this.#askOnce(queue, recipient);
-    // The server may have closed the connection after the recipient before.
+    // The server may have closed the connection after the previous recipient.
     return answer === 'timeout' && isReused ? this.#askOnce(queue, recipient) : answer;
   }
 
@@ -300,7 +310,7 @@ class Prober implements MailboxProbe {
     return answer;
   }
 
-  /** Waits until the server may be asked once more. */
+  /** Waits until the server may be asked again. */
   async #takeTurn(queue: HostQueue, host: string): Promise<void> {
     const waitMs = this.#spacing.reserve(host, queue.address);
     if (waitMs > MAX_IDLE_MS) {
@@ -315,7 +325,10 @@ class Prober implements MailboxProbe {
     return openProbeSession(address, { clientName, timeouts, connect });
   }
 
-  /** Only failures to connect count: what the server says about recipients depends on who asked for which. */
+  /**
+   * Counts only failures to connect: what the server says about recipients depends on which ones each account asked
+   * about.
+   */
   #countFailure(address: string, answer: RecipientAnswer): RecipientAnswer {
     const finding = answer === 'accepted' ? 'timeout' : findings[answer];
     const count = (this.#failures.get(address)?.count ?? 0) + 1;

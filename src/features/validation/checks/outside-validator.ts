@@ -3,19 +3,19 @@ import { createKickbox } from './kickbox.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import type { Reason, Verdict } from './verdict.ts';
 
-/** What an outside validator says. */
+/** The outside validator's finding. */
 export interface OutsideFinding {
   verdict: Verdict;
-  /** Ours that say the same; never empty. */
+  /** Our reasons that mean the same; never empty. */
   reasons: readonly Reason[];
-  /** An address that was probably meant, as the validator wrote it. */
+  /** The address that was probably meant, as the validator wrote it. */
   suggestion: string | null;
 }
 
-/** `failed`: it gave no verdict on this address. `refused`: it gives none to us now, so do not ask for a while. */
+/** `failed`: no verdict on this address. `refused`: no verdicts for us at the moment, so do not ask for a while. */
 export type OutsideAnswer = OutsideFinding | 'failed' | 'refused';
 
-/** A service that validates addresses. Each is one file. */
+/** A service that validates addresses. Each service has a file of its own. */
 export interface OutsideService {
   /** Never throws. */
   ask(email: string, signal?: AbortSignal): Promise<OutsideAnswer>;
@@ -27,13 +27,16 @@ export interface OutsideValidator {
   check(email: string, accountId: string, signal?: AbortSignal): Promise<OutsideFinding | null>;
 }
 
-/** Requests of all accounts at the same time, and those of one. */
+/** Maximum number of concurrent requests, for all accounts and for one. */
 const MAX_REQUESTS = 20;
 const MAX_REQUESTS_PER_ACCOUNT = 15;
 const MAX_FAILURES = 5;
 const PAUSE_MS = 60_000;
 
-/** Asks a service by turns, and leaves it alone for a minute if it refuses or has failed several times in a row. */
+/**
+ * Asks a service, with accounts taking turns. Pauses for a minute if the service refuses or fails several times in a
+ * row.
+ */
 export function useOutsideService(service: OutsideService, now: () => number): OutsideValidator {
   const gate = new FairGate<string>({ places: MAX_REQUESTS, perKey: MAX_REQUESTS_PER_ACCOUNT });
   let failures = 0;

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 
-/** After so many recipients in a row without an answer, an operation asks a mail server no more. */
+/** After this many recipients in a row without an answer, an operation no longer asks a mail server. */
 const MAX_UNANSWERED = 5;
 const MAX_KEYS = 20_000;
 const OPERATION_MS = 3_600_000;
 
-/** Where a recipient is asked for. */
+/** Identifies who asks which mail server. */
 export interface Asked {
   operationId: string;
   /** The name of the mail host. */
@@ -15,11 +15,12 @@ export interface Asked {
 }
 
 /**
- * How long an operation waits for slow mail servers. It counts for each operation: what a server says, and how fast,
- * depends on who asks for which recipients, so that one account could otherwise keep others from a server.
+ * Limits how long an operation waits for slow mail servers. Each operation counts separately: a server's answers, and
+ * how fast they are, depend on which recipients it is asked about, so one account could otherwise block a server for
+ * others.
  */
 export interface Patience {
-  /** Whether the operation has waited in vain often enough, for the operator of the host or for the address. */
+  /** Whether the operation has waited without success often enough, for the operator of the host or for the address. */
   isOver(asked: Asked): boolean;
   record(asked: Asked, isAnswered: boolean): void;
   forget(operationId: string): void;

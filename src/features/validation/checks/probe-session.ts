@@ -8,8 +8,9 @@ import type { SmtpReply } from '../../../delivery/smtp/reply-parser.ts';
 import type { Wire } from '../../../delivery/smtp/wire.ts';
 
 /**
- * What a mail server says about a recipient. `refused`: a 5xx reply without a code of the recipient. `blocked`: one that
- * names a policy or a block list, or that is about this client. `unsupported`: it cannot be asked for this address.
+ * What a mail server says about a recipient. `refused`: a 5xx reply without a code about the recipient. `blocked`: a
+ * reply that names a policy or a block list, or is about this client. `unsupported`: the server cannot be asked about
+ * this address.
  */
 export type RecipientAnswer =
   'accepted' | 'missing' | 'full' | 'greylisted' | 'refused' | 'blocked' | 'timeout' | 'unsupported';
@@ -21,9 +22,9 @@ export interface Recipient {
   smtpUtf8: boolean;
 }
 
-/** A connection to a mail server that asks for recipients and never sends a message. */
+/** A connection to a mail server that asks about recipients and never sends a message. */
 export interface ProbeSession {
-  /** Asks for one recipient in a transaction of its own. Never throws. */
+  /** Asks about one recipient in a transaction of its own. Never throws. */
   ask(recipient: Recipient): Promise<RecipientAnswer>;
   /** Whether `ask` can still succeed. */
   readonly open: boolean;
@@ -35,19 +36,19 @@ export interface ProbeSession {
 
 export interface ProbeTimeouts {
   connectMs: number;
-  /** For each reply; one that comes in pieces has no more time. */
+  /** Time limit per reply. A reply that arrives in pieces gets no more time. */
   replyMs: number;
-  /** For all replies about one recipient. */
+  /** Time limit for all replies about one recipient. */
   recipientMs: number;
 }
 
 const SMTP_PORT = 25;
 const QUIT_MS = 5_000;
 
-/** Success of RCPT (RFC 5321 §4.3.2). 252 accepts any recipient unseen. */
+/** Replies that mean success of RCPT (RFC 5321 §4.3.2). 252 accepts any recipient without checking. */
 const ACCEPTED = new Set([250, 251]);
 
-/** Judges the reply to RCPT. Only the codes of the recipient say that there is no such mailbox. */
+/** Judges the reply to RCPT. Only codes about the recipient prove that there is no such mailbox. */
 function judgeRecipient(reply: SmtpReply): RecipientAnswer {
   if (ACCEPTED.has(reply.code)) return 'accepted';
   if (reply.code < 400) return 'unsupported';
@@ -57,12 +58,12 @@ function judgeRecipient(reply: SmtpReply): RecipientAnswer {
   return mailbox ?? (isBlock(reply) ? 'blocked' : 'refused');
 }
 
-/** Judges a reply that is about this client, not about a recipient. */
+/** Judges a reply that is about this client rather than a recipient. */
 function judgeClient(reply: SmtpReply): RecipientAnswer {
   return reply.code >= 400 && reply.code < 500 ? 'greylisted' : 'blocked';
 }
 
-/** What the failure of a connection says. A server that breaks the protocol does not want to be asked. */
+/** What a failed connection means. A server that breaks the protocol does not want to be asked. */
 export function judgeFailure(error: unknown): RecipientAnswer {
   if (!(error instanceof SmtpConnectionError)) throw error;
   if (error.reply !== undefined && !error.violation) return judgeClient(error.reply);
@@ -74,7 +75,7 @@ async function askRecipient(
   offer: SmtpCapabilities,
   recipient: Recipient,
 ): Promise<RecipientAnswer> {
-  // Neither SIZE nor DSN parameters: nothing is going to be sent.
+  // Send neither SIZE nor DSN parameters: no message will follow.
   const offered = { ...offer, size: null, dsn: false };
   const { address: to, smtpUtf8 } = recipient;
   const envelope = createEnvelope({ from: '', to, smtpUtf8, eightBit: false, data: '' }, offered);

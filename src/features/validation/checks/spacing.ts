@@ -4,15 +4,15 @@ import { getDomain } from 'tldts';
 
 const MAX_KEYS = 20_000;
 const MINUTE_MS = 60_000;
-/** Servers in one network may be asked so many times as often as one server. */
+/** The servers of one network together may be asked this many times as often as one server. */
 const NETWORK_FACTOR = 4;
 
-/** Spaces what mail servers are asked for. */
+/** Limits how often mail servers are asked. */
 export interface Spacing {
   /**
-   * Reserves the next time at which the operator of the host, the address and its network may all be asked. A name is
-   * chosen by the owner of any domain, so names alone would not protect a server.
-   * @returns milliseconds to wait until then
+   * Reserves the next time at which the host's operator, its address and its network may all be asked. Anyone who owns
+   * a domain can point it at any host, so limits by name alone would not protect a server.
+   * @returns how long to wait until then, in ms
    */
   reserve(host: string, address: string): number;
 }
@@ -25,7 +25,7 @@ function networkOf(address: string): string {
 }
 
 /**
- * @param perMinute how often an operator, and an address, may be asked
+ * @param perMinute how many times per minute an operator, and an address, may be asked
  * @param now in milliseconds
  */
 export function createSpacing(perMinute: number, now: () => number): Spacing {

@@ -4,8 +4,8 @@ export const verdicts = ['deliverable', 'undeliverable', 'risky', 'unknown'] as 
 export type Verdict = (typeof verdicts)[number];
 
 /**
- * Why, with the verdict that follows. An address for which several are true has the verdict of the first one in this
- * list, so `undeliverable` wins over `risky`, then `deliverable`, then `unknown`.
+ * The reasons, each with its verdict. If several apply to an address, the first one in this list decides, so
+ * `undeliverable` wins over `risky`, then `deliverable`, then `unknown`.
  */
 export const verdictOfReason = {
   syntax: 'undeliverable',
@@ -34,10 +34,10 @@ export type Reason = keyof typeof verdictOfReason;
 
 export const reasons = Object.keys(verdictOfReason) as Reason[];
 
-/** The reasons that come from the brand's own history; such a result is free. */
+/** The reasons that come from the brand's own history. Such a result is free. */
 export const historyReasons: readonly Reason[] = ['recent_bounce', 'recent_activity'];
 
-/** Returns the reason that decides. `mailbox_not_checked` if there is none. */
+/** Returns the reason that decides; `mailbox_not_checked` if there is none. */
 export function decisiveReason(found: ReadonlySet<Reason>): Reason {
   return reasons.find((reason) => found.has(reason)) ?? 'mailbox_not_checked';
 }
