@@ -1,14 +1,14 @@
-/** Groups work by brand, and lets no brand hold up another. */
+/** Groups work by brand, so that no brand delays another. */
 
-/** What became of one item: its result, or it is to be tried again, behind the work of other brands. */
+/** The result of one item, or `again`: retry it after the work of other brands. */
 export type ItemOutcome<Result> = { result: Result } | 'again';
 
 export interface BrandCoalescerOptions<Item, Result> {
-  /** Items of a group at most. */
+  /** Maximum number of items in a group. */
   maxGroupSize: number;
-  /** Brands whose groups run at the same time. */
+  /** Maximum number of brands whose groups run at the same time. */
   atOnce: number;
-  /** Runs a group of one brand. @returns the outcomes in its order. An error fails every item of the group */
+  /** Runs a group of one brand. @returns the outcomes, in the group's order. An error fails every item of the group */
   run: (group: readonly Item[]) => Promise<readonly ItemOutcome<Result>[]>;
 }
 
@@ -22,7 +22,7 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** Each brand has one group at a time, and brands take turns. */
+/** Runs one group of each brand at a time. Brands take turns. */
 export function createBrandCoalescer<Item, Result>({
   maxGroupSize,
   atOnce,
@@ -62,7 +62,7 @@ export function createBrandCoalescer<Item, Result>({
       if (running.size >= atOnce) return;
       if (running.has(brandId)) continue;
       const group = items.slice(0, maxGroupSize);
-      // The brand goes behind the others with what is left.
+      // The brand's remaining items go behind the other brands.
       waiting.delete(brandId);
       put(brandId, items.slice(maxGroupSize));
       running.add(brandId);
@@ -76,7 +76,7 @@ export function createBrandCoalescer<Item, Result>({
         put(brandId, [{ item, resolve, reject }]);
         if (scheduled) return;
         scheduled = true;
-        // What is submitted in this turn of the event loop forms one group.
+        // Items submitted in this turn of the event loop form one group.
         setImmediate(startAll);
       }),
   };

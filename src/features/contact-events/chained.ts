@@ -16,7 +16,7 @@ export interface ChainedEvent {
   test: boolean;
   /** Makes the event unique in the brand. */
   key: string;
-  /** How many flows led to it. */
+  /** Number of flow runs that led to it, one after another. */
   chainDepth: number;
 }
 
@@ -32,10 +32,10 @@ async function nextId(trx: Queryable): Promise<number> {
 }
 
 /**
- * Tracks an event inside the caller's transaction, by the write path of all events, and lets the consumers act on it.
+ * Tracks an event in the caller's transaction, through the write path of all events, and lets the consumers act on it.
  *
- * It takes the lock of the event's brand, then that of its contact. A caller that locks contacts itself takes the lock of
- * the brand before.
+ * It takes the lock of the event's brand, then that of its contact. A caller that locks contacts itself must take the
+ * brand's lock first.
  * @returns what to do after the commit, such as waking a loop
  */
 export async function trackChained(

@@ -1,12 +1,15 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { NewEvent, WriteOutcome } from './write-events.ts';
 
-/** Any fixed numbers: the key spaces of the advisory locks below. */
+/** Key spaces of the advisory locks below. Any fixed numbers. */
 const CONTACT_LOCKS = 1_409_026;
 const BRAND_LOCKS = 1_409_027;
-/** Brands share this many locks. They are held for long by nobody. */
+/** Number of locks that brands share. No transaction keeps one for long. */
 const MAX_BRAND_LOCKS = 256;
-/** So many that contacts share none in practice: what is slow for one contact stops no events of others. */
+/**
+ * Number of locks for contacts: so many that two contacts hardly ever share one, and a slow contact does not delay
+ * events of others.
+ */
 const MAX_CONTACT_LOCKS = 2 ** 31;
 
 /** A tracked event as consumers see it. */
@@ -23,31 +26,31 @@ export interface TrackedEvent {
   resourceUrl: string | null;
   /** A test event must not change anything that live events change. */
   test: boolean;
-  /** How many flows led to it; 0 for events that clients track. */
+  /** Number of flow runs that led to it, one after another; 0 for events that clients track. */
   chainDepth: number;
   createdAt: Date;
 }
 
 /**
- * What acts on tracked events inside the transaction that writes them. Backfilled events reach no consumer.
+ * Acts on tracked events in the transaction that writes them. Consumers do not see backfilled events.
  *
- * No event slips past a brand that begins to wait for events: whoever changes what `needsLocks` returns for a brand first
- * takes the brand's lock exclusively in the same transaction, see {@link lockBrands}, and commits soon. Events hold it
- * shared from before they ask until they are committed. So each event is either in the table before the change, or it
- * is consumed. Where nothing consumes events, nothing is locked or asked.
+ * A brand that begins to wait for events misses none of them: a transaction that changes what `needsLocks` returns for
+ * a brand first takes the brand's lock exclusively, see {@link lockBrands}, and commits soon. Transactions that write
+ * events share the lock, from before they call `needsLocks` until they commit. So each event is either in the table
+ * before the change, or it is consumed. Without consumers, nothing is locked or asked.
  */
 export interface TrackedEventConsumer {
   /**
    * The name of an SQL function `(space integer, locks integer[], brand_ids bigint[]) returns boolean`. It takes these
-   * shared locks, which are those of the brands, and then returns whether `needsLocks` would return any of them. If all
-   * consumers have one, events of brands that nothing waits for are written by one statement, without a transaction.
+   * locks of the brands, shared, and then returns whether `needsLocks` would return any of the brands. If all consumers
+   * have a gate, one statement without a transaction writes events of brands that wait for none.
    */
   readonly gate?: string;
   /**
-   * Returns which of these brands have something that waits for events. Only their events are consumed, and only for
-   * them the transaction locks contacts, see {@link lockContacts}.
-   * @param trx the transaction that will write the events. The answer is read from it, because a remembered one may be
-   *   older than the lock
+   * Returns which of these brands wait for events. Only their events are consumed, and only their contacts are locked,
+   * see {@link lockContacts}.
+   * @param trx the transaction that will write the events. Read the answer in it: a cached answer may be older than the
+   *   lock
    */
   needsLocks(trx: Queryable, brandIds: readonly number[]): Promise<ReadonlySet<number>>;
   /**
@@ -65,7 +68,7 @@ export type ActiveBrands = ReadonlyMap<TrackedEventConsumer, ReadonlySet<number>
 export const isLive = ({ occurred_at: occurredAt }: Pick<NewEvent, 'occurred_at'>) => occurredAt === null;
 
 /**
- * Locks the brands of the events and asks the consumers which of them they act on. Consumers without any are left out.
+ * Locks the brands of the events and asks the consumers on which of them they act. Leaves out consumers without any.
  */
 export async function findActiveBrands(
   trx: Queryable,
@@ -85,7 +88,7 @@ export async function findActiveBrands(
 
 type LockMode = 'shared' | 'exclusive';
 
-/** In ascending order, so that no two transactions wait for each other. */
+/** In ascending order, so that two transactions do not deadlock. */
 const locksOf = (ids: readonly number[], max: number) =>
   [...new Set(ids.map((id) => id % max))].sort((one, other) => one - other);
 
@@ -105,8 +108,9 @@ async function lock(trx: Queryable, space: number, locks: readonly number[], mod
 }
 
 /**
- * Takes the locks of brands until the transaction ends, before those of contacts. Events take them shared; what begins
- * or ceases to wait for events of a brand takes its lock exclusively, see {@link TrackedEventConsumer}.
+ * Takes the locks of brands until the transaction ends, before those of contacts. Transactions that write events share
+ * them. A transaction that makes a brand begin or cease to wait for events takes its lock exclusively, see {@link
+ * TrackedEventConsumer}.
  */
 export function lockBrands(
   trx: Queryable,
@@ -117,9 +121,9 @@ export function lockBrands(
 }
 
 /**
- * Takes the locks of contacts until the transaction ends, in ascending order. Events take them shared, so that they do
- * not wait for each other. What begins to wait for events of a contact takes its lock exclusively and then looks for
- * events that were written before, so that none slips between.
+ * Takes the locks of contacts until the transaction ends, in ascending order. Transactions that write events share
+ * them, so that they do not wait for each other. A transaction that begins to wait for events of a contact takes its
+ * lock exclusively and then reads the events that were written before, so that it misses none.
  */
 export function lockContacts(
   trx: Queryable,
@@ -148,7 +152,7 @@ function trackedEvent(event: NewEvent, outcome: WriteOutcome): TrackedEvent {
 }
 
 /**
- * Hands the events that were written to the consumers.
+ * Passes the events that were written to the consumers.
  * @param outcomes in the order of the events
  * @returns what to do after the commit
  */

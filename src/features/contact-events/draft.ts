@@ -3,12 +3,12 @@ import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { type Client, describeClient, findUtm, type Utm } from './enrichment.ts';
 import type { TrackEventBody } from './schema.ts';
 
-/** An event as a request describes it, by column. Its contact is still to be found. */
+/** The columns of an event from a request. Its contact is not looked up yet. */
 export interface EventDraft extends Client, Utm {
   account_id: number;
   brand_id: number;
   event: string;
-  /** What the request names the contact by: at least one of these. */
+  /** How the request names the contact: by at least one of these. */
   contact_id: number | null;
   email: { address: string; key: string } | null;
   test: boolean;
@@ -25,17 +25,17 @@ export interface EventDraft extends Client, Utm {
   user_agent: string | null;
   referrer: string | null;
   occurred_at: Date | null;
-  /** How many flows led to it; 0 for events that clients track. */
+  /** Number of flow runs that led to it, one after another; 0 for events that clients track. */
   chain_depth: number;
-  /** Whether a flow made it. */
+  /** Whether a flow tracked it. */
   generated: boolean;
 }
 
-/** Who sends an event: a client, or a flow. */
+/** The origin of an event: a client, or a flow. */
 export interface EventSource {
   accountId: number;
   brandId: number;
-  /** Whether it is a test key's, or that of a test run. */
+  /** Whether it comes from a test key or a test run. */
   test: boolean;
   userId: number | null;
   chainDepth: number;
@@ -51,7 +51,7 @@ function emailOf(text: string | undefined): EventDraft['email'] {
   return parsed && !('error' in parsed) ? { address: parsed.address, key: parsed.key } : null;
 }
 
-/** @param idempotencyKey of the header or the body */
+/** @param idempotencyKey from the header or the body */
 export function draftEvent(
   { accountId, brandId, test: testKey, userId, chainDepth }: EventSource,
   body: TrackEventBody,

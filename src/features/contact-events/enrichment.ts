@@ -2,11 +2,11 @@ import bowser from 'bowser';
 import { LRUCache } from 'lru-cache';
 import { MAX_UTM_LENGTH } from './schema.ts';
 
-/** A browser's name is near the start. A longer text would only take longer. */
+/** Maximum number of characters to parse: a browser's name is near the start, and more would only take longer. */
 const MAX_PARSED_LENGTH = 500;
 const MAX_CACHED = 5_000;
 
-/** What a user agent says of itself; null: it does not say. */
+/** What a user agent says about itself. Null: unknown. */
 export interface Client {
   browser: string | null;
   os: string | null;
@@ -22,7 +22,7 @@ function orNull(name: string | undefined): string | null {
   return name === undefined || name === '' ? null : name;
 }
 
-/** Parsing takes up to a millisecond. The same few user agents come again and again. */
+/** Parsing takes up to a millisecond, and the same few user agents recur. */
 export function describeClient(userAgent: string | undefined): Client {
   const text = userAgent?.slice(0, MAX_PARSED_LENGTH).trim() ?? '';
   if (text === '') return NO_CLIENT;
@@ -53,7 +53,7 @@ function parameter(query: URLSearchParams | null, name: string): string | null {
   return value.slice(0, MAX_UTM_LENGTH).toWellFormed();
 }
 
-/** The parameters that were sent; else those of the query of `resource_url`, or else of `referrer`. */
+/** Returns the parameters of the request. Missing ones come from the query of `resource_url`, or else of `referrer`. */
 export function findUtm(
   given: Partial<Record<keyof Utm, string | undefined>>,
   urls: { resource_url?: string | undefined; referrer?: string | undefined },

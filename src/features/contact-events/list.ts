@@ -32,7 +32,7 @@ export interface ListDeps {
 
 const FILTERS = ['event', 'contact_id', 'contact_email', 'test', 'created_after', 'created_before'] as const;
 
-/** Filters beside which no other events are read: an index has them in the order of the list. */
+/** Filters that read no other events than they return: an index has these in the order of the list. */
 const QUICK = [[], ['event'], ['contact_id'], ['contact_email']];
 
 async function filtersOf(db: Queryable, tenant: Tenant, query: ListEventsQuery): Promise<EventFilters> {
@@ -52,7 +52,7 @@ async function filtersOf(db: Queryable, tenant: Tenant, query: ListEventsQuery):
 }
 
 /**
- * Finds one page of a brand's events, in the order in which they happened, newest first, and counts them.
+ * Finds one page of a brand's events, ordered by the time of the event, newest first, and counts them.
  * @throws AppError validation_error if the page takes longer than five seconds; rate_limited if the account reads many
  *   filtered lists at once
  */

@@ -39,7 +39,7 @@ const COLUMNS = `e.id, e.account_id, e.contact_id, e.user_id, e.chain_depth, n.n
   e.user_agent, e.browser, e.os, e.device_type, e.referrer, e.utm_source, e.utm_medium, e.utm_term, e.utm_content,
   e.utm_campaign, e.created_at, e.updated_at`;
 
-/** What clients filter by. A contact or name that does not exist is 0: it matches nothing. */
+/** The filters of clients. A contact or name that does not exist is 0, which matches nothing. */
 export interface EventFilters {
   nameId?: number | undefined;
   contactIds: readonly number[];
@@ -64,7 +64,7 @@ function conditionsOf({ brandId }: BrandScope, filters: EventFilters): Condition
   for (const contactId of filters.contactIds) add('e.contact_id =', contactId);
   add('e.created_at >', filters.createdAfter);
   add('e.created_at <', filters.createdBefore);
-  // Written out, so that the planner sees that the index of test events serves.
+  // A literal, so that the planner sees that it can use the index of test events.
   if (filters.test !== undefined) all.push(filters.test ? 'e.test' : 'not e.test');
   return { all, values };
 }
@@ -85,11 +85,11 @@ async function findCursor(db: Queryable, { brandId }: BrandScope, after: number)
   );
   const found = rows[0];
   if (!found) return null;
-  // If the event itself has been deleted, the one before it in the brand is still to be shown.
+  // If the event itself has been deleted, the brand's event before it must still be shown.
   return found.id === after ? found : { ...found, id: found.id + 1 };
 }
 
-/** Finds a page of events, in the order in which they happened, newest first. */
+/** Finds a page of events, ordered by the time of the event, newest first. */
 export async function findEvents(
   db: Queryable,
   tenant: BrandScope,
@@ -164,7 +164,7 @@ export async function findEvent(
   return rows[0] ?? null;
 }
 
-/** Deletes an event, and its key, which is free again then. @returns null if the brand has no such event */
+/** Deletes an event and its key, which can then be used again. @returns null if the brand has no such event */
 export async function deleteEvent(
   db: Queryable,
   { brandId }: BrandScope,

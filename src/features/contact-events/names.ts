@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 
-/** Different event names that a brand may use. */
+/** Maximum number of event names per brand. */
 export const MAX_NAMES = 1_000;
-/** Those of them that test keys may add: they are in many hands, and names are never deleted. */
+/** Maximum number of them that test keys may add. Many people have test keys, and names are never deleted. */
 export const MAX_TEST_NAMES = 100;
 const MAX_CACHED = 50_000;
-/** Any fixed number that no other lock has: the advisory locks of brands that get new names. */
+/** Key space of the advisory locks of brands that get new names. Any fixed number that no other lock uses. */
 const NAME_LOCK = 1_409_028;
 
 export interface EventName {
@@ -15,12 +15,12 @@ export interface EventName {
   name: string;
 }
 
-/** A name, and who adds it if it is new; null: no one, it is only looked up. */
+/** A name, and the kind of key that adds it if it is new; null: the name is only looked up. */
 export interface AskedName extends EventName {
   adder: 'live' | 'test' | null;
 }
 
-/** Names as one text, for maps. */
+/** A name as a key for maps. */
 function keyOf({ brand_id: brandId, name }: EventName): string {
   return `${brandId}/${name}`;
 }
@@ -28,8 +28,8 @@ function keyOf({ brand_id: brandId, name }: EventName): string {
 /** Finds the numbers that stand for event names. Names are never deleted, so numbers may be cached. */
 export interface EventNames {
   /**
-   * Gives new names a number.
-   * @returns a function that returns the number of a name; null: it is new, and no one adds it, or the brand has no room
+   * Assigns a number to new names.
+   * @returns a function that returns the number of a name; null: it is new, and may not be added or would be too many
    */
   intern(names: readonly AskedName[]): Promise<(name: EventName) => number | null>;
 }
@@ -43,7 +43,7 @@ async function findIds(db: Queryable, names: readonly EventName[]): Promise<Map<
   return new Map(rows.map((row) => [keyOf(row), row.id]));
 }
 
-/** Adds names of one brand, as many as fit. A lock keeps two processes from filling the last place twice. */
+/** Adds as many names of one brand as fit. A lock keeps two processes from both taking the last place. */
 async function addNames(
   trx: Queryable,
   brandId: number,
@@ -67,9 +67,9 @@ async function addNames(
 }
 
 /**
- * Gives a name its number inside the caller's transaction. A new name waits for other transactions that add names to the
- * brand.
- * @returns null: the brand has no room for another name
+ * Returns the number of a name, in the caller's transaction. Adding a new name waits for other transactions that add
+ * names to the brand.
+ * @returns null if the brand already has the maximum number of names
  */
 export async function internName(trx: Queryable, name: EventName): Promise<number | null> {
   const found = await findIds(trx, [name]);
@@ -82,7 +82,7 @@ export async function internName(trx: Queryable, name: EventName): Promise<numbe
 const STRENGTH = { live: 2, test: 1 };
 const strengthOf = ({ adder }: AskedName) => (adder === null ? 0 : STRENGTH[adder]);
 
-/** Of two events with the same new name, the one that may add it. */
+/** Of two events with the same new name, returns the one whose key may add more names. */
 const strongerOf = (one: AskedName, other: AskedName | undefined): AskedName =>
   other && strengthOf(other) > strengthOf(one) ? other : one;
 

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** Deletes events and their keys. @returns how many events were deleted */
+/** Deletes events and their keys. @returns the number of deleted events */
 export async function deleteEventsOf(db: Queryable, contactId: number, limit: number): Promise<number> {
   const { rows } = await db.query<{ deleted: number }>(
     `with found as materialized (

@@ -36,7 +36,7 @@ export interface EventRouteDeps {
   keyring: Keyring;
   log: Logger;
   heavyReads: HeavyReads;
-  /** What acts on tracked events in their transaction. */
+  /** Act on tracked events in the transaction that writes them. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
 }
 
@@ -82,7 +82,7 @@ function trackRoute(events: EventService): RouteDefinition {
   });
 }
 
-/** An item that has not been parsed was wrong, or has fields that are ignored. */
+/** The body's schema leaves an item unparsed if it is invalid or has read-only fields. */
 function batchItem(item: unknown): BatchItem {
   if (item instanceof ParsedEvent) return { body: item.body };
   const parsed = parseWith(trackEventBody, withoutReadOnly(item, eventReadOnlyFields), 'field');
@@ -118,7 +118,7 @@ function listRoute(events: EventService): RouteDefinition {
     path: PATH,
     operationId: 'listEvents',
     tag,
-    summary: 'List events, in the order in which they happened, newest first',
+    summary: 'List events by the time at which they happened, newest first',
     auth: 'brand',
     testKeys: 'refused',
     query: listEventsQuery,
@@ -155,7 +155,7 @@ function oneRoutes(events: EventService): RouteDefinition[] {
       operationId: 'deleteEvent',
       tag,
       summary: 'Delete an event',
-      description: 'Its idempotency key is free again. What the event has started goes on.',
+      description: 'Its idempotency key can be used again. Flow runs that the event started continue.',
       auth: 'brand',
       testKeys: 'refused',
       params: eventParams,

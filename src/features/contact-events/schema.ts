@@ -9,9 +9,9 @@ import { describeAs } from '../../platform/openapi/describe-as.ts';
 export const MAX_DATA_BYTES = 32 * 1024;
 /** How deep objects and arrays in `data` may be nested. `data` itself is level 1. */
 export const MAX_DATA_LEVELS = 20;
-/** Events of one batch. */
+/** Maximum number of events in one batch. */
 export const MAX_BATCH = 500;
-/** Of the texts that a client may send, in UTF-16 code units. */
+/** Maximum lengths of texts, in UTF-16 code units. */
 export const MAX_UTM_LENGTH = 255;
 const MAX_TEXT_LENGTH = 255;
 const MAX_URL_LENGTH = 2_048;
@@ -23,7 +23,7 @@ const MAX_AHEAD_MS = 60_000;
 const MAX_AGE_YEARS = 10;
 
 const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
-/** As in the header `Idempotency-Key`. */
+/** The same as for the header `Idempotency-Key`. */
 const KEY = /^[\x20-\x7e]{1,128}$/;
 
 /** The name of an event (interface section 4.4). */
@@ -32,9 +32,13 @@ const id = z.int().positive().max(MAX_ID);
 const text = z.string().max(MAX_TEXT_LENGTH);
 const utm = z.string().max(MAX_UTM_LENGTH);
 
-/** Finds what JSON cannot keep: too many levels, and numbers that are too large. @returns null if there is none */
+/**
+ * Finds what cannot be stored as JSON: too many levels, and numbers that are too large.
+ * @returns null if there is none
+ */
 function unkeepable(value: unknown, level: number): string | null {
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'must not contain a number beyond 1.8e308';
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'must not contain a number larger than 1.8e308';
   if (typeof value !== 'object' || value === null) return null;
   if (level > MAX_DATA_LEVELS) return `must not be nested deeper than ${MAX_DATA_LEVELS} levels`;
   for (const inner of Object.values(value)) {
@@ -122,7 +126,7 @@ export const trackEventBody = z
     referrer: z.string().max(MAX_URL_LENGTH).optional(),
     occurred_at: occurredAt.optional().meta({
       description:
-        'When it happened, for events of the past: at most 10 years ago. Such an event starts no flow. By default now.',
+        'When the event happened, if in the past: at most 10 years ago. Such an event starts no flow. The default is now.',
     }),
   })
   .superRefine((body, context) => {
@@ -132,7 +136,7 @@ export const trackEventBody = z
   .meta({ id: 'TrackEvent', if: { required: ['contact_id'] }, else: { required: ['contact_email'] } });
 export type TrackEventBody = z.output<typeof trackEventBody>;
 
-/** A client may send an event back as it received it. */
+/** Fields that are ignored, so that a client can send an event back as it received it. */
 export const eventReadOnlyFields = [
   'id',
   'account_id',
@@ -155,7 +159,7 @@ export class ParsedEvent {
   }
 }
 
-/** A wrong event does not fail the others: it stays as it was sent. */
+/** An invalid event does not fail the others: it is left as it was sent. */
 const anyEvent = z.union([trackEventBody.transform((body) => new ParsedEvent(body)), z.unknown()]);
 
 export const trackBatchBody = z.strictObject({
@@ -193,8 +197,11 @@ export const eventResource = z
     user_id: z
       .int()
       .nullable()
-      .meta({ description: 'The user who tracked it; null: an API key or a flow did.' }),
-    chain_depth: z.int().meta({ description: 'How many flows led to it; 0 for events that clients track.' }),
+      .meta({ description: 'The user who tracked it. Null if an API key or a flow did.' }),
+    chain_depth: z.int().meta({
+      description:
+        'The number of flow runs that led to it, one after another. 0 for events that clients track.',
+    }),
     event: z.string(),
     amount: z.number().nullable(),
     data: z.record(z.string(), z.unknown()),
@@ -203,7 +210,7 @@ export const eventResource = z
     resource_name: nullableText,
     resource_url: nullableText,
     test: z.boolean(),
-    generated: z.boolean().meta({ description: 'Whether a flow made it.' }),
+    generated: z.boolean().meta({ description: 'Whether a flow tracked it.' }),
     ip: nullableText,
     user_agent: nullableText,
     browser: nullableText,
@@ -215,8 +222,8 @@ export const eventResource = z
     utm_term: nullableText,
     utm_content: nullableText,
     utm_campaign: nullableText,
-    created_at: when.meta({ description: 'When it happened: `occurred_at` if that was sent.' }),
-    updated_at: when.meta({ description: 'When it was accepted.' }),
+    created_at: when.meta({ description: 'When the event happened: `occurred_at` if the request has it.' }),
+    updated_at: when.meta({ description: 'When the event was accepted.' }),
   })
   .meta({ id: 'TrackedEvent' });
 export type EventResource = z.infer<typeof eventResource>;
@@ -226,9 +233,9 @@ export const batchStatuses = ['created', 'existing', 'invalid'] as const;
 export const batchResults = z.object({
   results: z.array(
     z.object({
-      index: z.int().meta({ description: 'Of the event in the request, from 0.' }),
-      status: z.enum(batchStatuses).meta({ description: '`existing`: its key was known.' }),
-      id: z.int().nullable().meta({ description: 'Of the event; null if it is `invalid`.' }),
+      index: z.int().meta({ description: 'The index of the event in the request, from 0.' }),
+      status: z.enum(batchStatuses).meta({ description: '`existing`: an earlier event has its key.' }),
+      id: z.int().nullable().meta({ description: 'The id of the event. Null if it is `invalid`.' }),
       errors: z
         .record(z.string(), z.array(z.string()))
         .meta({ description: 'What is wrong with an `invalid` event, by field.' }),

@@ -17,19 +17,19 @@ export type { EnsureContacts } from './track.ts';
 
 const MAX_GROUP = 200;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
-/** Under a steady load, events gather for this long, because a statement costs as much as several events. */
+/** How long events gather under a steady load, in ms: the statement itself costs as much as several events. */
 const GROUP_INTERVAL_MS = 2;
-/** Batches that are written at once; each is a group of its own. */
+/** Maximum number of batches that are written at the same time. Each is a group of its own. */
 const BATCHES_AT_ONCE = 2;
-/** Bytes of an event in the statement, without its `data`, roughly. */
+/** Approximate size of an event in the statement without its `data`, in bytes. */
 const EVENT_BYTES = 1_000;
 
-/** An event of a batch: parsed, or what is wrong with it. */
+/** An event of a batch: parsed, or its errors. */
 export type BatchItem = { body: TrackEventBody } | { errors: ValidationErrors };
 
 export interface EventService {
   /**
-   * Tracks an event. It is committed when this resolves. A known key returns the event that took it.
+   * Tracks an event. It is committed when this resolves. If an earlier event took the key, that one is returned.
    * @throws AppError validation_error, unavailable
    */
   track(
@@ -39,7 +39,7 @@ export interface EventService {
   ): Promise<{ event: EventResource; replayed: boolean }>;
   /**
    * Tracks events, each by itself. They are committed when this resolves.
-   * @param headerKey the events without a key get this one, with their index
+   * @param headerKey events without a key get this one, with their index
    * @throws AppError unavailable: some events may have been tracked
    */
   trackBatch(tenant: Tenant, items: readonly BatchItem[], headerKey: string | null): Promise<BatchResult[]>;
@@ -55,7 +55,7 @@ export interface EventService {
   remove(tenant: Tenant, id: number): Promise<EventResource>;
 }
 
-/** The key in the header or in the body. @returns errors if they differ */
+/** Returns the key of the header or the body. @returns errors if they differ */
 function keyOf(body: TrackEventBody, headerKey: string | null): string | null | { errors: ValidationErrors } {
   const own = body.idempotency_key ?? null;
   if (own === null || headerKey === null || own === headerKey) return own ?? headerKey;
@@ -158,9 +158,9 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
 
 /**
  * Deletes events of a contact with their idempotency keys, oldest first. Call it after the contact's row is locked or
- * gone, because no event of the contact is written then, and until it returns less than `limit`.
- * @param limit at most this many in one call
- * @returns how many were deleted
+ * deleted, so that no more events of the contact are written. Repeat it until it returns less than `limit`.
+ * @param limit maximum number of events in one call
+ * @returns the number of deleted events
  */
 export function deleteContactEvents(db: Queryable, contactId: number, limit: number): Promise<number> {
   return deleteEventsOf(db, contactId, limit);

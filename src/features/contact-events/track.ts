@@ -31,14 +31,14 @@ import {
   type WriteOutcome,
 } from './write-events.ts';
 
-/** What became of an event: written now, written by an earlier request with its key, refused, or not written. */
+/** Result of an event: written now, written by an earlier request with its key, refused, or not written. */
 export type TrackResult =
   | { status: 'created'; event: NewEvent; outcome: WriteOutcome }
   | { status: 'existing'; kept: KeptEvent }
   | { status: 'invalid'; errors: ValidationErrors }
   | { status: 'failed'; error: unknown };
 
-/** Creates the contacts of unknown addresses of one brand; those that exist stay as they are. */
+/** Creates the contacts of unknown addresses of one brand. Existing contacts do not change. */
 export type EnsureContacts = (
   trx: Queryable,
   tenant: { accountId: number; brandId: number },
@@ -47,38 +47,47 @@ export type EnsureContacts = (
 
 export interface TrackDeps {
   pool: pg.Pool;
-  /** Null: an unknown address is refused. */
+  /** Null: events of unknown addresses are refused. */
   ensureContacts: EnsureContacts | null;
   consumers: readonly TrackedEventConsumer[];
   log: Logger;
 }
 
 /**
- * An event whose contact exists is decided. One whose contact is to be created waits for those who change subscriptions
- * of its brand, so it is decided later, and the events of other brands do not wait for it.
+ * An event whose contact exists has its result now. One whose contact must be created waits for transactions that
+ * change subscriptions of its brand. It has its result later, so that events of other brands do not wait for it.
  */
 export type Tracked = { now: TrackResult } | { later: Promise<TrackResult> };
 
-/** Between a look and the next, a contact or an event may be deleted. More than twice is hardly possible. */
+/**
+ * Maximum number of tries to write an event whose contact or earlier event is deleted meanwhile. More than two are
+ * hardly possible.
+ */
 const MAX_LOOKS = 3;
-/** Events whose contacts are created together: together at most a few megabytes. */
+/** Maximum number of events whose contacts are created together: a few megabytes at most. */
 const MAX_CREATED_AT_ONCE = 100;
-/** Brands that have contacts created at the same time. Each has a connection. */
+/** Maximum number of brands whose contacts are created at the same time. Each uses a connection. */
 const MAX_CREATING_BRANDS = 4;
-/** After this long, a brand whose subscriptions are being changed lets other brands have the connection. */
+/**
+ * How long a brand waits for locks before it gives the connection to other brands, in ms: its subscriptions may be
+ * changing.
+ */
 const LOCK_TIMEOUT_MS = 1_000;
-/** How long an event waits for its contact to be created. */
+/** Maximum time that an event waits until its contact is created, in ms. */
 const MAX_CREATION_MS = 20_000;
 
 const MAX_BUSY_BRANDS = 10_000;
 
 type Results = Map<NewEvent, TrackResult>;
 
-/** What the groups of a tracker share. */
+/** The state that all groups of a tracker share. */
 interface Shared extends TrackDeps {
-  /** Null: a consumer has none. */
+  /** Null: not all consumers have one. */
   gate: Gate | null;
-  /** Brands that a consumer acted on lately. It spares their events the statement that would find the gate closed. */
+  /**
+   * Brands on which a consumer acted recently. Their events skip the statement that would probably find the gate
+   * closed.
+   */
   busyBrands: LRUCache<number, true>;
 }
 
@@ -87,7 +96,7 @@ function gateOfAll(consumers: readonly TrackedEventConsumer[]): Gate | null {
   return functions.length === consumers.length ? createGate(functions) : null;
 }
 
-/** The outcome of a write, or why it failed. `busy`: nothing was written, because the brand's contacts are locked. */
+/** The outcome of a write, or its error. `busy`: nothing was written, because the brand's contacts are locked. */
 type Attempt = { outcome: WriteOutcome } | { error: unknown } | 'busy';
 
 type Found = Pick<WriteOutcome, 'by_id' | 'by_email'>;
@@ -95,17 +104,17 @@ type Found = Pick<WriteOutcome, 'by_id' | 'by_email'>;
 const isCreatable = (event: EventDraft, { by_email: byEmail }: Found) =>
   event.contact_id === null && byEmail === null;
 
-/** Why the contact of an event was not found; null: it was. */
+/** Why the contact of an event was not found; null if it was. */
 function contactProblem(event: EventDraft, outcome: Found): ValidationErrors | null {
   const { by_id: byId, by_email: byEmail } = outcome;
-  if (event.contact_id !== null && byId === null) return { contact_id: ['is no contact of the brand'] };
+  if (event.contact_id !== null && byId === null) return { contact_id: ['is not a contact of the brand'] };
   if (event.contact_id !== null && event.email !== null && byId !== byEmail) {
-    return { contact_email: ['is not the address of the contact contact_id'] };
+    return { contact_email: ['is not the address of the contact in contact_id'] };
   }
   return isCreatable(event, outcome) ? { contact_email: ['belongs to no contact'] } : null;
 }
 
-/** @param create the contacts of unknown addresses; all events are of one brand then */
+/** @param create whether to create the contacts of unknown addresses; then all events must be of one brand */
 async function writeInTransaction(
   events: readonly NewEvent[],
   deps: Shared,
@@ -134,14 +143,14 @@ async function writeInTransaction(
     try {
       then();
     } catch (error) {
-      // The events are committed: failing here would write them again.
-      deps.log.error({ err: error }, 'what follows tracked events failed');
+      // The events are committed: an error here would make the client send them again.
+      deps.log.error({ err: error }, 'work after the commit of tracked events failed');
     }
   }
   return outcomes;
 }
 
-/** Events whose contacts exist take one statement, unless consumers act on them. */
+/** Writes events whose contacts exist in one statement, unless consumers act on them. */
 async function writeGroup(
   events: readonly NewEvent[],
   deps: Shared,
@@ -156,7 +165,7 @@ async function writeGroup(
   return writeInTransaction(events, deps, create);
 }
 
-/** The connection was lost before the commit was confirmed: what is in the database was accepted. */
+/** After the connection was lost before the commit was confirmed: events that are in the database were accepted. */
 async function attemptsAfterLostConnection(
   events: readonly NewEvent[],
   pool: pg.Pool,
@@ -173,18 +182,18 @@ async function attemptsAfterLostConnection(
 const DEADLOCK = '40P01';
 const LOCK_TIMEOUT = '55P03';
 
-/** Why a group failed; null: because of one of its events, as far as one can tell. */
+/** Why a whole group failed; null: probably because of one of its events. */
 function groupFailure(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
   if (isRefusedData(error)) return null;
-  // A consumer has thrown it, maybe because of one event.
+  // A consumer has thrown it, perhaps because of one event.
   if (!('severity' in (error as Error))) return null;
   return new AppError('unavailable', 'the events could not be written; try again', { cause: error });
 }
 
 /**
- * Writes events. If that fails because of one of them, writes each half by itself, so that the others succeed. A time-out
- * fails all of them: each half might take as long, and the events behind them wait.
+ * Writes events. If one of them makes that fail, writes each half separately, so that the others succeed. A time-out
+ * fails all of them: each half might take as long, and later events are waiting.
  */
 async function attempt(
   events: readonly NewEvent[],
@@ -209,15 +218,15 @@ async function attempt(
   }
 }
 
-/** Events that are not decided yet. */
+/** Events without a result yet. */
 interface Undecided {
-  /** Their address belongs to no contact so far. */
+  /** No contact has their address so far. */
   creatable: NewEvent[];
   /** Their contact or their key has just changed, or is locked. */
   again: NewEvent[];
 }
 
-/** Writes events and decides what it can. */
+/** Writes events and sets their results as far as they are known. */
 async function decide(
   events: readonly NewEvent[],
   results: Results,
@@ -244,7 +253,7 @@ async function decide(
     const earlier = kept.get(event.id);
     const problem = contactProblem(event, outcome);
     if (earlier) results.set(event, { status: 'existing', kept: earlier });
-    // A test key leaves contacts as they are.
+    // A test key creates no contacts.
     else if (deps.ensureContacts && !event.test_key && isCreatable(event, outcome))
       undecided.creatable.push(event);
     else if (problem) results.set(event, { status: 'invalid', errors: problem });
@@ -261,8 +270,8 @@ function notWritten(): TrackResult {
 }
 
 /**
- * Writes the events whose contacts exist, and looks again at what has changed meanwhile.
- * @returns the events whose contacts are to be created
+ * Writes the events whose contacts exist, and retries those for which something has changed meanwhile.
+ * @returns the events whose contacts must be created
  */
 async function writeKnown(given: readonly NewEvent[], results: Results, deps: Shared): Promise<NewEvent[]> {
   const creatable: NewEvent[] = [];
@@ -276,14 +285,14 @@ async function writeKnown(given: readonly NewEvent[], results: Results, deps: Sh
   return creatable;
 }
 
-/** An event that waits for its contact to be created. */
+/** An event that waits until its contact is created. */
 interface Creation {
   event: NewEvent;
-  /** By `performance.now()`. */
+  /** In the time of `performance.now()`. */
   until: number;
 }
 
-/** Creates the contacts of events, and writes these. Brands do not wait for each other. */
+/** Creates the contacts of events and writes the events. Brands do not wait for each other. */
 function createCreator(deps: Shared): BrandCoalescer<Creation, TrackResult> {
   return createBrandCoalescer({
     maxGroupSize: MAX_CREATED_AT_ONCE,
@@ -307,8 +316,8 @@ function nameProblem({ test_key: testKey }: EventDraft): ValidationErrors {
 }
 
 /**
- * Writes groups of tracked events with their keys. An event is committed when its result is there.
- * @returns a function that returns what became of the events, in their order
+ * Writes groups of tracked events with their keys. An event is committed before its result is returned.
+ * @returns a function that returns the results of the events, in their order
  * @throws AppError unavailable
  */
 export function createTracker(given: TrackDeps): (drafts: readonly EventDraft[]) => Promise<Tracked[]> {
@@ -327,7 +336,9 @@ export function createTracker(given: TrackDeps): (drafts: readonly EventDraft[])
     return { later: creation.catch((error: unknown): TrackResult => ({ status: 'failed', error })) };
   }
 
-  /** A test key adds a name only if its event has a contact: it must not fill the brand's names with made-up ones. */
+  /**
+   * A test key adds a name only if its event has a contact, so that it cannot fill the brand's names with made-up ones.
+   */
   async function problemsOfTestKeys(
     drafts: readonly EventDraft[],
   ): Promise<Map<EventDraft, ValidationErrors>> {

@@ -1,9 +1,9 @@
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Events may be backfilled. Rows of months before these share a partition. */
+/** Number of past months with a partition each, because events may be backfilled. Older rows share one partition. */
 const PAST_MONTHS = 24;
 
-/** Segments read the indexes alone, which needs rows to be vacuumed soon after they were inserted. */
+/** Segments use index-only scans, for which rows must be vacuumed soon after they are inserted. */
 const storage =
   'with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 10000)';
 

@@ -7,9 +7,9 @@ export interface NewEvent extends EventDraft {
   name_id: number;
 }
 
-/** What became of one event. */
+/** The outcome of one event. */
 export interface WriteOutcome {
-  /** Whether it was written. If not: its contact was not found, or an earlier request had taken its key. */
+  /** Whether it was written. If not, its contact was not found, or an earlier request took its key. */
   written: boolean;
   contact_id: number | null;
   created_at: Date;
@@ -17,14 +17,14 @@ export interface WriteOutcome {
   updated_at: Date;
   /** The address in its usual form. */
   ip: string | null;
-  /** The contact that `contact_id` names, and the one that the address names; null: there is none. */
+  /** The contact that `contact_id` names, and the one that has the address; null: there is none. */
   by_id: number | null;
   by_email: number | null;
 }
 
 export const EVENT_ID_SEQUENCE = 'contact_events_id_seq';
 
-/** Columns of `contact_events` that an event gives, with their types in SQL. */
+/** The columns of `contact_events` that an event fills, with their SQL types. */
 const eventColumns = {
   id: 'bigint',
   account_id: 'bigint',
@@ -70,9 +70,10 @@ const shape = Object.entries(inputColumns)
 /**
  * SQL: finds the contacts, takes the keys and writes the events, in one statement.
  *
- * The share lock on contacts waits for a deletion of one of them and makes a later deletion wait, so that no event
- * outlives its contact. Keys, contacts and activity are each taken in their order, so that writers do not deadlock.
- * A key twice in one group: the first takes it. `contact_activity` is left alone if it is less than a minute behind.
+ * The share lock on contacts waits for a transaction that deletes one of them, and makes a later deletion wait, so that
+ * no event outlives its contact. Keys, contacts and activity are each locked in their order, so that writers do not
+ * deadlock. If two events of a group have the same key, the first takes it. `contact_activity` is not updated if it is
+ * less than a minute behind.
  */
 const writeSql = (gate: Pick<Gate, 'with' | 'from'>) => `
   with ${gate.with} input as materialized (
@@ -142,9 +143,9 @@ export async function writeEvents(db: Queryable, events: readonly NewEvent[]): P
   return inOrder(rows);
 }
 
-/** What decides whether events are written without a transaction. */
+/** SQL that decides whether events can be written without a transaction. */
 export interface Gate {
-  /** Names the statement. */
+  /** The name of the statement. */
   name: string;
   with: string;
   from: string;
@@ -154,7 +155,7 @@ export interface Gate {
  * @param functions see `TrackedEventConsumer.gate`
  */
 export function createGate(functions: readonly string[]): Gate {
-  // No `or`: each of them must take its locks.
+  // Added up instead of `or`: every function must run, to take its locks.
   const closed = functions.map((each) => `${each}($2, $3, $4)::int`).join(' + ');
   return {
     name: `write_contact_events_past_${functions.join('_')}`,
@@ -164,9 +165,9 @@ export function createGate(functions: readonly string[]): Gate {
 }
 
 /**
- * Writes events like {@link writeEvents}, unless consumers act on their brands.
- * @param locks the locks of those brands, and their space
- * @returns null if a consumer acts on one of the brands: nothing was written
+ * Like {@link writeEvents}, but writes nothing if consumers act on the events' brands.
+ * @param locks the locks of those brands, in the key space `space`
+ * @returns null if a consumer acts on one of the brands, and nothing was written
  */
 export async function writeIdleEvents(
   db: Queryable,
@@ -196,13 +197,13 @@ export async function findWritten(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The event that has taken a key. */
+/** The event that took a key. */
 export interface KeptEvent {
   id: number;
   created_at: Date;
 }
 
-/** Finds the events that have taken the keys of these. @returns by the id of the event that asks */
+/** Finds the events that took the keys of these events earlier. @returns them by the ids of `events` */
 export async function findKept(db: Queryable, events: readonly NewEvent[]): Promise<Map<number, KeptEvent>> {
   const keyed = events.filter((event) => event.idempotency_key !== null);
   if (keyed.length === 0) return new Map();
@@ -221,8 +222,8 @@ export async function findKept(db: Queryable, events: readonly NewEvent[]): Prom
 }
 
 /**
- * Looks up the contacts of drafts, which are still without a number for their name.
- * @returns the contact that each one names by id, and by address, in their order
+ * Looks up the contacts of drafts, before their names have numbers.
+ * @returns the contact that each draft names by id and by address, in the order of the drafts
  */
 export async function findNamedContacts(
   db: Queryable,
@@ -244,7 +245,7 @@ export async function findNamedContacts(
   return rows;
 }
 
-/** The contacts that events name, for locks that come before the events. Events without one are left out. */
+/** Finds the contacts that events name, so that they can be locked before the events are written. */
 export async function findContactsOf(db: Queryable, events: readonly NewEvent[]): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
     `select c.id from unnest($1::bigint[], $2::bigint[]) as i (brand_id, id) join contacts c using (brand_id, id)

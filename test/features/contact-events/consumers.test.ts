@@ -305,7 +305,7 @@ describe('the deletion of a contact', () => {
       return pending;
     });
     expect(await tracking).toMatchObject({
-      validationErrors: { contact_id: ['is no contact of the brand'] },
+      validationErrors: { contact_id: ['is not a contact of the brand'] },
     });
     const { rowCount } = await pool().query('select 1 from contact_events where contact_id = $1', [
       contactId,

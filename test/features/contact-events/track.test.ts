@@ -169,7 +169,7 @@ describe('POST /events', () => {
     expect((await post(nested(20))).status).toBe(201);
     expect(errorsOf(await post(nested(21)))).toEqual({ data: ['must not be nested deeper than 20 levels'] });
     expect(errorsOf(await post('{"a":[1e999]}'))).toEqual({
-      data: ['must not contain a number beyond 1.8e308'],
+      data: ['must not contain a number larger than 1.8e308'],
     });
   });
 
@@ -181,7 +181,7 @@ describe('POST /events', () => {
     const post = (event: string, contact: object = { contact_id: id }) =>
       track({ event, ...contact }, { token: api.testApiKey });
     expect(errorsOf(await post('made_up', { contact_id: 999_999_999 }))).toEqual({
-      contact_id: ['is no contact of the brand'],
+      contact_id: ['is not a contact of the brand'],
     });
     expect(errorsOf(await post('made_up', { contact_email: 'no-one@acme.test' }))).toEqual({
       contact_email: ['belongs to no contact'],
@@ -235,7 +235,7 @@ describe('the contact of an event', () => {
     const [foreign = 0] = await insertContacts(api.database.pool, api.other, 1, 'foreign');
     for (const id of [foreign, 999_999_999]) {
       expect(errorsOf(await track({ event: 'order_placed', contact_id: id }))).toEqual({
-        contact_id: ['is no contact of the brand'],
+        contact_id: ['is not a contact of the brand'],
       });
     }
   });
@@ -244,7 +244,7 @@ describe('the contact of an event', () => {
     await insertContacts(api.database.pool, api, 1, 'second');
     for (const contact_email of ['second0@example.com', 'unknown@example.com']) {
       expect(errorsOf(await track(order({ contact_email })))).toEqual({
-        contact_email: ['is not the address of the contact contact_id'],
+        contact_email: ['is not the address of the contact in contact_id'],
       });
     }
     expect(await count(`from contacts where email_key = 'unknown@example.com'`)).toBe(0);

@@ -272,7 +272,7 @@ describe('POST /flows/{id}/simulate', () => {
       [api.other.accountId, api.other.brandId],
     );
     expect((await post(flowId, { contact_id: rows[0]?.id })).body.validation_errors).toEqual({
-      contact_id: ['is no contact of the brand'],
+      contact_id: ['is not a contact of the brand'],
     });
     let deep: unknown = 1;
     for (let level = 0; level < 25; level += 1) deep = { a: deep };

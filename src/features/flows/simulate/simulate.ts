@@ -61,7 +61,7 @@ export function simulateFlow(
     const trigger = body.event_data ?? null;
     const of = { flowId, brandId, contactId, trigger };
     const contact = await readSimulatedContact(db, of);
-    if (!contact) throw invalid({ contact_id: ['is no contact of the brand'] });
+    if (!contact) throw invalid({ contact_id: ['is not a contact of the brand'] });
     const { filters = [], exit_filters: exitFilters = [] } = flow.trigger_data;
     const entry = { asOf: at, changes: { data: {}, lists: new Map(), events: [] }, steps: new Map() };
     const passes = filters.length === 0 || (await contact.matches(entry, filters));
