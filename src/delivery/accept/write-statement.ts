@@ -1,10 +1,11 @@
 /** The statement that writes messages: see `write-messages.ts`. */
-import { byChannelSql } from '../channels/index.ts';
+import { byChannelSql, isChannelSql } from '../channels/index.ts';
 import type { AppError } from '../../errors.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
 import { settingIn } from '../limits/authority.ts';
 import type { AcceptRule, Setting } from '../limits/limit.ts';
+import { paidBySegmentSql } from '../money/units.ts';
 import {
   contentColumns,
   inputColumns,
@@ -82,15 +83,17 @@ const acceptedNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * SQL: how an email is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
+ * SQL: how a message is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
  * Mail from an address of the service has no click links: anyone could make redirects under its name.
  * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
  * @param hasHtml SQL over `i`
  */
 export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, '') <> ''`): string {
-  const off = `case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end`;
+  const off = byChannelSql('i.channel', ({ isTracked }) =>
+    isTracked ? `'{"opens": false, "clicks": false}'::jsonb` : null,
+  );
   if (defaults === null) return off;
-  return `case when i.channel = 'email' and ${hasHtml} then (
+  return `case when ${isChannelSql('i.channel', ({ isTracked }) => isTracked)} and ${hasHtml} then (
       select case when w.opens or w.clicks
         then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
           'own', nullif(${defaults}->>'publicUrl', w.host), 'key', ${defaults}->>'keyId'))
@@ -112,9 +115,9 @@ export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, 
 /** SQL: what a text reserves when it is claimed: the most segments that its version may take, to its country. */
 const RENDERED_PRICE = {
   columns: 'price_units, price_country',
-  values: `case when channel = 'sms' then (
+  values: `case when ${paidBySegmentSql('channel')} then (
           select v.segments from template_versions v where v.id = content_version_id) end,
-        case when channel = 'sms' then phone_country(to_key) end`,
+        case when ${paidBySegmentSql('channel')} then phone_country(to_key) end`,
 };
 
 function inputShape(additions: readonly Addition[], rendered: boolean): string {

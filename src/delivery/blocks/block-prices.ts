@@ -4,6 +4,7 @@ import { MAX_SEGMENTS } from '../money/sms-segments.ts';
 import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { raiseMonthsSql } from '../limits/money.ts';
+import { byUnitSql } from '../money/units.ts';
 
 /**
  * The prices of texts by message: millicents (null: the country has no price, so the text is skipped at the hand-over, even
@@ -47,6 +48,9 @@ export async function priceTexts(
   return Object.fromEntries(rows.map(({ id, segments, millicents }) => [id, [millicents, segments]]));
 }
 
+/** SQL: the value for what messages of the block `m` are paid by. */
+const byUnit = (message: string, segment: string): string => byUnitSql('m.channel', { message, segment });
+
 /**
  * SQL: expressions of the claim of the block `mine`. `fresh` is what its messages reserve now, and `owed` what the rest of
  * the block takes along of an earlier reservation. `$5` is how many messages are claimed, `$8` the account, `$11` the
@@ -65,34 +69,33 @@ export const blockPriceCtes = furtherCtes([
     materialized: true,
     sql: `
     select current_month() as month, m.channel, p.units, p.free,
-      case m.channel when 'email' then (p.units - p.free) * wallet.email_price else listed.millicents end as millicents,
+      ${byUnit('(p.units - p.free) * wallet.email_price', 'listed.millicents')} as millicents,
       wallet.email_price as unit_millicents
     from mine m cross join wallet cross join listed
     cross join lateral (
-      select case m.channel when 'email' then $5::int else listed.units end as units,
-        case m.channel when 'email' then least($5::int, wallet.free) else 0 end::int as free) p
+      select ${byUnit('$5::int', 'listed.units')} as units,
+        ${byUnit('least($5::int, wallet.free)', '0')}::int as free) p
     where m.price_month is null and $5::int > 0
-      and case m.channel when 'email' then wallet.email_price > 0 else wallet.sms_prices is not null end`,
+      and ${byUnit('wallet.email_price > 0', 'wallet.sms_prices is not null')}`,
   },
   {
     name: 'fresh_reserved',
     sql: raiseMonthsSql(`
-        select $8::bigint, month, case channel when 'email' then units else 0 end, free,
-          case channel when 'sms' then units else 0 end, millicents from fresh`),
+        select $8::bigint, month, ${byUnitSql('channel', { message: 'units', segment: '0' })}, free,
+          ${byUnitSql('channel', { message: '0', segment: 'units' })}, millicents from fresh`),
   },
   {
     name: 'owed',
     materialized: true,
     sql: `
     select m.price_month as month, p.units, p.free,
-      case m.channel when 'email' then (p.units - p.free) * m.unit_millicents else p.millicents end as millicents
+      ${byUnit('(p.units - p.free) * m.unit_millicents', 'p.millicents')} as millicents
     from mine m cross join lateral (
       select coalesce(sum((m.price_list -> t.id::text ->> 0)::bigint), 0)::bigint as millicents,
         coalesce(sum((m.price_list -> t.id::text ->> 1)::int), 0)::int as units
       from unnest($12::bigint[]) as t (id)) texts
     cross join lateral (
-      select case m.channel when 'email' then least(m.price_units, cardinality($12::bigint[]))
-        else least(m.price_units, texts.units) end as units, least(m.price_millicents, texts.millicents) as millicents) u
+      select least(m.price_units, ${byUnit('cardinality($12::bigint[])', 'texts.units')}) as units, least(m.price_millicents, texts.millicents) as millicents) u
     cross join lateral (
       select u.units, u.millicents, greatest(0, m.free_units - (m.price_units - u.units)) as free) p
     where m.price_month is not null`,

@@ -6,6 +6,7 @@ import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limi
 import { blockLimits } from '../limits/block-limits.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
+import { isPaidByMessage } from '../money/units.ts';
 import { ACCOUNT_LOCK, type Claim } from '../send/claim/claim.ts';
 import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
 import { takeSandbox } from './block-sandbox.ts';
@@ -95,7 +96,7 @@ const countOf = (
     ...[sandboxRoom ?? Infinity, paid ? Infinity : affordable],
   );
 
-/** Texts cost what their countries do. @returns null: the block has emails, or costs nothing more */
+/** Texts cost what their countries do. @returns null: its messages have one price, or cost nothing more */
 function textsOf(
   trx: Queryable,
   request: BlocksRequest,
@@ -104,7 +105,7 @@ function textsOf(
 ): Promise<TextPrices | null> {
   const { campaignId, n, channel, paid } = block;
   const first = ids.slice(0, countOf(request, block, ids));
-  if (channel === 'email' || paid || first.length === 0) return Promise.resolve(null);
+  if (isPaidByMessage(channel) || paid || first.length === 0) return Promise.resolve(null);
   return priceTexts(trx, { campaignId, n, accountId: request.accountId }, settings, first);
 }
 
@@ -138,7 +139,7 @@ async function take(
   const sandboxPlaces = block.sandboxRoom === null ? 0 : count;
   const until = count < ids.length ? ids[count - 1] : lastId;
   const { rows } = await trx.query<{ epoch: number }>({
-    name: 'claim_picked_block',
+    name: 'claim_picked_block_2',
     text: claimText,
     values: [
       owner,

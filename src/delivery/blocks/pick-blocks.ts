@@ -10,6 +10,7 @@ import { SEVERAL_COUNTRIES } from '../limits/money.ts';
 import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
+import { paidBySegmentSql } from '../money/units.ts';
 
 /** A held block is looked at again after this if it is not known when its limit ends. */
 export const HOLD_RECHECK = `interval '5 minutes'`;
@@ -140,7 +141,7 @@ const pickSql = (table: Limits): string => {
     q.reserved, q.channel,
     case when ${sandboxOfBlocks.quota.counts} then sandbox_cap.remaining end as "sandboxRoom",
     q.sandbox_month::text as "sandboxMonth", q.sandbox_reserved as "sandboxReserved",
-    q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
+    q.price_month is not null or not wallet.pays or ${paidBySegmentSql('q.channel')} and wallet.sms_prices is null as paid,
     case when spend_cap.remaining < wallet.remaining then '${spendCap.name}' else '${wallet.name}' end as scarcer,
     q.held_by is not null as held,
     ${roomSql(table.filter(hasPlaces))} as room, ${roomSql(table.filter(isOnMoney))} as affordable,

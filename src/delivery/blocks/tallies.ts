@@ -1,5 +1,6 @@
 /** The tallies of blocks: what became of their messages, and how that is counted again once their rows have changed. */
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { isChannelSql } from '../channels/index.ts';
 import type pg from 'pg';
 
 /** What a block counts of its messages: what became of them. Those that are left count in none. */
@@ -15,10 +16,10 @@ const conditions: Readonly<Record<(typeof tallyGroups)[number], string>> = {
 };
 
 /**
- * SQL over the message `m` and its campaign `c`: an email that counts in the rates for the stop thresholds, as it was
+ * SQL over the message `m` and its campaign `c`: a message that counts in the rates for the stop thresholds, as it was
  * accepted or bounced at hand-over since the send or the last resume.
  */
-const countedSql = `m.channel = 'email' and (m.sent_at is not null or m.status = 'bounced')
+const countedSql = `${isChannelSql('m.channel', ({ hasRates }) => hasRates)} and (m.sent_at is not null or m.status = 'bounced')
       and coalesce(m.sent_at, m.updated_at) >= coalesce(c.counted_from, '-infinity')`;
 
 const countOf = (condition: string) => `count(*) filter (where ${condition})`;

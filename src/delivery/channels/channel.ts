@@ -34,4 +34,8 @@ export interface ChannelFacts {
    * part of a long text has the price of its country.
    */
   readonly unit: 'message' | 'segment';
+  /** Campaigns, flows and accounts are paused if too many of its messages bounce or are complained about. */
+  readonly hasRates: boolean;
+  /** Opens and clicks can be tracked, so that what contacts are sent counts in their engagement. */
+  readonly isTracked: boolean;
 }

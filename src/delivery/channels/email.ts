@@ -13,4 +13,6 @@ export const email = {
   contact: { kind: 'email', key: 'email_key' },
   account: { providers: 'email_provider_ids', replyTo: 'email_reply_to' },
   unit: 'message',
+  hasRates: true,
+  isTracked: true,
 } as const satisfies ChannelFacts;

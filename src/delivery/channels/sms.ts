@@ -13,4 +13,6 @@ export const sms = {
   contact: { kind: 'phone', key: 'phone' },
   account: { providers: 'sms_provider_ids', replyTo: null },
   unit: 'segment',
+  hasRates: false,
+  isTracked: false,
 } as const satisfies ChannelFacts;

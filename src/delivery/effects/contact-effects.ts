@@ -1,5 +1,5 @@
 /** What contacts did with messages: counts for each channel, and the engagement that segments ask for. */
-import { byChannelSql } from '../channels/index.ts';
+import { byChannelSql, isChannelSql } from '../channels/index.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** The values of `contact_engagement.kind`. */
@@ -55,7 +55,7 @@ export function contactCtes({ sentNow, failedNow }: ContactOutcomes): string {
   ), engaged as (
     insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
     select brand_id, contact_id, message_id, ${engagementKinds.sent}, sent_at
-    from contacted where sent_now and channel = 'email' and ${isLockedSql('contact_id')}
+    from contacted where sent_now and ${isChannelSql('channel', ({ isTracked }) => isTracked)} and ${isLockedSql('contact_id')}
   ), ${CONTACT_COUNTS} as (
     insert into contact_channel_counts as c (contact_id, channel, sent_count, fail_count)
     select contact_id, channel, count(*) filter (where sent_now), count(*) filter (where failed_now)

@@ -4,6 +4,7 @@
  * `features/flows/counts.ts`.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isChannelSql } from '../channels/index.ts';
 import type { MessageStatus } from '../message.ts';
 
 /** Of all messages with a contact who opened them, or clicked in them. */
@@ -31,12 +32,14 @@ export const messageBeforeSql = (id: string): string => `cross join lateral (
         o.bounce as was_bounce, o.segments as was_segments, o.unknown_at as was_unknown_at
       from messages o where o.id = ${id} for no key update) was`;
 
-/** SQL: an email that counts in the rates of its flow: it was accepted, or bounced at hand-over. */
+const hasRatesSql = isChannelSql('u.channel', ({ hasRates }) => hasRates);
+
+/** SQL: a message that counts in the rates of its flow: it was accepted, or bounced at hand-over. */
 const attemptedSql = (prefix: string) =>
-  `(u.channel = 'email' and (u.${prefix}sent_at is not null or u.${prefix}status = 'bounced'))::int`;
+  `(${hasRatesSql} and (u.${prefix}sent_at is not null or u.${prefix}status = 'bounced'))::int`;
 
 const hardSql = (prefix: string) =>
-  `coalesce(u.channel = 'email' and u.${prefix}bounce ->> 'type' = 'hard', false)::int`;
+  `coalesce(${hasRatesSql} and u.${prefix}bounce ->> 'type' = 'hard', false)::int`;
 
 const isSetSql = (column: string) => `(u.${column} is not null)::int`;
 

@@ -1,3 +1,4 @@
+import { isChannelSql } from '../channels/index.ts';
 import {
   captureCtes,
   furtherCtes,
@@ -120,7 +121,7 @@ export function countOutcomesSql({
       count(*) filter (where reason = 'complaint') as complaints
     from (
       select account_id, ${attempted} as attempted, null as reason
-      from updated where channel = 'email' and not test${suppressions ? suppressedSql : ''}
+      from updated where ${isChannelSql('channel', ({ hasRates }) => hasRates)} and not test${suppressions ? suppressedSql : ''}
     ) o ${after === undefined ? '' : `where (select count(*) from ${after}) >= 0`} group by account_id
   ), outcomes_counted as (
     insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)

@@ -17,6 +17,7 @@ import { lockMessages } from './reported-messages.ts';
 import { limits } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import { segmentsNowSql } from '../money/rendered-segments.ts';
+import { isPaidBySegment } from '../money/units.ts';
 import { suppressionCtes } from '../consent/suppressions.ts';
 
 /** What facts changed. */
@@ -143,7 +144,7 @@ function eventRows({ message, published }: FactChange, n: number) {
  * is rendered when it is sent, and the report has come before the record.
  */
 const isUncounted = ({ message, sentNow, unsent }: FactChange) =>
-  sentNow && !unsent && message.channel === 'sms' && message.class !== messageClasses.transactional;
+  sentNow && !unsent && isPaidBySegment(message.channel) && message.class !== messageClasses.transactional;
 
 /** The rows of the statement's input. */
 function inputRows(changes: readonly FactChange[]) {

@@ -5,6 +5,7 @@
  * are the same.
  */
 import { messageBeforeSql } from '../effects/flow-counts.ts';
+import { paidBySegmentSql } from './units.ts';
 import { monthSql } from './usage.ts';
 
 /** SQL over a text `m` of a campaign or flow: the segments that it has reserved, the most that its content may take. */
@@ -22,7 +23,7 @@ const reservedSql = `coalesce(
  * @param rendered SQL: the segments of its text if a provider has accepted it, else null
  */
 export const segmentsNowSql = (isUncounted: string, rendered = 'null::smallint'): string =>
-  `coalesce(least(m.segments, ${rendered}), case when m.channel = 'sms' and ${isUncounted} then ${reservedSql} end)`;
+  `coalesce(least(m.segments, ${rendered}), case when ${paidBySegmentSql('m.channel')} and ${isUncounted} then ${reservedSql} end)`;
 
 /**
  * SQL: what follows from the segments that records of texts show. `late_segments` are the messages in `input` that
@@ -43,7 +44,7 @@ export const knownSegmentsSql = `, late_segments as (
       union all
       select id, account_id, channel, test, segments, sent_at, unknown_at, unsent_at, was_segments, was_sent_at, was_unknown_at
       from late_segments) t
-    where channel = 'sms' and unsent_at is null and (was_sent_at is not null or was_unknown_at is not null)
+    where ${paidBySegmentSql('channel')} and unsent_at is null and (was_sent_at is not null or was_unknown_at is not null)
   ), segments_counted as (
     insert into usage_changes (account_id, month, sms_used)
     select account_id, month, sum(segments - coalesce(was_segments, 1)) from known_segments

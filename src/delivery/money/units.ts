@@ -10,7 +10,11 @@ export const paidBySegmentSql = (channel: string): string =>
   isChannelSql(channel, ({ unit }) => unit === 'segment');
 
 /** SQL: the value for what is paid for. @param channel SQL: a column or parameter */
-export const byUnitSql = (channel: string, values: { message: string; segment: string }): string =>
-  byChannelSql(channel, ({ unit }) => values[unit]);
+export const byUnitSql = (
+  channel: string,
+  values: { message: string | null; segment: string | null },
+): string => byChannelSql(channel, ({ unit }) => values[unit]);
 
 export const isPaidByMessage = (channel: Channel): boolean => channelFacts[channel].unit === 'message';
+
+export const isPaidBySegment = (channel: Channel): boolean => channelFacts[channel].unit === 'segment';

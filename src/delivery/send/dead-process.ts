@@ -5,6 +5,7 @@ import { countFlowMessagesSql, messageBeforeSql } from '../effects/flow-counts.t
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
 import { segmentsNowSql } from '../money/rendered-segments.ts';
+import { paidBySegmentSql } from '../money/units.ts';
 import { countUsageSql } from '../money/usage.ts';
 
 const { transactional } = messageClasses;
@@ -62,7 +63,7 @@ const endIntentsSql = `with ended_intents as (
        },
      )}${unknownOfBlocksSql(`
        select campaign_id, block_n as n, id from marked where block_n is not null
-       union all select campaign_id, block_n, id from reported where channel = 'sms'`)}
+       union all select campaign_id, block_n, id from reported where ${paidBySegmentSql('channel')}`)}
      -- Without a wait, due_at stays: messages that were stranded go before later ones.
      update send_queue q set owner = null, attempt_count = m.attempt,
        due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end

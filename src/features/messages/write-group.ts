@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
+import { isPaidByMessage } from '../../delivery/money/units.ts';
 import {
   accountBeyondPurse,
   fitInto,
@@ -88,7 +89,9 @@ export class KnownRefusals {
 
   static #nameOf({ account_id, channel, to_key, segments }: MessageDraft): string {
     // Numbers with the same beginning are in the same country, and cost the same.
-    return channel === 'email' ? `${account_id}` : `${account_id}/${to_key.slice(0, 8)}/${segments ?? 1}`;
+    return isPaidByMessage(channel)
+      ? `${account_id}`
+      : `${account_id}/${to_key.slice(0, 8)}/${segments ?? 1}`;
   }
 
   find(draft: MessageDraft): AppError | null {
@@ -121,7 +124,7 @@ async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, k
     } else {
       reserved.set(row, decision);
       // An SMS may cost nothing because its country's price is 0. Its account still pays for others.
-      if (decision === null && row.draft.channel === 'email') payers.forget(row.draft);
+      if (decision === null && isPaidByMessage(row.draft.channel)) payers.forget(row.draft);
     }
   }
   return { reserved, refused };

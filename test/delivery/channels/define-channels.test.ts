@@ -11,6 +11,8 @@ const pager: ChannelFacts = {
   contact: { kind: 'phone', key: 'pager' },
   account: { providers: 'pager_provider_ids', replyTo: null },
   unit: 'message',
+  hasRates: false,
+  isTracked: false,
 };
 const three = defineChannels({ ...channelFacts, pager });
 

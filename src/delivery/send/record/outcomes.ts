@@ -1,5 +1,6 @@
 import { clipText } from '../../facts/bounces.ts';
 import { refusalRule } from '../../limits/authority.ts';
+import { isPaidBySegment } from '../../money/units.ts';
 import {
   type Bounce,
   type FailureCode,
@@ -180,7 +181,7 @@ export function outcomeRecord(
 }
 
 const segmentsOf = ({ channel }: BatchMessage, outcome: HandOverOutcome): Pick<OutcomeRecord, 'segments'> =>
-  channel === 'sms' && outcome.kind === 'accepted' && outcome.segments !== undefined
+  isPaidBySegment(channel) && outcome.kind === 'accepted' && outcome.segments !== undefined
     ? { segments: outcome.segments }
     : {};
 
@@ -191,7 +192,7 @@ function keptOf(
   outcome: HandOverOutcome,
 ): number | null {
   if (status === 'bounced') return 0;
-  return channel === 'sms' && outcome.kind === 'accepted' ? (outcome.segments ?? null) : null;
+  return isPaidBySegment(channel) && outcome.kind === 'accepted' ? (outcome.segments ?? null) : null;
 }
 
 function unclippedRecord(

@@ -8,6 +8,7 @@ import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campai
 import { CONTACT_COUNTS, contactCtes } from '../../effects/contact-effects.ts';
 import { countOutcomesSql } from '../../effects/leave-queue.ts';
 import { messageClasses, statesBefore, statusList } from '../../message.ts';
+import { isPaidByMessage } from '../../money/units.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import type { BatchRecord } from './record.ts';
 
@@ -68,7 +69,7 @@ const isPlainlySent = (outcome: OutcomeRecord) =>
   outcome.message.class === messageClasses.campaign &&
   !outcome.giveBack &&
   // Each text has segments and a price of its own.
-  outcome.message.channel === 'email' &&
+  isPaidByMessage(outcome.message.channel) &&
   !outcome.suppress &&
   outcome.failure === null &&
   outcome.bounce === null;

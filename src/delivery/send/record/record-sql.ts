@@ -18,6 +18,7 @@ import { countFlowMessagesSql, messageBeforeSql } from '../../effects/flow-count
 import type { Limits } from '../../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../../message.ts';
 import { knownSegmentsSql, segmentsNowSql } from '../../money/rendered-segments.ts';
+import { byUnitSql, paidBySegmentSql } from '../../money/units.ts';
 import { suppressionCtes } from '../../consent/suppressions.ts';
 
 /**
@@ -102,8 +103,8 @@ const enqueuedSql = (priced: boolean): string => `, enqueued as (
       now(), i.attempt - case when i.losses > 0 then 1 else 0 end, coalesce(i.losses, 0), b.domain_id, b.provider_id,
       coalesce(i.bytes, 0), b.campaign_id, b.reserved_bucket,
       case when p.charged then current_month() end, case when p.charged then 0 end,
-      case when p.charged then 0 when b.channel = 'sms' then ${segmentsSql} end,
-      case b.channel when 'sms' then (select phone_country(m.to_key) from messages m where m.id = i."messageId") end
+      case when p.charged then 0 when ${paidBySegmentSql('b.channel')} then ${segmentsSql} end,
+      ${byUnitSql('b.channel', { message: null, segment: `(select phone_country(m.to_key) from messages m where m.id = i."messageId")` })}
     from input i join campaign_blocks b on b.campaign_id = i."campaignId" and b.n = i.block
     cross join lateral (select ${priced ? `has_unknown_charge(i."messageId")` : 'false'} as charged offset 0) p
     where i.queue = 'enqueue'${priced ? ' and (select count(*) from changed_blocks) >= 0' : ''}

@@ -6,6 +6,7 @@ import { recipientKey } from '../../addresses/recipient.ts';
 import { emailEventsOf } from '../../events.ts';
 import { limits, type Limits } from '../../limits/authority.ts';
 import { messageClasses } from '../../message.ts';
+import { isPaidBySegment } from '../../money/units.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import { divideSent, recordSent } from './record-sent.ts';
@@ -80,7 +81,7 @@ function statementFor(
   }
   if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_of_flows');
   if (ofCampaigns) {
-    const ofTexts = outcomes.some(({ message }) => message.channel === 'sms');
+    const ofTexts = outcomes.some(({ message }) => isPaidBySegment(message.channel));
     return named(ofTexts ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_in_blocks');
   }
   const ofContacts = outcomes.some(({ hasContacts }) => hasContacts);
@@ -101,7 +102,7 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   const charged = outcomes.filter(
     ({ queue, giveBack, keep }) => queue === 'delete' && !giveBack && keep !== 0,
   );
-  const texts = charged.filter(({ message }) => message.channel === 'sms');
+  const texts = charged.filter(({ message }) => isPaidBySegment(message.channel));
   const ids = outcomes.map(({ messageId }) => messageId);
   return [
     {

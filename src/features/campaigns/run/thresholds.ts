@@ -4,6 +4,7 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { campaignCounts } from '../campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
+import { isChannelSql } from '../../../delivery/channels/index.ts';
 import {
   type ReputationCounts,
   stopReason,
@@ -62,7 +63,7 @@ export async function readReputation(db: Queryable, campaignId: number): Promise
        select count(*) as counted, count(*) filter (where m.bounce->>'type' = 'hard') as bounced,
          count(*) filter (where m.status = 'complained') as complained
        from campaign_blocks b join messages m on m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id
-       where b.campaign_id = c.id and b.closed_at is null and b.claim_epoch > 0 and m.channel = 'email'
+       where b.campaign_id = c.id and b.closed_at is null and b.claim_epoch > 0 and ${isChannelSql('m.channel', ({ hasRates }) => hasRates)}
          and (m.sent_at is not null or m.status = 'bounced')
          and coalesce(m.sent_at, m.updated_at) >= coalesce(c.counted_from, '-infinity')
      ) h where c.id = $1`,

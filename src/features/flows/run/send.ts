@@ -6,6 +6,7 @@ import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
 import { acceptRules, type LimitSettings } from '../../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../../delivery/message.ts';
 import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
+import { paidBySegmentSql } from '../../../delivery/money/units.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import { testEvents, testOutcome } from '../../../delivery/accept/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/consent/unapplied-opt-outs.ts';
@@ -100,7 +101,7 @@ const factsSql = `
   select nextval('${MESSAGE_ID_SEQUENCE}') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
     ${suppressedSql('s.address_key = k.key')}
       or $7 and ${suppressedSql('s.untagged_key = address_without_tag(k.key)')} as suppressed,
-    $6 = 'sms' and ${hasNoPriceSql('a', 'k.key')} as "hasNoPrice",
+    ${paidBySegmentSql('$6')} and ${hasNoPriceSql('a', 'k.key')} as "hasNoPrice",
     ${unappliedOptOutsSql('b.id', '$6')} as unapplied, b.frequency_cap as cap,
     f.template_id as "templateId", v.id as "versionId",
     coalesce(octet_length(v.html), 0) + coalesce(octet_length(v.text), 0) as "versionBytes",
