@@ -1,4 +1,4 @@
-/** Finds what the author of a content should know. Runs in a thread. */
+/** Finds the problems of a content, for its author. Runs in a worker thread. */
 import { type Compiled, compileContent } from './compile.ts';
 import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
@@ -10,20 +10,20 @@ import { preparedSource, sourceTexts, type SourceText } from './source-texts.ts'
 import { MAX_SMS_SEGMENTS, smsSegments } from './sms-text.ts';
 import { namesInText } from './used-names.ts';
 
-/** Gmail cuts a mail whose HTML is longer. */
+/** Gmail clips an email whose HTML is longer. */
 const MAX_HTML_BYTES = 102 * 1024;
 const MAX_SHOWN = 100;
-/** A check lists this many problems of a kind, so that its answer stays short. */
+/** Maximum number of problems of one kind that a check lists, to keep its response short. */
 const MAX_OF_A_KIND = 50;
 
-/** A host that only this machine or network knows. */
+/** A host name that resolves only on the local machine or network. */
 const LOCAL_HOST =
   /^(?:localhost|.*\.(?:localhost|local|internal|test|invalid)|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1\])$/;
 const DOTTED = /\.|^\[/;
 
 const shown = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-/** What is wrong with a URL; null: nothing that can be known before it is rendered. @param hasLiquid it has outputs */
+/** @returns what is wrong with a URL, as far as that is known before it is rendered; null if nothing is */
 export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolean): string | null {
   const text = url.trim();
   if (text === '') return 'is empty';
@@ -35,22 +35,22 @@ export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolea
   }
   if (!/^https?:\/\//i.test(text)) {
     return /^[a-z][a-z0-9+.-]*:/i.test(text)
-      ? 'has a scheme that mail may not have'
-      : 'is relative, so it leads nowhere';
+      ? 'has a scheme that is not allowed in email'
+      : 'is relative, and relative URLs do not work in email';
   }
   const parsed = URL.parse(text);
   if (!parsed || /\s/.test(text)) return 'is not a valid address';
-  if (LOCAL_HOST.test(parsed.hostname)) return 'leads to a host that only this machine knows';
-  return DOTTED.test(parsed.hostname) ? null : 'has a host without a domain';
+  if (LOCAL_HOST.test(parsed.hostname)) return 'points to a host that recipients cannot reach';
+  return DOTTED.test(parsed.hostname) ? null : 'has a host name without a domain';
 }
 
 interface Scanned {
   field: string;
-  /** With words instead of Liquid. */
+  /** With placeholders instead of Liquid. */
   html: string;
 }
 
-/** Checks a text that has HTML or MJML. */
+/** Checks a text that contains HTML or MJML. */
 function tagProblems({ field, html }: Scanned, placeholders: Placeholders): Problem[] {
   const problems: Problem[] = [];
   const scan = scanHtml(html);
@@ -72,7 +72,7 @@ function tagProblems({ field, html }: Scanned, placeholders: Placeholders): Prob
       problems.push({
         field,
         code: 'script',
-        message: `line ${lineOf(tag.start)}: no mail program runs scripts`,
+        message: `line ${lineOf(tag.start)}: mail programs do not run scripts`,
       });
     }
     if (isImageWithoutAlt(tag)) {
@@ -89,12 +89,12 @@ function tagProblems({ field, html }: Scanned, placeholders: Placeholders): Prob
 const IMAGES = new Set(['img', 'mj-image']);
 const named = (name: string) => (attribute: Attribute) => attribute.name === name;
 
-/** An empty `alt` of an `<img>` is right for decoration, so only a missing one counts. */
+/** An empty `alt` is correct for a decorative `<img>`, so only a missing one is reported. */
 function isImageWithoutAlt({ name, attributes }: Tag): boolean {
   return IMAGES.has(name) && !attributes.some(named('alt'));
 }
 
-/** Finds lines, counted from 1, of ascending positions. */
+/** Returns a function that finds the line, counted from 1, of each of several ascending positions. */
 function lineFinder(text: string): (position: number) => number {
   let line = 1;
   let at = 0;
@@ -164,7 +164,7 @@ function unknownNames(texts: readonly SourceText[], known: ReadonlySet<string>):
   return problems;
 }
 
-/** A tag that begins in one text of a design and ends in another cannot be read alone. */
+/** A tag that begins in one text of a design and ends in another cannot be parsed by itself. */
 function namesOrNone(text: string): Iterable<string> {
   try {
     return namesInText(text);
@@ -181,7 +181,7 @@ function lengthProblems({ html, segments, text }: CompiledContent, field: string
       {
         field: 'body',
         code: 'too_large',
-        message: `an SMS has at most ${MAX_SMS_SEGMENTS} segments, this one ${needed}`,
+        message: `an SMS may have at most ${MAX_SMS_SEGMENTS} segments, but this one has ${needed}`,
       },
     ];
   }
@@ -191,7 +191,7 @@ function lengthProblems({ html, segments, text }: CompiledContent, field: string
   return [{ field, code: 'too_large', message }];
 }
 
-/** The HTML of a compiled content with words instead of Liquid. */
+/** The HTML of a compiled content, with placeholders instead of Liquid. */
 function linksToUnsubscribe(html: string): boolean {
   const placeholders = new Placeholders([html]);
   return hasUnsubscribeLink(placeholders.hide(html), placeholders);
@@ -205,7 +205,7 @@ function footerProblems({ footer, brand, contentFrom }: ContentSource, { html }:
     return [{ field: contentFrom, code: 'missing_unsubscribe_link', message }];
   }
   if ((brand.physical_address ?? '').trim() !== '') return [];
-  const message = 'the brand has no physical address, which marketing mail has to show';
+  const message = 'the brand has no physical address, which marketing emails must show';
   return [{ field: 'brand.physical_address', code: 'missing_physical_address', message }];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The thread that compiles and checks contents, one after another (see `engine.ts`). It has loaded MJML before it says that
- * it is ready, so that the time for that is not the content's.
+ * The thread that compiles and checks contents, one after another (see `engine.ts`). It loads MJML before it reports
+ * that it is ready, so that loading does not count against a content's time limit.
  */
 import { parentPort } from 'node:worker_threads';
 import { checkContent } from './check.ts';
@@ -9,7 +9,7 @@ import type { CompiledContent, ContentSource, Problem } from './content.ts';
 
 export interface CompileJob {
   source: ContentSource;
-  /** For a check: names of the template's variables that have a value. Null: the content is compiled. */
+  /** For a check: names of the template's variables that have a value. Null: compile the content instead. */
   known: readonly string[] | null;
 }
 

@@ -1,4 +1,4 @@
-/** Compiles what an author wrote into what a send pins. Runs in a thread. */
+/** Compiles what an author wrote into the version that a send pins. Runs in a worker thread. */
 import { textFromHtml } from '../mime/text-from-html.ts';
 import type { CompiledContent, ContentSource, Problem, ProblemCode } from './content.ts';
 import { designToMjml } from './design-mjml.ts';
@@ -18,16 +18,16 @@ import { headerText } from './values.ts';
 
 type Prepared = ReturnType<typeof preparedSource>;
 
-/** What a compilation found, beside the content. */
+/** The result of a compilation. */
 export interface Compiled {
   content: CompiledContent | null;
-  /** They make the content unusable. */
+  /** Each makes the content unusable. */
   problems: Problem[];
-  /** What MJML finds wrong without refusing it. */
+  /** Problems that MJML reports although it accepts the content. */
   warnings: Problem[];
 }
 
-/** A content cannot be used. */
+/** The content cannot be used. */
 class CompileError extends Error {
   readonly problem: Problem;
 
@@ -38,9 +38,9 @@ class CompileError extends Error {
 }
 
 interface Html {
-  /** A complete document with words instead of Liquid. */
+  /** A complete document, with placeholders instead of Liquid. */
   html: string;
-  /** The text alternative, if it is not made from the HTML: with words, too. */
+  /** The text alternative, with placeholders, too; null: it is generated from the HTML. */
   text: string | null;
   warnings: Problem[];
   field: string;
@@ -58,7 +58,7 @@ function warningsOf({ warnings }: MjmlResult, isWord: (text: string) => boolean)
     .map(({ line, message }) => ({ field: 'body', code: 'mjml_error', message: `line ${line}: ${message}` }));
 }
 
-/** Compiles MJML. Tags of Liquid between elements, which MJML drops, are kept: `<mj-raw>` is put around them. */
+/** Compiles MJML. MJML drops Liquid tags between elements, so they are wrapped in `<mj-raw>`. */
 async function fromMjml(body: string, placeholders: Placeholders): Promise<Html> {
   let source = placeholders.hide(body);
   let result = await mjmlToHtml(source);
@@ -159,7 +159,7 @@ function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders):
   return { ...found, html, text };
 }
 
-/** The Liquid of what was compiled, which has to be Liquid still. */
+/** Parses the compiled Liquid, which must still be valid. */
 function parsed(field: string, text: string, mode: Mode): string {
   if (text.length > MAX_TEMPLATE)
     throw new CompileError(field, 'too_long', 'the compiled content is longer than 4 MB');

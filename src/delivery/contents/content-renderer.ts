@@ -13,7 +13,7 @@ import { countFilters, parsePieces, type Pieces, type Slot } from './parse-outpu
 import { ReadLimit, ReadLimitError, renderPieces, slotText } from './render-outputs.ts';
 import { TextLimitError } from './values.ts';
 
-/** A content with more filters is rendered in a thread. */
+/** Maximum number of filters in a content that is rendered on the caller's thread. */
 const MAX_FILTERS = 100;
 
 interface ParsedContent {
@@ -38,7 +38,10 @@ function parse(content: Renderable): ParsedContent | null {
   return parsed;
 }
 
-/** A failing filter is the content's fault. @returns null if the message has to be rendered in a thread */
+/**
+ * Runs a rendering, and reports a failed filter as the content's fault.
+ * @returns null if the message has to be rendered in a thread
+ */
 function rendering<Result>(run: () => Result): Result | null {
   try {
     return run();
@@ -75,7 +78,7 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
 
 export interface ContentRenderer {
   /**
-   * @param limit what the messages of a batch may read together
+   * @param limit shared by the messages of a batch
    * @returns null if the message has to be rendered in a thread
    */
   render(content: Renderable, values: ContentValues, limit?: ReadLimit): RenderedContent | null;
@@ -83,7 +86,7 @@ export interface ContentRenderer {
   divide(content: Renderable): DividedContent | null;
 }
 
-/** What a content was parsed into is kept for as long as the content is. */
+/** Parsed contents are cached for as long as the caller keeps the content object. */
 export function createContentRenderer(): ContentRenderer {
   const known = new WeakMap<Renderable, { parsed: ParsedContent | null; divided?: DividedContent | null }>();
 

@@ -1,6 +1,6 @@
 /**
- * How long a content takes to prepare, in characters of a body. The queue row has an upper bound, in bytes, so that a
- * sender knows heavy messages before it reads them.
+ * Estimates how long a content takes to prepare, in characters of a body. The queue row has an upper bound, in bytes,
+ * so that a sender recognizes heavy messages before it reads them.
  */
 interface Content {
   html: string | null;
@@ -8,9 +8,11 @@ interface Content {
   headers: Record<string, string>;
 }
 
-/** The heaviest content that the event loop prepares. It takes about 20 ms at worst. */
+/** The maximum weight of a content that is prepared on the event loop. It takes about 20 ms at worst. */
 export const MAX_WEIGHT_AT_ONCE = 64 * 1024;
-/** How much longer it takes to convert HTML to text, or to encode headers in words, than to encode a body. */
+/**
+ * How many times longer than encoding a body it takes to convert HTML to text, or to encode headers as encoded words.
+ */
 const SLOW_FACTOR = 4;
 
 function headerLength(headers: Record<string, string>): number {
@@ -19,7 +21,7 @@ function headerLength(headers: Record<string, string>): number {
   return length;
 }
 
-/** Characters of a content. */
+/** Number of characters of a content. */
 export function lengthOf({ html, text, headers }: Content): number {
   return (html?.length ?? 0) + (text?.length ?? 0) + headerLength(headers);
 }
@@ -29,7 +31,7 @@ function weightOf(content: Content): number {
   return lengthOf(content) + SLOW_FACTOR * (headerLength(content.headers) + converted);
 }
 
-/** Whether a thread has to prepare a content, because it would hold the event loop for too long. */
+/** Whether a content must be prepared in a thread, because it would block the event loop for too long. */
 export function isHeavy(content: Content): boolean {
   return weightOf(content) > MAX_WEIGHT_AT_ONCE;
 }
@@ -38,6 +40,6 @@ export function isHeavy(content: Content): boolean {
 export const contentBytesSql = `coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
       + coalesce(octet_length(headers::text), 0)`;
 
-/** SQL: the weight of a message's content. A text never has more UTF-16 units than bytes, so it is never too small. */
+/** SQL: the weight of a message's content. A text never has more UTF-16 units than bytes, so this is never too low. */
 export const contentWeightSql = `${contentBytesSql} + ${SLOW_FACTOR} * (coalesce(octet_length(headers::text), 0)
       + case when text is null then coalesce(octet_length(html), 0) else 0 end)`;

@@ -1,9 +1,12 @@
-/** What templates are made of, what a send pins of them, and what a message becomes. */
+/**
+ * The forms of a content: what its author wrote, the compiled version that a send pins, and what is rendered for a
+ * message.
+ */
 import type { Design } from './design.ts';
 import type { Channel } from '../channels/index.ts';
 import type { ReadLimit } from './render-outputs.ts';
 
-/** What a content takes from its brand. Has the names of the API's Brand, with the logo as a URL. */
+/** What a content uses of its brand. The names are those of the API's Brand, with the logo as a URL. */
 export interface BrandParts {
   company_name: string | null;
   physical_address: string | null;
@@ -14,10 +17,10 @@ export interface BrandParts {
   font_heading: string | null;
   font_body: string | null;
   links: readonly { url: string; icon: string; title: string }[];
-  /** A section of a design, a list of them in `sections`, or the props of a header or footer. Empty: none. */
+  /** A section of a design, an object with a list of `sections`, or the props of a header or footer. Empty: none. */
   default_header: Record<string, unknown>;
   default_footer: Record<string, unknown>;
-  /** The theme of designs that have none. Its values come before the brand's colors and fonts. */
+  /** The theme of designs without their own. Its values take precedence over the brand's colors and fonts. */
   default_theme: Record<string, unknown>;
   /** The last line of each marketing SMS. */
   sms_stop_text?: string | null;
@@ -37,7 +40,7 @@ export interface ContentSource {
   footer: 'marketing' | 'none';
 }
 
-/** A content compiled once, for all its recipients. The texts are Liquid that is already checked. */
+/** A content compiled once for all its recipients. The texts are valid Liquid. */
 export interface CompiledContent {
   subject: string | null;
   preheader: string | null;
@@ -45,14 +48,14 @@ export interface CompiledContent {
   html: string | null;
   /** The text alternative, or the text of an SMS. */
   text: string | null;
-  /** Paths of the contact's values that the content names, such as `first_name` or `data.plan`, sorted. */
+  /** Paths of the contact's values that the content uses, such as `first_name` or `data.plan`, sorted. */
   paths: readonly string[];
   /**
-   * All names that the content reads, sorted: `contact.first_name`, `event.amount`, `unsubscribe_url`, `coupon`. What
-   * is no name of the service (see `isServiceName`) is a variable of the template.
+   * All names that the content uses, sorted: `contact.first_name`, `event.amount`, `unsubscribe_url`, `coupon`. A name
+   * that Carillon does not define (see `isServiceName`) is a variable of the template.
    */
   variables: readonly string[];
-  /** The largest number of segments of an SMS, for values of their greatest length; null for an email. */
+  /** Maximum number of segments of an SMS, if each value has its maximum length; null for an email. */
   segments: number | null;
 }
 
@@ -68,7 +71,7 @@ export interface VersionContent extends Omit<CompiledContent, 'variables'> {
   replyTo: string | null;
 }
 
-/** Something that is wrong with a content, or should be better. */
+/** An error in a content, or something that could be improved. */
 export interface Problem {
   /** The field of the template, such as `subject` or `design.sections.2.props.href`. */
   field: string;
@@ -99,7 +102,7 @@ export interface ContentValues {
   campaign: { id: number; name: string } | null;
   unsubscribe_url: string | null;
   preferences_url: string | null;
-  /** Names of the template's own. They are top-level names, and the names above come first. */
+  /** The template's own variables, as top-level names. The names above take precedence. */
   variables: Record<string, unknown>;
 }
 
@@ -109,7 +112,7 @@ export interface RenderedContent {
   text: string | null;
 }
 
-/** The content that is rendered: a version, or a draft without an id. */
+/** A content to render: a version, or a draft, which has no id. */
 export type Renderable = Pick<CompiledContent, 'subject' | 'html' | 'text'> & {
   id: number | null;
   /** Accounts take turns in the threads. */
@@ -118,33 +121,33 @@ export type Renderable = Pick<CompiledContent, 'subject' | 'html' | 'text'> & {
 
 /** A text that has outputs and no tags, divided at them. */
 export interface DividedText {
-  /** Constant texts: output n stands between parts n and n + 1. */
+  /** The constant parts: output n goes between parts n and n + 1. */
   parts: readonly string[];
   /** The source of each output, such as `contact.first_name | upcase`. */
   outputs: readonly string[];
   /**
-   * Evaluates the outputs, escaped as `render` does it.
-   * @param limit what the messages of a batch may read together; left out: the message has one of its own
+   * Evaluates the outputs, escaped as by `render`.
+   * @param limit shared by the messages of a batch; by default the message has its own
    * @returns null if the values are so large that the message has to be rendered as a whole, in a thread
    * @throws RenderError
    */
   render(values: ContentValues, limit?: ReadLimit): string[] | null;
 }
 
-/** A content without tags. Its parts with its outputs between them are what `render` returns. */
+/** A content without tags. Joining its parts and outputs gives what `render` returns. */
 export interface DividedContent {
   subject: DividedText | null;
   html: DividedText | null;
   text: DividedText | null;
 }
 
-/** The longest HTML or text that is rendered, in UTF-16 units. */
+/** Maximum length of the rendered HTML or text, in UTF-16 units. */
 const MAX_RENDERED = 2 * 1024 * 1024;
 
-/** A content that could not be rendered for one message: it took too long, or the result is too long. */
+/** A content could not be rendered for one message: it took too long, or the result is too long. */
 export class RenderError extends Error {}
 
-/** @throws RenderError for a result of so many UTF-16 units */
+/** @throws RenderError if a result of this many UTF-16 units is too long */
 export function checkRenderedLength(length: number): void {
   if (length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
 }
@@ -152,19 +155,19 @@ export function checkRenderedLength(length: number): void {
 /** A message took too long or too much memory, because of what it contains or because the machine is busy. */
 export class RenderTimeoutError extends RenderError {}
 
-/** Other messages of the batch took its time, or ended its thread. This says nothing about the message. */
+/** Other messages of the batch used up the time, or crashed the thread. This says nothing about the message. */
 export class NotRenderedError extends RenderError {}
 
 /**
- * No thread could be started, too much of the account's work waits for threads, or the engine is closed. This says
- * nothing about the content.
+ * No thread could be started, the account already has too much work waiting for threads, or the engine is closed. This
+ * says nothing about the content.
  */
 export class ContentEngineUnavailableError extends Error {}
 
 export interface ContentEngine {
   /**
    * Compiles a content in a thread.
-   * @returns null as `content` if there are problems. All of them make the content unusable.
+   * @returns the content, or null and the problems that make it unusable
    * @throws ContentEngineUnavailableError
    */
   compile(
@@ -172,22 +175,21 @@ export interface ContentEngine {
     accountId: number,
   ): Promise<{ content: CompiledContent | null; problems: Problem[] }>;
   /**
-   * Compiles a content and finds what its author should know: what makes it unusable, then all else.
+   * Compiles a content and finds its problems: first those that make it unusable, then all others.
    * @param known names of the template's variables that have a value
    * @throws ContentEngineUnavailableError
    */
   check(source: ContentSource, known: readonly string[], accountId: number): Promise<Problem[]>;
   /**
-   * Renders a content. One that only has outputs is rendered at once, one that has tags, many filters or large values
-   * in a thread.
+   * Renders a content: synchronously if it has only outputs; in a thread if it has tags, many filters or large values.
    * @throws RenderError (or rejects with it)
    * @throws ContentEngineUnavailableError
    */
   render(content: Renderable, values: ContentValues): RenderedContent | Promise<RenderedContent>;
   /**
    * Renders a content for several messages.
-   * @returns an error in the place of a message that could not be rendered: a NotRenderedError if the batch took too
-   *   long before its turn, but never for all of them
+   * @returns for each message its content or the error. A message that the batch had no time left for has a
+   *   NotRenderedError, but never all of them.
    * @throws ContentEngineUnavailableError
    */
   renderBatch(
@@ -195,11 +197,11 @@ export interface ContentEngine {
     values: readonly ContentValues[],
   ): (RenderedContent | RenderError)[] | Promise<(RenderedContent | RenderError)[]>;
   /**
-   * Divides a content at its outputs, so that a sender encodes the constant parts once for all recipients. Kept for as
-   * long as the content is.
+   * Divides a content at its outputs, so that a sender encodes the constant parts once for all recipients. Cached for
+   * as long as the caller keeps the content object.
    * @returns null if the content has tags, or an output whose effect is not confined to its own place
    */
   divide(content: Renderable): DividedContent | null;
-  /** Ends the threads. What is still waiting is rejected. */
+  /** Ends the threads. Pending calls are rejected. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * The Liquid filter `date`. Independent of the time zone of the process: a time is shown in UTC unless the template names
- * a zone. A value without a zone, such as `2026-03-01`, is shown as it stands, in any zone.
+ * The Liquid filter `date`. Independent of the time zone of the process: a time is shown in UTC unless the template
+ * names a zone. A value without a zone, such as `2026-03-01`, is never converted.
  */
 import { LRUCache } from 'lru-cache';
 
@@ -9,7 +9,7 @@ const MAX_FORMAT_LENGTH = 500;
 const MAX_WIDTH = 50;
 
 interface ZonedTime {
-  /** The local time of the zone, as if it were UTC. */
+  /** The local time in the zone, stored as if it were UTC. */
   local: Date;
   offsetMinutes: number;
   zone: string;
@@ -33,7 +33,7 @@ const monthNames = [
 
 const zoneFormats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({ max: 100 });
 
-/** @returns null if there is no such zone */
+/** @returns null if the zone does not exist */
 function zoneFormat(zone: string): Intl.DateTimeFormat | null {
   if (zone.length > MAX_DATE_LENGTH) return null;
   const known = zoneFormats.get(zone);
@@ -82,7 +82,7 @@ function readIso(iso: RegExpExecArray): { time: number; zoned: boolean } {
   return { time: Date.parse(exact), zoned: zone !== undefined };
 }
 
-/** Reads a value of a template. @returns null if it is no time */
+/** Parses a value of a template. @returns null if it is not a time */
 function readTime(value: unknown, now: number): { time: number; zoned: boolean } | null {
   if (value instanceof Date) return { time: value.getTime(), zoned: true };
   if (typeof value === 'number') return { time: value * 1_000, zoned: true };
@@ -103,12 +103,12 @@ function dayOfYear(date: Date): number {
   return Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / 86_400_000) + 1;
 }
 
-/** The week of the year, 0 to 53. @param firstDay 0: weeks begin on Sunday; 1: on Monday */
+/** @returns the week of the year, 0 to 53 @param firstDay 0: weeks begin on Sunday; 1: on Monday */
 function weekOfYear(date: Date, firstDay: number): number {
   return Math.floor((dayOfYear(date) + 6 - ((date.getUTCDay() + 7 - firstDay) % 7)) / 7);
 }
 
-/** Year and week by ISO 8601. */
+/** The ISO 8601 year and week. */
 function isoWeek(date: Date): [year: number, week: number] {
   const thursday = new Date(date.getTime() + (3 - ((date.getUTCDay() + 6) % 7)) * 86_400_000);
   return [thursday.getUTCFullYear(), Math.floor((dayOfYear(thursday) - 1) / 7) + 1];
@@ -136,7 +136,7 @@ const named = (names: string[], index: (date: Date) => number, length?: number) 
   text(({ local }) => (names[index(local)] ?? '').slice(0, length));
 const composed = (format: string) => text((moment) => inFormat(moment, format));
 
-/** The conversions of strftime (Ruby's, which Liquid has). */
+/** The conversions of Ruby's strftime, which Liquid uses. */
 const conversions: Record<string, Conversion> = {
   Y: numeric((date) => date.getUTCFullYear(), 4),
   C: numeric((date) => Math.floor(date.getUTCFullYear() / 100)),
@@ -208,11 +208,11 @@ function inFormat(moment: ZonedTime, format: string): string {
 const DEFAULT_FORMAT = '%A, %B %-e, %Y at %-l:%M %P %z';
 
 /**
- * @param value a time: seconds since 1970, ISO 8601, a date of an email, `now` or `today`
- * @param format of strftime; empty: a date and time in words
+ * @param value a time: seconds since 1970, ISO 8601, an RFC 5322 date, `now` or `today`
+ * @param format for strftime; empty: date and time in words
  * @param zone an IANA name such as `Europe/Berlin`; unknown names mean UTC
  * @param now milliseconds since 1970
- * @returns undefined if the value is no time
+ * @returns undefined if the value is not a time
  */
 export function formatDate(value: unknown, format: string, zone: string, now: number): string | undefined {
   const read = readTime(value, now);

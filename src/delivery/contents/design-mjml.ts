@@ -1,4 +1,4 @@
-/** Turns a design into MJML, as a tree: no text of an author is ever parsed as MJML. */
+/** Turns a design into a tree of MJML nodes, so that an author's text is never parsed as MJML. */
 import type { BrandParts } from './content.ts';
 import { type Design, designSchema, type DesignSection, type PlainSection } from './design.ts';
 import type { Look } from './theme.ts';
@@ -25,7 +25,7 @@ const leaf = (tagName: string, attributes: Record<string, string>, content = '')
   content,
 });
 
-/** Attributes of an element: undefined ones are left out, and texts are escaped. */
+/** The attributes of an element, without undefined ones, and with texts escaped. */
 function attributes(given: Record<string, string | undefined>): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) if (value !== undefined) found[name] = escapeHtml(value);
@@ -70,7 +70,7 @@ function footer({ props, styles = {} }: Section<'footer'>): MjmlNode[] {
   return [leaf('mj-text', attributes({ align: styles.align ?? 'center', 'font-size': '12px' }), props.html)];
 }
 
-/** The elements of a section, for a column. */
+/** The elements of a section's column. */
 function elements(section: PlainSection, look: Look, brand: BrandParts): MjmlNode[] {
   const { align } = section.styles ?? {};
   switch (section.type) {
@@ -126,13 +126,16 @@ function sectionNodes(
     );
     return [frame(section, columns)];
   }
-  // Liquid without HTML around it, such as a condition that spans sections.
+  // Liquid without surrounding HTML, such as a condition that spans sections.
   if (section.type === 'html' && isBare(section.props.html)) return [leaf('mj-raw', {}, section.props.html)];
   const found = elements(section, look, brand);
   return found.length === 0 ? [] : [frame(section, [node('mj-column', {}, found)])];
 }
 
-/** The default header or footer of a brand: a section, sections, or the props of one. Other values are no section. */
+/**
+ * The default header or footer of a brand, given as a section, as `sections`, or as the props of one. Any other value
+ * gives no section.
+ */
 export function defaultSections(given: Record<string, unknown>, type: 'header' | 'footer'): DesignSection[] {
   if (Object.keys(given).length === 0) return [];
   const sections = Array.isArray(given['sections'])
@@ -142,7 +145,7 @@ export function defaultSections(given: Record<string, unknown>, type: 'header' |
   return parsed.success ? parsed.data.sections : [];
 }
 
-/** The sections of a design, with the brand's header and footer where it has none. */
+/** The sections of a design. The brand's header and footer are added if it lacks them. */
 export function allSections(design: Design, brand: BrandParts): DesignSection[] {
   const has = (type: string) => design.sections.some((section) => section.type === type);
   return [
@@ -167,8 +170,8 @@ a{color:${look.brandColor}}`;
 }
 
 /**
- * @param sections their texts without Liquid, with words instead
- * @param isBare whether a text is only words for Liquid
+ * @param sections with placeholders instead of Liquid
+ * @param isBare whether a text consists only of placeholders
  */
 export function designToMjml(
   sections: readonly DesignSection[],

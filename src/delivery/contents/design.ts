@@ -5,9 +5,9 @@ const MAX_SECTIONS = 100;
 const MAX_HTML = 100_000;
 const MAX_DESIGN_BYTES = 512 * 1024;
 
-/** Values that cannot leave a style or an attribute. */
+/** A value of these characters cannot break out of a style or an attribute. */
 export const COLOR = /^(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,20})$/;
-/** Of ASCII only letters, digits and these marks; the pattern is part of the API's description. */
+/** The only ASCII characters are letters, digits and these marks. The pattern is part of the API's description. */
 export const FONT = /^[^\u0000-\u001f!-&(-+./:-@\u005b-^`{-\u009f]{1,200}$/;
 export const PADDING = /^[0-9]{1,3}(px)?( [0-9]{1,3}(px)?){0,3}$/;
 
@@ -15,7 +15,10 @@ const color = z.string().regex(COLOR, 'must be a color such as #1a2b3c');
 const font = z.string().max(200).regex(FONT, 'must be a list of font names');
 const html = z.string().max(MAX_HTML);
 const label = z.string().max(2_000);
-/** Schemes that no mail client follows. A URL that begins with Liquid can only be checked when it is rendered. */
+/**
+ * All other schemes, which mail clients do not follow. A URL that begins with Liquid can only be checked when it is
+ * rendered.
+ */
 const OTHER_SCHEME = /^(?!(?:https?|mailto|tel):)[a-z][a-z0-9+.-]*:/i;
 const url = z
   .string()

@@ -1,8 +1,8 @@
-/** Complete HTML documents around what authors write. Texts have words instead of Liquid. */
+/** Builds complete HTML documents from what authors write. Texts have placeholders instead of Liquid. */
 import { scanHtml } from './html-scan.ts';
 import { escapeHtml } from './values.ts';
 
-/** What a body is, by how it begins and whether it has tags. */
+/** Detects the kind of a body by how it begins and whether it has HTML tags. */
 export type BodyKind = 'mjml' | 'html' | 'text';
 
 const TAG_NAMES =
@@ -17,7 +17,7 @@ export function bodyKindOf(body: string): BodyKind {
   return HTML_TAG.test(body) ? 'html' : 'text';
 }
 
-/** A document around a fragment. One that has `<html>` or `<body>` stays as it is. */
+/** Wraps a fragment in a document. HTML with `<html>` or `<body>` is returned unchanged. */
 export function completeDocument(html: string): string {
   const { hasHtmlTag, bodyStart } = scanHtml(html);
   if (hasHtmlTag || bodyStart >= 0) return html;
@@ -38,7 +38,7 @@ ${html}
 const WEB_ADDRESS_OR_WORD = /https?:\/\/[^\s<>"']+|[a-z0-9]+/g;
 const CLOSING = /[.,;:!?)\]]+$/;
 
-/** Escapes a text and makes links of its web addresses. @param isUrl whether a word stands for a URL */
+/** Escapes a text and turns its web addresses into links. @param isUrl whether a placeholder stands for a URL */
 function linked(text: string, isUrl: (word: string) => boolean): string {
   const pieces: string[] = [];
   let done = 0;
@@ -57,8 +57,8 @@ function linked(text: string, isUrl: (word: string) => boolean): string {
 
 /**
  * The paragraphs of a text as HTML.
- * @param isBare whether a text is only words for tags of Liquid, which needs no paragraph
- * @param isUrl whether a word stands for a URL
+ * @param isBare whether a text consists only of placeholders for Liquid tags, and so needs no paragraph
+ * @param isUrl whether a placeholder stands for a URL
  */
 export function paragraphs(
   text: string,
@@ -77,7 +77,10 @@ export function paragraphs(
     .join('\n');
 }
 
-/** The text that mail programs show beside the subject, hidden in the mail. @param preheader not escaped */
+/**
+ * Inserts the preheader, which mail programs show next to the subject, as a hidden element.
+ * @param preheader not escaped
+ */
 export function withPreheader(html: string, preheader: string): string {
   if (preheader.trim() === '') return html;
   const { bodyStart } = scanHtml(html);

@@ -1,4 +1,4 @@
-/** The content engine: compiles, checks and renders templates. What an author wrote is only read in threads. */
+/** The content engine: compiles, checks and renders templates. What an author wrote is only parsed in threads. */
 import { FairGate } from '../../platform/processes/fair-gate.ts';
 import {
   createThreadPool,
@@ -26,29 +26,29 @@ import type { RenderJob, RenderReply } from './render-thread.ts';
 
 export interface ContentEngineOptions {
   /**
-   * Threads that compile, and as many that render. Each is started when it is needed. An account has all but one of them
-   * at once.
+   * Number of threads that compile, and of threads that render. Each is started on demand. One account can occupy all
+   * but one of them.
    */
   threads: number;
-  /** Contents and batches of one account that wait for a thread. Further ones are refused. */
+  /** Maximum number of contents and batches of one account that wait for a thread. Further ones are refused. */
   maxWaiting?: number;
-  /** Refuses a content or batch that has waited for a thread this long. */
+  /** How long a content or batch may wait for a thread before it is refused. */
   waitMs?: number;
-  /** Ends a thread that has compiled or checked one content for this long. */
+  /** How long a thread may compile or check one content before it is ended. */
   compileMs?: number;
-  /** Ends a thread that has rendered one batch for this long. */
+  /** How long a thread may render one batch before it is ended. */
   renderMs?: number;
 }
 
 const COMPILE_MS = 5_000;
 const MAX_WAITING = 20;
 const WAIT_MS = 10_000;
-/** A thread ends a slow batch itself before this (see `render-thread.ts`). */
+/** Longer than the limit at which a thread itself stops a slow batch (see `render-thread.ts`). */
 const RENDER_MS = 10_000;
-/** MJML takes 60 MB, and a body of 2 MB becomes a tree. */
+/** MJML itself takes 60 MB, and the tree of a 2 MB body needs the rest. */
 const MAX_HEAP_MB = 256;
 
-/** What the loss of a thread says about the content; null: nothing. */
+/** @returns what the loss of a thread says about the content; null if nothing */
 function faultOf(error: unknown): string | null {
   if (error instanceof ThreadTimeoutError) return 'the content takes too long';
   if (error instanceof ThreadLostError) return 'the content takes too much memory';
@@ -76,7 +76,7 @@ function resultOf(reply: RenderReply): RenderedContent | RenderError {
 
 type Run<Job, Reply> = (accountId: number, job: Job) => Promise<Reply>;
 
-/** A content that a thread was lost for is reported as its problem. */
+/** The problem of a content that exhausted its thread's time or memory. */
 function tooSlow(source: ContentSource, error: unknown): Problem {
   const fault = faultOf(error);
   if (fault === null) return rethrow(error);
@@ -105,7 +105,7 @@ function threadRenderer(run: Run<RenderJob, RenderReply[]>) {
       return values.map((_, n) =>
         n === blamed
           ? new RenderTimeoutError(`${fault} to render`)
-          : new NotRenderedError('another message ended the thread'),
+          : new NotRenderedError('another message of the batch crashed the thread'),
       );
     }
   }
@@ -120,7 +120,7 @@ function threadRenderer(run: Run<RenderJob, RenderReply[]>) {
   return { renderInThread, renderOneInThread };
 }
 
-/** Opens the threads. Accounts take turns in them, so that one with much work does not hold up the others. */
+/** Opens the threads. Accounts take turns, so that one with much work does not hold up the others. */
 function openThreads({
   threads,
   compileMs = COMPILE_MS,
@@ -145,7 +145,8 @@ function openThreads({
     perKey: Math.max(1, threads - 1),
     maxWaiting,
     waitMs,
-    refusal: () => new ContentEngineUnavailableError('too many contents of the account wait for a thread'),
+    refusal: () =>
+      new ContentEngineUnavailableError('too many contents of the account are waiting for a thread'),
   };
   const compiling = new FairGate(limits);
   const rendering = new FairGate(limits);
@@ -203,7 +204,7 @@ export function createContentEngine(options: ContentEngineOptions): ContentEngin
       const first = values[0];
       if (first === undefined) return [];
       if (!renderer.canRender(content)) return renderInThread(content, values);
-      // Together, so that the event loop is not held for as long as each of them may take.
+      // They share one limit, so that a batch blocks the event loop no longer than one message may.
       const limit = new ReadLimit();
       const results = values.map((each) => renderHere(content, each, limit));
       const left = values.filter((_, n) => results[n] === null);

@@ -1,18 +1,18 @@
 /**
- * The Liquid filters that this service defines itself: the usual ones in linear time, `date` without the process's time
- * zone, and those that know whether they make HTML. All other filters of Liquid are the library's.
+ * The Liquid filters that Carillon defines itself: common ones in linear time, `date` independent of the process's time
+ * zone, and those whose result depends on whether they produce HTML. All others are the library's.
  */
 import { formatDate } from './dates.ts';
 import { isAllowedUrl } from './urls.ts';
 import { bounded, escapeHtml, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
 
-/** What a text is part of: HTML, where values are escaped, plain text, or a header of one line. */
+/** What a text is part of: HTML, where values are escaped; plain text; or a header, which has one line. */
 export type Mode = 'html' | 'text' | 'header';
 
 export interface Filter {
-  /** @param args positional ones, and pairs of name and value */
+  /** @param args positional arguments, and pairs of name and value */
   run(value: unknown, args: readonly unknown[], mode: Mode): unknown;
-  /** In HTML, it returns HTML: if it is the last one, its result is not escaped. */
+  /** In HTML, it returns HTML: its result is not escaped if it is the last filter. */
   returnsHtml?: true;
 }
 
@@ -36,7 +36,7 @@ function allowsFalse(args: readonly unknown[]): boolean {
 }
 
 const MAX_CSS = 200;
-/** What may not stand in a value of a style: it could end the value, or load something. */
+/** Not allowed in a value of a style: it could end the value, or load something. */
 const CSS_UNSAFE = /[^\p{L}\p{N} #%.,+_-]/gu;
 const CSS_URL_UNSAFE = /['"()\\<>\s]/g;
 const NAME_UNSAFE = /[^a-zA-Z0-9_-]/g;
@@ -101,7 +101,7 @@ export function createFilters(now: () => number = Date.now): Readonly<Record<str
     },
     raw: { run: (value) => withoutControls(textOf(value)), returnsHtml: true },
     in_css: onText((text) => text.slice(0, MAX_CSS).replace(CSS_UNSAFE, '')),
-    // Inside `url(…)`: the whole URL, or the rest of one.
+    // Inside `url(…)`: the whole URL, or the rest of it.
     in_css_url: onText((text, [part]) =>
       part === 'rest' || isAllowedUrl(text, 'image')
         ? text.replace(CSS_URL_UNSAFE, (character) => `%${character.charCodeAt(0).toString(16)}`)

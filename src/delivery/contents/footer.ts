@@ -1,15 +1,15 @@
-/** The footer of marketing mail: who sends it, from where, and how to end it. */
+/** The footer of marketing emails: the sender, its postal address, and how to unsubscribe. */
 import type { BrandParts } from './content.ts';
 import { escapeHtml } from './values.ts';
 
 export interface FooterNeeds {
-  /** The content has no link to `unsubscribe_url` of its own. */
+  /** The content itself has no link to `unsubscribe_url`. */
   unsubscribeLink: boolean;
   /** The content does not show the address itself. */
   address: boolean;
 }
 
-/** The lines of a text that are not empty. */
+/** The non-empty lines of a text. */
 export const linesOf = (text: string | null) =>
   (text ?? '')
     .split(/\r?\n/)
@@ -22,7 +22,7 @@ function addressOf({ company_name, physical_address }: BrandParts): string[] {
   return name === '' || address[0]?.startsWith(name) ? address : [name, ...address];
 }
 
-/** How a footer looks. */
+/** The style of a footer. */
 interface FooterStyle {
   text: string;
   background: string | null;
@@ -37,7 +37,7 @@ export const PLAIN_FOOTER: FooterStyle = {
 
 /**
  * The footer as HTML without Liquid; empty if nothing is needed.
- * @param unsubscribe a word for the URL of the page
+ * @param unsubscribe a placeholder for the URL of the page
  */
 export function footerHtml(
   brand: BrandParts,

@@ -1,7 +1,7 @@
 /** Finds elements that no recipient sees, such as a hidden preheader. Rules in `<style>` are not read. */
 import type { HtmlScan, Range, Tag } from './html-scan.ts';
 
-/** Tags that have no content, and so no end. */
+/** Elements without content, which have no end tag. */
 const VOID = new Set([
   'area',
   'base',
@@ -18,7 +18,7 @@ const VOID = new Set([
   'wbr',
 ]);
 
-/** Elements whose start ends a `<p>`, which needs no end tag. */
+/** Elements that implicitly close an open `<p>`. */
 const BLOCKS = new Set([
   'address',
   'article',
@@ -49,7 +49,7 @@ const BLOCKS = new Set([
 
 const ZERO = /^0+(?:\.0*)?(?:px|pt|em|rem|%)?$/;
 
-/** Whether the declarations of a `style` attribute hide the element. */
+/** Whether a `style` attribute hides its element. */
 function hides(style: string): boolean {
   const declared = new Map<string, string>();
   for (const declaration of style.split(';')) {
@@ -73,7 +73,7 @@ function isHidden(html: string, { attributes, hidden }: Tag): boolean {
   );
 }
 
-/** Tags outside of conditional comments, which most programs do not show, in their order. */
+/** The tags outside of conditional comments, which most mail programs ignore, in document order. */
 export function shownTags({ tags, comments }: Pick<HtmlScan, 'tags' | 'comments'>): Tag[] {
   let next = 0;
   return tags
@@ -85,9 +85,9 @@ export function shownTags({ tags, comments }: Pick<HtmlScan, 'tags' | 'comments'
 }
 
 /**
- * From the start of each hidden element to its end: where as many elements of its name have ended as have begun. One
- * that is not closed hides all that follows.
- * @returns ranges in their order, which do not overlap
+ * Finds the hidden elements. An element ends at the end tag that balances its start tag, counting elements of the same
+ * name. An unclosed one hides everything after it.
+ * @returns ranges in document order, without overlap
  */
 export function hiddenElements(html: string, scan: HtmlScan): Range[] {
   const ranges: Range[] = [];

@@ -1,4 +1,4 @@
-/** Reads HTML as a browser's tokenizer does, in linear time, and notes where things stand. */
+/** Scans HTML as a browser's tokenizer does, in linear time, and records the positions of its parts. */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
 export interface Range {
@@ -7,7 +7,7 @@ export interface Range {
 }
 
 export interface Attribute extends Range {
-  /** In lower case. `start` and `end` are those of the value, without its quotes. */
+  /** In lower case. `start` and `end` delimit the value, without its quotes. */
   name: string;
   quoted: boolean;
 }
@@ -19,35 +19,35 @@ export interface UrlAttribute extends Attribute {
 }
 
 export interface Tag extends Range {
-  /** In lower case. `start` is that of the bracket, `end` is behind the closing one. */
+  /** In lower case. `start` is at the opening bracket, `end` is after the closing one. */
   name: string;
-  /** Those that have a value. */
+  /** Only those with a value. */
   attributes: readonly Attribute[];
-  /** It has the attribute `hidden`, with or without a value. */
+  /** Whether it has the attribute `hidden`, with or without a value. */
   hidden: boolean;
 }
 
-/** The end of an element. */
+/** An end tag. */
 export interface Closing {
   /** In lower case. */
   name: string;
-  /** Of the bracket. */
+  /** The position of the opening bracket. */
   start: number;
 }
 
 export interface HtmlScan {
   tags: readonly Tag[];
-  /** Without those in conditional comments. */
+  /** Excludes those in conditional comments. */
   closings: readonly Closing[];
-  /** All attributes that have a URL, also of tags in conditional comments. */
+  /** All attributes with a URL, including those of tags in conditional comments. */
   urls: readonly UrlAttribute[];
   /** Contents of `<style>` and `<script>`. */
   styles: readonly Range[];
   scripts: readonly Range[];
   comments: readonly Range[];
-  /** Behind `<body …>`; -1: there is none. */
+  /** The position after `<body …>`; -1: there is none. */
   bodyStart: number;
-  /** Before the last `</body>`; -1: there is none. */
+  /** The position of the last `</body>`; -1: there is none. */
   bodyEnd: number;
   hasHtmlTag: boolean;
 }
@@ -64,7 +64,7 @@ const IMAGES = new Set([
   'lowsrc',
   'dynsrc',
 ]);
-/** Longer names are no attribute or tag that matters. */
+/** Attributes and tags with longer names are ignored. */
 const MAX_NAME = 64;
 
 const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
@@ -198,7 +198,9 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
     // Nothing is left to do.
   }
 
-  /** Outlook reads what is in `<!--[if mso]>…<![endif]-->`. Comments are not nested, so this happens once per comment. */
+  /**
+   * Outlook renders the content of `<!--[if mso]>…<![endif]-->`. Comments do not nest, so each is scanned only once.
+   */
   #scanConditional(start: number, end: number): void {
     const comment = this.#html.slice(start, end);
     const opening = comment.indexOf(']>') + 2;

@@ -1,7 +1,7 @@
 /**
- * Finds what marketing mail must show: the sender's address and a link to unsubscribe. Only what every recipient gets
- * counts: not what is in comments, attributes or styles, in elements that their own style hides, or between tags of
- * Liquid such as `{% if %}`. If in doubt it is missing, and the footer shows it.
+ * Checks for what marketing emails must show: the sender's address and a link to unsubscribe. Only what every recipient
+ * sees counts: nothing in comments, attributes or styles, in elements hidden by their own style, or between Liquid tags
+ * such as `{% if %}`. In doubt, a part counts as missing, and the footer shows it.
  */
 import type { BrandParts } from './content.ts';
 import { linesOf } from './footer.ts';
@@ -13,10 +13,10 @@ import { escapeHtml } from './values.ts';
 const UNSUBSCRIBE = /^\{\{-?\s*unsubscribe_url\s*-?\}\}$/;
 const ADDRESS = /^\{\{-?\s*brand\.physical_address(?:\s*\|\s*newline_to_br)?\s*-?\}\}$/;
 const EMPTY = /^\s*<\/a\b/i;
-/** Tags that have no end, so that they enclose nothing. */
+/** Liquid tags without an end tag, which enclose nothing. */
 const SINGLE = /^\{%-?\s*(?:assign|increment|decrement|echo|cycle)\b/;
 
-/** From the first tag of Liquid to the last. What stands between two of them may be left out. */
+/** From the first Liquid tag to the last. Anything between two tags may not be rendered. */
 function conditionalRange(words: readonly Placeholder[]): Range {
   const tags = words.filter(({ token }) => !token.isOutput && !SINGLE.test(token.source));
   return { start: tags[0]?.start ?? 0, end: tags.at(-1)?.end ?? 0 };
@@ -24,7 +24,7 @@ function conditionalRange(words: readonly Placeholder[]): Range {
 
 const isIn = ({ start, end }: Range, at: number): boolean => start <= at && at < end;
 
-/** From each `<title>` to its end: programs show no title, wherever it stands. */
+/** The range of each `<title>`: mail programs never show it, wherever it is. */
 function titlesOf(html: string, { tags }: HtmlScan): Range[] {
   const titles: Range[] = [];
   for (const { name, end: start } of tags.toSorted((one, other) => one.start - other.start)) {
@@ -37,8 +37,8 @@ function titlesOf(html: string, { tags }: HtmlScan): Range[] {
 }
 
 /**
- * The HTML with spaces where nothing is shown: tags, titles, comments, styles, scripts, elements that are hidden, and
- * between tags of Liquid.
+ * The HTML with everything that is not shown replaced by spaces: tags, titles, comments, styles, scripts, hidden
+ * elements, and anything between Liquid tags.
  */
 function shownText(html: string, scan: HtmlScan, hidden: Range): string {
   const { tags, comments, styles, scripts, bodyStart } = scan;
@@ -54,7 +54,7 @@ function shownText(html: string, scan: HtmlScan, hidden: Range): string {
   return text + html.slice(done);
 }
 
-/** Whether an `<a>` that every recipient gets leads to `{{ unsubscribe_url }}`, and to nothing else. */
+/** Whether an `<a>` that every recipient sees links to exactly `{{ unsubscribe_url }}`. */
 export function hasUnsubscribeLink(html: string, placeholders: Placeholders): boolean {
   const scan = scanHtml(html);
   const words = placeholders.find(html);
@@ -76,7 +76,7 @@ export function hasUnsubscribeLink(html: string, placeholders: Placeholders): bo
   });
 }
 
-/** Whether every recipient gets the address of the brand as text. */
+/** Whether every recipient sees the brand's address as text. */
 export function showsAddress(html: string, brand: BrandParts, placeholders: Placeholders): boolean {
   const text = shownText(html, scanHtml(html), conditionalRange(placeholders.find(html)));
   if (placeholders.find(text).some(({ token }) => ADDRESS.test(token.source))) return true;

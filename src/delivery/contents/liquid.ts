@@ -1,5 +1,5 @@
 /**
- * The Liquid library, closed: no files, partials or layouts, own properties only, and limits of length, time and
+ * The Liquid library, sandboxed: no files, partials or layouts, own properties only, and limits on length, time and
  * memory. It runs in threads only (see `engine.ts`).
  */
 import {
@@ -17,18 +17,18 @@ import { createFilters, type Filter, type Mode } from './filters.ts';
 import { withLimits } from './list-limits.ts';
 import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
 
-/** The longest template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
+/** Maximum length of a template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
 export const MAX_TEMPLATE = 4 * 1024 * 1024;
-/** Outputs and tags of a template. The library's time grows with the square of their number beyond about 16,000. */
+/** Maximum number of outputs and tags in a template. Beyond about 16,000, the library takes quadratic time. */
 const MAX_PIECES = 8_000;
-/** How long one message may render. */
+/** How long rendering one message may take, in ms. */
 const RENDER_MS = 1_000;
-/** Characters and elements that the filters and ranges of one rendering may make. */
+/** Maximum number of characters and elements that the filters and ranges of one rendering may create. */
 const MAX_MEMORY = 4 * 1024 * 1024;
 
 /** They read other templates. */
 const REMOVED_TAGS = ['include', 'render', 'layout', 'block'];
-/** They evaluate expressions that are texts, or show all values at once. */
+/** They evaluate expressions given as text, or print all values at once. */
 const REMOVED_FILTERS = [
   'find_exp',
   'find_index_exp',
@@ -39,7 +39,7 @@ const REMOVED_FILTERS = [
   'where_exp',
 ];
 
-/** What `capture` keeps: its outputs are escaped already. */
+/** The result of `capture`, in which outputs are already escaped. */
 class CapturedText extends Drop {
   readonly text: string;
 
@@ -56,8 +56,8 @@ class CapturedText extends Drop {
 const plain = (value: unknown) => (value instanceof Drop ? value.valueOf() : value);
 
 /**
- * Collects what is rendered, up to the longest content: a thread that makes a much longer text may end the whole
- * process for lack of memory before a limit of time is reached.
+ * Collects the rendered text up to the maximum length: a much longer one could run the whole process out of memory
+ * before the time limit is reached.
  */
 class BoundedEmitter implements Emitter {
   buffer = '';
@@ -103,7 +103,7 @@ function createLiquid(mode: Mode): Liquid {
     strictVariables: false,
     dynamicPartials: false,
     relativeReference: false,
-    // No file is ever read: there are no tags that would, and these are no directories.
+    // No file is ever read: the tags that read files are removed, and there are no directories.
     root: [],
     partials: [],
     layouts: [],
@@ -135,7 +135,7 @@ const liquids: Record<Mode, Liquid> = {
   header: createLiquid('header'),
 };
 
-/** A text that is no Liquid. `line` counts from 1. */
+/** A text is not valid Liquid. `line` counts from 1. */
 export class LiquidSyntaxError extends Error {
   readonly line: number;
 
@@ -182,8 +182,8 @@ export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
 
 /**
  * Renders a template.
- * @param scope the values by their names
- * @throws RenderTimeoutError if it takes too long; RenderError if it makes too much, or a filter fails
+ * @param scope the values by name
+ * @throws RenderTimeoutError if it takes too long; RenderError if the result is too long, or a filter fails
  */
 export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): string {
   const liquid = liquids[mode];
@@ -200,7 +200,7 @@ export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): 
   }
 }
 
-/** The paths that a template reads from its values: all but what it assigns itself. Each has at least one name. */
+/** The paths of the values that a template reads, without those that it assigns itself. Each has at least one name. */
 export function pathsOf({ templates, mode }: ParsedLiquid): (string | number)[][] {
   const paths: (string | number)[][] = [];
   for (const variables of Object.values(liquids[mode].analyzeSync(templates, { partials: false }).globals)) {

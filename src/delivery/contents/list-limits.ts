@@ -1,21 +1,22 @@
 /**
- * Limits of the lists and objects of a template. A list may name one long text, or another list, many times. V8 ends
- * the whole process if one allocation, such as for the text of such a list, exceeds the memory of a thread by far.
+ * Limits on the lists and objects of a template. A list may refer to one long text, or another list, many times. V8
+ * ends the whole process if a single allocation, such as for the text of such a list, far exceeds the memory of a
+ * thread.
  */
 import { Drop, type FilterImplOptions } from 'liquidjs';
 import { bounded } from './values.ts';
 
-/** What an element weighs, in characters, in addition to its own text and its depth. */
+/** The weight of an element, in characters, in addition to its own text and its depth. */
 const ELEMENT = 8;
 
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 type FilterThis = ThisParameterType<FilterHandler>;
 
 /**
- * Adds up a list or an object as if everything that is named more than once were copied. The depth counts too, because
- * `json` may indent.
- * @returns `weight` plus that of the value, in characters
- * @throws TextLimitError if that is more than the longest text
+ * Weighs a list or an object as if everything that it refers to more than once were copied. The depth counts too,
+ * because `json` may indent.
+ * @returns `weight` plus the weight of the value, in characters
+ * @throws TextLimitError if that exceeds the longest text allowed
  */
 function weigh(value: unknown, weight: number, depth: number): number {
   const plain = value instanceof Drop ? value.valueOf() : value;
@@ -36,7 +37,7 @@ function checkSize(value: unknown): void {
   else if (typeof value === 'object' && value !== null) weigh(value, 0, 0);
 }
 
-/** The filter, which takes and makes nothing that is too large. It throws `TextLimitError` otherwise. */
+/** Wraps a filter so that it throws `TextLimitError` if an argument or its result is too large. */
 export function withLimits(filter: FilterHandler): FilterHandler {
   return function* limited(this: FilterThis, value: unknown, ...args: unknown[]): Generator<unknown> {
     checkSize(value);

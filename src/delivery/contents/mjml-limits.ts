@@ -1,17 +1,18 @@
 /**
- * What MJML may grow to. Attributes of the head are copied into every element, those of an element into the elements in it:
- * a text of 500 KB may become 800 MB, written at once, for which V8 would end the whole process and not only the thread.
+ * Limits the size of the HTML that MJML produces. MJML copies attributes of the head into every element, and those of
+ * an element into its descendants: 500 KB of text can become 800 MB in a single allocation, for which V8 would end the
+ * whole process and not only the thread.
  */
 import type { MjmlNode } from './design-mjml.ts';
 import { MAX_TEMPLATE } from './liquid.ts';
 
-/** Characters that are copied, times the elements that they are copied into. */
+/** Maximum number of copied characters: their number times the elements that they are copied into. */
 const MAX_COPIED = 16_000_000;
-/** Elements of MJML, without tags of HTML. Each becomes several hundred characters. */
+/** Maximum number of MJML elements, not counting HTML tags. Each becomes several hundred characters. */
 const MAX_ELEMENTS = 10_000;
-/** The styles of a carousel grow with the square of the number of its images. */
+/** The size of a carousel's styles grows quadratically with the number of its images. */
 const MAX_CAROUSEL_IMAGES = 100;
-/** Addresses and images, which may be long, are not copied from an element of the body. */
+/** MJML does not copy these attributes, which may be long, from elements of the body. */
 const NOT_COPIED = new Set(['src', 'href', 'background-url']);
 
 const lengthOf = (attributes: Record<string, unknown> = {}, except: ReadonlySet<string> = new Set()) =>
@@ -27,7 +28,7 @@ function countTags(text: string): number {
 }
 
 interface Size {
-  /** Elements and tags, with the one itself. */
+  /** Number of elements and tags, including the node itself. */
   elements: number;
   /** Characters times elements. */
   copied: number;
@@ -44,7 +45,7 @@ function sizeOfBody(node: MjmlNode): Size {
   return size;
 }
 
-/** The characters of the head's elements that are copied: all but styles, titles and the like. */
+/** Number of characters of the head that are copied: all but styles, titles and the like. */
 function copiedOfHead({ tagName, attributes, content, children = [] }: MjmlNode, isCopied = false): number {
   const copied = isCopied || tagName === 'mj-attributes' || tagName === 'mj-html-attributes';
   const own = copied ? lengthOf(attributes) + (content ?? '').length : 0;
@@ -65,13 +66,13 @@ function copiesTooMuch({ children = [] }: MjmlNode): boolean {
   return total.copied + head * total.elements > MAX_COPIED;
 }
 
-/** An element with those in it. */
+/** An element with its descendants. */
 function* elementsOf(node: MjmlNode): Generator<MjmlNode> {
   yield node;
   for (const child of node.children ?? []) yield* elementsOf(child);
 }
 
-/** @returns why HTML that is made of a tree might exceed what a thread can hold; null if it does not */
+/** @returns why the HTML of a tree might exceed the memory of a thread; null if it does not */
 export function faultOfSize(tree: MjmlNode): string | null {
   const total = { elements: 0, length: 0, images: 0 };
   for (const { tagName, attributes, content = '' } of elementsOf(tree)) {

@@ -14,7 +14,7 @@ declare module 'mjml-parser-xml' {
     keepComments: boolean;
     ignoreIncludes: boolean;
   }
-  /** @throws Error if the text is no MJML */
+  /** @throws Error if the text is not MJML */
   function parse<Node>(mjml: string, options: Options): Node;
   export = parse;
 }

@@ -1,4 +1,4 @@
-/** MJML to HTML, without includes, configuration files and fonts from elsewhere. */
+/** Converts MJML to HTML, without includes, configuration files and external fonts. */
 import mjmlCore from 'mjml-core';
 import parse from 'mjml-parser-xml';
 import presetCore from 'mjml-preset-core';
@@ -7,11 +7,11 @@ import { faultOfSize } from './mjml-limits.ts';
 
 export interface MjmlResult {
   html: string;
-  /** What MJML finds wrong, with its line; the HTML is there in any case. */
+  /** Problems that MJML found, with their lines. The HTML is complete all the same. */
   warnings: { line: number; message: string }[];
 }
 
-/** A text that cannot become HTML. */
+/** The text cannot be converted to HTML. */
 export class MjmlError extends Error {}
 
 const options = {
@@ -29,10 +29,10 @@ const parserOptions = {
   ignoreIncludes: true,
 };
 
-/** Whitespace counts in these. */
+/** Whitespace is significant in these elements. */
 const PREFORMATTED = /<(?:pre|textarea)\b/i;
 
-/** The HTML without indentation, empty lines, and line breaks in tags, which are a quarter of what MJML writes. */
+/** Removes indentation, empty lines, and line breaks in tags, which make up a quarter of MJML's output. */
 function withoutIndentation(html: string): string {
   if (PREFORMATTED.test(html)) return html;
   return html
@@ -45,7 +45,7 @@ function withoutIndentation(html: string): string {
 }
 
 /**
- * @param mjml a text of an author, or a tree
+ * @param mjml an author's text, or a tree
  * @throws MjmlError
  */
 export async function mjmlToHtml(mjml: string | MjmlNode): Promise<MjmlResult> {

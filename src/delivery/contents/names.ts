@@ -1,6 +1,6 @@
 /** The names that every content may use. All others are variables of the template. */
 
-/** What `contact` has, beside everything in `contact.data`. */
+/** The fields of `contact`, in addition to everything in `contact.data`. */
 export const CONTACT_FIELDS = [
   'id',
   'uuid',
@@ -14,7 +14,7 @@ export const CONTACT_FIELDS = [
   'data',
 ] as const;
 
-/** What `brand` has: fields of the API's Brand that are safe and useful to show. */
+/** The fields of `brand`: those of the API's Brand that are safe and useful to show. */
 export const BRAND_FIELDS = [
   'company_name',
   'company_description',
@@ -26,7 +26,7 @@ export const BRAND_FIELDS = [
   'links',
 ] as const;
 
-/** What `event` has, beside everything in `event.data`. */
+/** The fields of `event`, in addition to everything in `event.data`. */
 export const EVENT_FIELDS = [
   'event',
   'amount',
@@ -48,12 +48,12 @@ const fields: Record<string, ReadonlySet<string>> = {
   preferences_url: new Set(),
 };
 
-/** Whether the service gives this name a value, rather than the template's variables. @param name its first part */
+/** Whether Carillon defines this name, rather than the template's variables. @param name the first part of a path */
 export function isServiceName(name: string): boolean {
   return Object.hasOwn(fields, name.split('.', 1)[0] ?? '');
 }
 
-/** Whether a path of a service's name exists, such as `contact.first_name`. */
+/** Whether a path that begins with such a name exists, such as `contact.first_name`. */
 export function isKnownPath(path: string): boolean {
   const [name = '', field] = path.split('.', 2);
   if (!Object.hasOwn(fields, name)) return false;

@@ -1,12 +1,12 @@
 /**
- * Parses contents that only have outputs (`{{ … }}`, no tags) into constants and slots. `render-outputs.ts` fills them. What
- * this parser does not know is left to the Liquid library.
+ * Parses contents that have only outputs (`{{ … }}`, no tags) into constants and slots, which `render-outputs.ts`
+ * fills. Anything that this parser does not support is left to the Liquid library.
  */
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { scanHtml } from './html-scan.ts';
 import { hasAllowedScheme, type UrlKind } from './urls.ts';
 
-/** Longer texts are parsed and rendered in a thread. */
+/** Maximum length of a text that is parsed on the caller's thread. */
 const MAX_LENGTH = 256 * 1024;
 const MAX_SLOTS = 500;
 const MAX_FILTERS = 20;
@@ -23,19 +23,19 @@ export interface Output {
   isHtml: boolean;
 }
 
-/** A place for a value: one output, or an attribute with a URL, whose scheme is checked when it is known. */
+/** A place for a value: one output, or an attribute with a URL, whose scheme is checked when it is rendered. */
 export interface Slot {
-  /** Around the outputs: constant n stands before output n. */
+  /** The constants around the outputs: constant n precedes output n. */
   constants: readonly string[];
   outputs: readonly Output[];
   url: UrlKind | null;
 }
 
-/** A content: constant n stands before slot n. */
+/** A parsed content: constant n precedes slot n. */
 export interface Pieces {
   constants: readonly string[];
   slots: readonly Slot[];
-  /** An output may add HTML, with URLs of its own. */
+  /** Whether an output may insert HTML, with URLs of its own. */
   hasRawHtml: boolean;
 }
 
@@ -49,13 +49,13 @@ const KEYWORD = new Map<string, unknown>([
   ['nil', null],
   ['null', null],
 ]);
-/** Names that mean something else in Liquid. */
+/** Names with a special meaning in Liquid. */
 const RESERVED = new Set(['empty', 'blank', 'and', 'or', 'not', 'contains']);
 const NUMBER = /-?\d{1,15}(?:\.\d{1,15})?(?![\w.])/y;
 const STRING = /'([^'\\]*)'|"([^"\\]*)"/y;
 const INDEX = /\[(?:(\d{1,6})|'([^'\\]*)'|"([^"\\]*)")\]/y;
 
-/** Reads the inside of an output. All that it does not know is left to the library. */
+/** Parses the inside of an output. Anything unsupported is left to the library. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -64,7 +64,7 @@ class Reader {
     this.#text = text;
   }
 
-  /** @returns null if the library has to read it */
+  /** @returns null if the library has to parse it */
   output(mode: Mode): Output | null {
     const from = this.#operand();
     if (!from) return null;
@@ -145,7 +145,7 @@ class Reader {
   }
 }
 
-/** Where the output that begins at `start` ends, behind its brackets; -1: it does not, or has a quote that is open. */
+/** @returns the position after the output that begins at `start`; -1 if it does not end, or has an open quote */
 function endOfOutput(text: string, start: number): number {
   let quote = '';
   for (let at = start + 2; at < text.length; at += 1) {
@@ -199,8 +199,8 @@ const MARK = 'x';
 
 /**
  * Joins the outputs of a URL into one slot, if its scheme is not known before they are rendered.
- * @returns null if the library has to render it: a scheme begins with a constant, there are several URLs, or a URL has a
- *   raw value
+ * @returns null if the library has to render it: a constant contains the beginning of the scheme, there are several
+ *   URLs, or a URL has a raw value
  */
 function joinUrls({ constants, outputs }: Parsed): Pieces | null {
   const joined = constants.join(MARK);
@@ -228,7 +228,7 @@ function joinUrls({ constants, outputs }: Parsed): Pieces | null {
     const lead = (marks[first] as number) - start;
     const constant = constants[first] as string;
     if (name === 'srcset' || constant.slice(constant.length - lead).trim() !== '') return null;
-    // A raw value may end the attribute, and what follows is then no part of the URL.
+    // A raw value may end the attribute; what follows would then not be part of the URL.
     if (outputs.slice(first, last).some(({ isHtml }) => isHtml)) return null;
     const behind = constants[last] as string;
     const rest = end - (marks[last - 1] as number) - MARK.length;
@@ -239,7 +239,7 @@ function joinUrls({ constants, outputs }: Parsed): Pieces | null {
       outputs: outputs.slice(first, last),
       url: kind,
     });
-    // What is left of the constant stands before the next slot.
+    // The rest of the constant precedes the next slot.
     constants[last] = behind.slice(rest);
     next = last;
   }
@@ -264,7 +264,7 @@ export function parsePieces(liquid: string, mode: Mode): Pieces | null {
   return { constants: parsed.constants, slots, hasRawHtml: false };
 }
 
-/** How many filters the outputs have together. */
+/** Total number of filters in the outputs. */
 export function countFilters({ slots }: Pieces): number {
   return slots.reduce(
     (sum, { outputs }) => outputs.reduce((inner, output) => inner + output.filters.length, sum),

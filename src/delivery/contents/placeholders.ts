@@ -1,6 +1,6 @@
 /**
- * Puts words in the place of Liquid, so that what edits HTML leaves it alone, and puts the Liquid back. A word has only
- * letters and digits in lower case: it stays the same in texts, attributes, URLs and styles.
+ * Replaces Liquid by placeholders, so that code that edits HTML does not touch it, and puts the Liquid back. A
+ * placeholder is a word of lower-case letters and digits, which stays unchanged in texts, attributes, URLs and styles.
  */
 import { type TopLevelToken, Tokenizer, TokenKind } from 'liquidjs';
 
@@ -9,7 +9,7 @@ export interface LiquidToken {
   isOutput: boolean;
 }
 
-/** A word in a text. */
+/** A placeholder in a text. */
 export interface Placeholder {
   start: number;
   end: number;
@@ -19,14 +19,14 @@ export interface Placeholder {
 
 const MAX_TRIES = 1_000;
 
-/** A word that no text has. */
+/** @returns a prefix that occurs in none of the texts */
 function unusedPrefix(texts: readonly string[]): string {
   const lower = texts.map((text) => text.toLowerCase());
   for (let n = 0; n < MAX_TRIES; n += 1) {
     const prefix = `lq${n === 0 ? '' : `q${n}`}x`;
     if (!lower.some((text) => text.includes(prefix))) return prefix;
   }
-  throw new Error('the text has all words that could stand for Liquid');
+  throw new Error('the text contains all possible placeholders for Liquid');
 }
 
 const COMMENT = /^\{%-?\s*(comment|#|endcomment)/;
@@ -36,13 +36,13 @@ export class Placeholders {
   readonly #pattern: RegExp;
   readonly #tokens: LiquidToken[] = [];
 
-  /** @param texts all that will be hidden */
+  /** @param texts all texts that will be passed to `hide` */
   constructor(texts: readonly string[]) {
     this.#prefix = unusedPrefix(texts);
     this.#pattern = new RegExp(`${this.#prefix}(\\d+)z`, 'g');
   }
 
-  /** The text with words instead of Liquid. Comments are left out. @throws an error of Liquid */
+  /** Replaces the Liquid in a text by placeholders, and removes comments. @throws an error of the Liquid library */
   hide(text: string): string {
     if (!text.includes('{')) return text;
     const tokens: TopLevelToken[] = new Tokenizer(text).readTopLevelTokens();
@@ -63,13 +63,13 @@ export class Placeholders {
     return pieces.join('');
   }
 
-  /** A word for Liquid. */
+  /** Creates a placeholder. */
   add(token: LiquidToken): string {
     this.#tokens.push(token);
     return `${this.#prefix}${this.#tokens.length - 1}z`;
   }
 
-  /** The words in a text, in order. */
+  /** The placeholders in a text, in order. */
   find(text: string): Placeholder[] {
     const found: Placeholder[] = [];
     for (const { 0: word, 1: number, index: start } of text.matchAll(this.#pattern)) {
@@ -80,7 +80,10 @@ export class Placeholders {
     return found;
   }
 
-  /** The text with its Liquid. @param sourceOf what stands for a word; by default what was hidden */
+  /**
+   * Replaces the placeholders in a text.
+   * @param sourceOf what replaces a placeholder; by default the Liquid that it stands for
+   */
   show(text: string, sourceOf: (placeholder: Placeholder) => string = ({ token }) => token.source): string {
     const pieces: string[] = [];
     let done = 0;
@@ -92,7 +95,7 @@ export class Placeholders {
     return pieces.join('');
   }
 
-  /** Liquid that a text has lost. @param hidden a text that has all of it */
+  /** Placeholders that a text has lost. @param hidden a text that has all of them */
   lost(hidden: string, text: string): Placeholder[] {
     const kept = new Set(this.find(text).map(({ index }) => index));
     return this.find(hidden).filter(({ index }) => !kept.has(index));

@@ -1,13 +1,13 @@
 /**
- * Where Liquid stands in HTML, and what its outputs need there beside escaping: quotes around attributes, a value of a
- * style that stays one, a name of an attribute that stays a name.
+ * Finds where Liquid occurs in HTML, and makes its outputs safe there beyond escaping: attributes are quoted, and
+ * values in styles and attribute names cannot break out of their place.
  */
 import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
 import { type Placeholder, type Placeholders, withFilter } from './placeholders.ts';
 import { applyEdits, type Edit, hasAllowedScheme, isAllowedAttribute, NO_URL } from './urls.ts';
 import { escapeHtml } from './values.ts';
 
-/** How far `url(` is looked for before a place. */
+/** How far before a position to search for `url(`, in characters. */
 const MAX_LOOK_BACK = 2_000;
 
 type Place = 'text' | 'attribute' | 'css' | 'name';
@@ -61,14 +61,14 @@ function sourceAt({ token, start }: Placeholder, html: string, zone: Zone | null
 }
 
 /**
- * Puts quotes around attributes that have Liquid, and removes URLs that no mail may have.
- * @param html with words for Liquid
+ * Quotes attributes that have Liquid, and removes URLs that are not allowed in email.
+ * @param html with placeholders instead of Liquid
  */
 export function closeAttributes(html: string, placeholders: Placeholders): string {
   const scan = scanHtml(html);
   const words = placeholders.find(html);
   let next = 0;
-  /** Ranges come in order. */
+  /** Must be called with ranges in order. */
   const hasWord = ({ start, end }: Range) => {
     while (next < words.length && (words[next] as Placeholder).start < start) next += 1;
     return next < words.length && (words[next] as Placeholder).start < end;
@@ -90,7 +90,10 @@ export function closeAttributes(html: string, placeholders: Placeholders): strin
   return applyEdits(html, edits);
 }
 
-/** The Liquid of HTML, with the filters that its outputs need where they stand. @param html with words for Liquid */
+/**
+ * Puts the Liquid back into HTML, and adds the filters that each output needs at its place.
+ * @param html with placeholders instead of Liquid
+ */
 export function showInPlace(html: string, placeholders: Placeholders): string {
   const zones = zonesOf(scanHtml(html));
   let next = 0;
@@ -103,7 +106,10 @@ export function showInPlace(html: string, placeholders: Placeholders): string {
 
 const ENDS_RAW = /\|\s*raw\s*-?\}\}$/;
 
-/** The Liquid of a text that was made from HTML: what is HTML there loses its tags. @param text with words for Liquid */
+/**
+ * Puts the Liquid back into a text generated from HTML. Outputs of raw HTML lose their tags.
+ * @param text with placeholders instead of Liquid
+ */
 export function showInText(text: string, placeholders: Placeholders): string {
   return placeholders.show(text, ({ token: { source, isOutput } }) =>
     isOutput && ENDS_RAW.test(source) ? withFilter(source, 'strip_html') : source,

@@ -1,7 +1,7 @@
 /**
- * Renders contents that only have outputs (`{{ … }}`, no tags) on the caller's thread, in linear time, from what
- * `parse-outputs.ts` has found once. Its results are those of the Liquid library, which renders all other contents in a
- * thread.
+ * Renders contents that have only outputs (`{{ … }}`, no tags) on the caller's thread, in linear time, from what
+ * `parse-outputs.ts` has parsed once. The results equal those of the Liquid library, which renders all other contents
+ * in a thread.
  */
 import { checkRenderedLength, type ContentValues } from './content.ts';
 import type { Mode } from './filters.ts';
@@ -10,11 +10,13 @@ import type { Key, Operand, Output, Pieces, Slot } from './parse-outputs.ts';
 import { enforceUrls, isAllowedUrl, NO_URL } from './urls.ts';
 import { escapeHtml, headerText, headerValue, textOf, withoutControls } from './values.ts';
 
-/** Characters and elements that the filters and outputs of one batch may read on the caller's thread. */
+/**
+ * Maximum number of characters and elements that the filters and outputs of one batch may read on the caller's thread.
+ */
 const MAX_READ = 512 * 1024;
 const MAX_DEPTH = 5;
 
-/** A message needs more than the caller's thread may spend on it, or has left to spend. */
+/** Rendering a message would exceed the limit for the caller's thread. */
 export class ReadLimitError extends Error {}
 
 /** Counts what the filters and outputs of one message or batch read. */
@@ -28,7 +30,7 @@ export class ReadLimit {
   }
 }
 
-/** How much a filter reads of a value, about. */
+/** Approximately how much of a value a filter reads. */
 function weightOf(value: unknown, depth = 0): number {
   if (typeof value === 'string') return value.length + 1;
   if (!Array.isArray(value) || depth > MAX_DEPTH) return 1;
@@ -85,7 +87,7 @@ function renderOutput(
   return { text, escaped: isHtml ? text : escapeHtml(text) };
 }
 
-/** The text of a slot for one message, escaped for its place. @throws ReadLimitError */
+/** Renders a slot for one message, escaped for its place. @throws ReadLimitError */
 export function slotText(
   { constants, outputs, url }: Slot,
   values: ContentValues,
@@ -99,7 +101,7 @@ export function slotText(
     text += rendered.text + constant;
     escaped += rendered.escaped + constant;
   }
-  // An entity in a constant is not decoded here: no allowed beginning has one.
+  // Entities in constants need not be decoded: no allowed scheme contains one.
   return url !== null && !isAllowedUrl(text, url) ? NO_URL : escaped;
 }
 
@@ -120,7 +122,7 @@ export function renderPieces(
     text += slotText(slot, values, mode, limit) + (constants[n + 1] ?? '');
     checkRenderedLength(text.length);
   }
-  // As a whole: an empty value may stand between two line breaks.
+  // Trimmed as a whole: an empty value may be between two line breaks.
   if (mode === 'header') return headerText(text);
   return hasRawHtml ? enforceUrls(text) : text;
 }

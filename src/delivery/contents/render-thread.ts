@@ -6,18 +6,18 @@ import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
 import { enforceUrls } from './urls.ts';
 import { headerText } from './values.ts';
 
-/** Messages of one content. */
+/** A batch of messages of one content. */
 export interface RenderJob {
   content: ThreadContent;
   values: readonly ContentValues[];
-  /** Shared memory: the thread writes the index of the message that it renders, in case it is ended. */
+  /** Shared memory to which the thread writes the index of the message that it is rendering, in case it is ended. */
   progress: Int32Array;
 }
 
 type ThreadContent = Omit<Renderable, 'accountId'>;
 
 /**
- * What could not be rendered has its error's message. `slow`: it took too long. `not_rendered`: other messages took its
+ * The rendered content, or the error's message. `slow`: it took too long. `not_rendered`: other messages used up the
  * time.
  */
 export type RenderReply =
@@ -29,13 +29,13 @@ interface ParsedContent {
   text: ParsedLiquid | null;
 }
 
-/** Characters of the versions that a thread keeps parsed. */
+/** Maximum number of characters of the parsed versions that a thread caches. */
 const MAX_PARSED = 8 * 1024 * 1024;
-/** Once the messages of a batch have taken this long together, the rest is left for another batch. */
+/** Maximum time for a batch, in ms. The messages that are left go into another batch. */
 const BATCH_MS = 5_000;
 /**
- * Once the messages of a batch have so many characters together, the rest is left for another batch. A batch is copied
- * to the main thread at once, which holds that thread and needs its size several times over.
+ * Maximum number of characters of a batch. The messages that are left go into another batch. A batch is copied to the
+ * main thread in one piece, which blocks that thread and needs several times its size in memory.
  */
 const BATCH_CHARACTERS = 16 * 1024 * 1024;
 
@@ -57,12 +57,12 @@ function parse({ id, subject, html, text }: ThreadContent): ParsedContent {
   return parsed;
 }
 
-/** The names of a template: the service's come before its variables. */
+/** The names of a template. Carillon's take precedence over its variables. */
 function scopeOf({ variables, ...own }: ContentValues): object {
   return Object.assign(Object.create(null) as object, variables, { event: null }, own);
 }
 
-/** Conditions leave empty lines where they were. */
+/** Removes the empty lines that conditions leave behind. */
 function withoutGaps(text: string): string {
   const lines = text.split('\n').map((line) => (line.trim() === '' ? '' : line));
   return lines
@@ -95,12 +95,12 @@ function renderAll({ content, values, progress }: RenderJob): RenderReply[] {
   const end = performance.now() + BATCH_MS;
   let characters = 0;
   return values.map((each, n) => {
-    // The first message always has its turn, so that each batch makes progress.
+    // The first message is always rendered, so that each batch makes progress.
     if (n > 0 && performance.now() > end) {
       return { error: 'other messages took too long to render', reason: 'not_rendered' };
     }
     if (characters > BATCH_CHARACTERS) {
-      return { error: 'other messages of the batch are long', reason: 'not_rendered' };
+      return { error: 'other messages of the batch are too long', reason: 'not_rendered' };
     }
     Atomics.store(progress, 0, n);
     try {

@@ -1,4 +1,4 @@
-/** The Liquid texts of a content, with the fields that they are in. */
+/** The Liquid texts of a content, with the fields that contain them. */
 import type { BrandParts, ContentSource, Problem } from './content.ts';
 import type { Design, DesignSection } from './design.ts';
 import { allSections } from './design-mjml.ts';
@@ -10,7 +10,7 @@ export interface SourceText {
   text: string;
 }
 
-/** A value with all its texts changed. */
+/** Changes all texts in a value. */
 export function mapTexts<Value>(value: Value, change: (text: string) => string): Value {
   if (typeof value === 'string') return change(value) as Value;
   if (Array.isArray(value)) return value.map((each: unknown) => mapTexts(each, change)) as Value;
@@ -29,7 +29,7 @@ function collect(value: unknown, field: string, into: SourceText[]): void {
   }
 }
 
-/** The brand's names and addresses are no Liquid. */
+/** Brand names and addresses are not Liquid, so delimiters in them are broken up. */
 const notLiquid = (text: string) => withoutControls(text).replaceAll('{{', '{ {').replaceAll('{%', '{ %');
 
 function literalBrand(brand: BrandParts): BrandParts {
@@ -38,7 +38,7 @@ function literalBrand(brand: BrandParts): BrandParts {
   return { ...brand, ...mapTexts(texts, notLiquid) };
 }
 
-/** A source with a brand that is no Liquid, and all sections of its design. */
+/** A source with Liquid disabled in its brand, and with all sections of its design. */
 export function preparedSource(source: ContentSource): ContentSource & { sections: DesignSection[] } {
   const brand = literalBrand(source.brand);
   const usesDesign = source.contentFrom === 'design' && source.channel === 'email';
@@ -55,7 +55,7 @@ export function preparedSource(source: ContentSource): ContentSource & { section
   };
 }
 
-/** All texts that may have Liquid. */
+/** All texts that may contain Liquid. */
 export function sourceTexts({
   channel,
   subject,
@@ -95,7 +95,7 @@ function problemOf({ field, text }: SourceText): Problem | null {
   }
 }
 
-/** What is no Liquid. A tag may begin in one text of a design and end in another. */
+/** Finds invalid Liquid. A tag may begin in one text of a design and end in another. */
 export function liquidProblems(texts: ReturnType<typeof sourceTexts>): Problem[] {
   const found = texts.single.map(problemOf).filter((problem) => problem !== null);
   const inDesign = texts.design.map(problemOf).filter((problem) => problem !== null);

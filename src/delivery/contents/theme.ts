@@ -4,7 +4,7 @@ import { COLOR, type DesignTheme, FONT } from './design.ts';
 
 export interface Look {
   brandColor: string;
-  /** Of texts on the brand's color. */
+  /** The color of texts on the brand's color. */
   onBrandColor: string;
   background: string;
   text: string;

@@ -1,18 +1,18 @@
-/** Which URLs a mail may have, before and after rendering. */
+/** Decides which URLs are allowed in an email, before and after rendering. */
 import { scanHtml, type UrlAttribute } from './html-scan.ts';
 import { escapeHtml } from './values.ts';
 
-/** What a URL is for: links may be followed, images and the like are loaded. */
+/** What a URL is for: links are followed, images and the like are loaded. */
 export type UrlKind = 'link' | 'image';
 
-/** What takes the place of a URL that is not allowed. */
+/** Replaces a URL that is not allowed. */
 export const NO_URL = '#';
 
 const MAX_SCHEME_SEARCH = 200;
 const LINK = /^(?:https?:\/\/|mailto:|tel:)/i;
 const IMAGE = /^https?:\/\//i;
 
-/** The beginning of a URL as a browser reads it: without surrounding spaces, and without tabs and line breaks. */
+/** The beginning of a URL as a browser parses it: without surrounding spaces, tabs and line breaks. */
 function beginningOf(url: string): string {
   return url
     .slice(0, MAX_SCHEME_SEARCH)
@@ -21,15 +21,15 @@ function beginningOf(url: string): string {
 }
 
 /**
- * Whether a URL may be rendered: a web address, for a link also mailto, tel, or a place in the same mail.
- * @param url decoded, not as it stands in HTML
+ * Whether a URL is allowed: a web address or, for a link, also mailto, tel, or an anchor in the same email.
+ * @param url with HTML entities decoded
  */
 export function isAllowedUrl(url: string, kind: UrlKind): boolean {
   const beginning = beginningOf(url);
   return kind === 'image' ? IMAGE.test(beginning) : LINK.test(beginning) || beginning.startsWith('#');
 }
 
-/** Whether a constant decides alone that a URL which begins with it is allowed. */
+/** Whether every URL that begins with this constant is allowed. */
 export function hasAllowedScheme(constant: string, kind: UrlKind): boolean {
   return (kind === 'image' ? IMAGE : LINK).test(beginningOf(constant));
 }
@@ -38,12 +38,12 @@ function isAllowedSet(candidates: string): boolean {
   return candidates.split(',').every((candidate) => isAllowedUrl(candidate, 'image'));
 }
 
-/** Whether the whole value of an attribute is allowed. */
+/** Whether the value of an attribute is allowed as a whole. */
 export function isAllowedAttribute({ name, value, kind }: UrlAttribute): boolean {
   return name === 'srcset' ? isAllowedSet(value) : isAllowedUrl(value, kind);
 }
 
-/** A piece of a text to replace. */
+/** A range of a text to replace. */
 export interface Edit {
   start: number;
   end: number;
@@ -64,10 +64,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   return pieces.join('');
 }
 
-/**
- * Replaces every URL in HTML that may not be rendered, in linear time. Attributes without quotes get them.
- * @param html rendered
- */
+/** Replaces every URL in rendered HTML that is not allowed, in linear time. Unquoted attributes are quoted. */
 export function enforceUrls(html: string): string {
   const edits: Edit[] = [];
   for (const attribute of scanHtml(html).urls) {

@@ -1,4 +1,4 @@
-/** Which values a content reads. */
+/** Finds the values that a content uses. */
 import { parseLiquid, pathsOf, type ParsedLiquid } from './liquid.ts';
 import { CONTACT_FIELDS } from './names.ts';
 import { type LiquidToken, Placeholders } from './placeholders.ts';
@@ -9,7 +9,7 @@ const ADDED = new Set<string | number>(['size', 'first', 'last']);
 const isName = (segment: string | number): segment is string =>
   typeof segment === 'string' && /^[^.\s"'[\]]{1,100}$/.test(segment);
 
-/** The part of a path that names a value: up to an index, and without `size`, `first` and `last` of a value. */
+/** The part of a path that names a value: up to an index, and without a final `size`, `first` or `last`. */
 function named(path: readonly (string | number)[]): string[] {
   const names: string[] = [];
   for (const segment of path) {
@@ -21,7 +21,7 @@ function named(path: readonly (string | number)[]): string[] {
   return last !== undefined && ADDED.has(last) && names.length > own ? names.slice(0, -1) : names;
 }
 
-/** All names that a text reads, such as `contact.data.plan` or `coupon`. */
+/** All names that a text uses, such as `contact.data.plan` or `coupon`. */
 function namesIn(parsed: ParsedLiquid): Set<string> {
   const names = new Set<string>();
   for (const path of pathsOf(parsed)) {
@@ -32,8 +32,8 @@ function namesIn(parsed: ParsedLiquid): Set<string> {
 }
 
 /**
- * The Liquid that decides which names are read. The library looks for the line of every name, from the beginning of the
- * text: without HTML, and without outputs that are repeated between two tags, that takes no time.
+ * The Liquid that decides which names are used. The library searches for the line of every name from the beginning of
+ * the text. Without the HTML, and without outputs repeated between two tags, this search is fast.
  */
 function essential(tokens: Iterable<LiquidToken>): string {
   const pieces: string[] = [];
@@ -47,12 +47,12 @@ function essential(tokens: Iterable<LiquidToken>): string {
   return pieces.join('');
 }
 
-/** The names that Liquid reads. @throws LiquidSyntaxError if its tags do not match */
+/** The names that Liquid tokens use. @throws LiquidSyntaxError if its tags do not match */
 export function namesInTokens(tokens: Iterable<LiquidToken>): Set<string> {
   return namesIn(parseLiquid(essential(tokens), 'text'));
 }
 
-/** The names that a text reads. @throws LiquidSyntaxError */
+/** The names that a text uses. @throws LiquidSyntaxError */
 export function namesInText(text: string): Set<string> {
   if (!text.includes('{')) return new Set();
   const placeholders = new Placeholders([text]);

@@ -1,18 +1,18 @@
-/** How a value of a template becomes text, and text becomes a part of HTML or of a header. */
+/** Converts values of a template to text, and text to a part of HTML or of a header. */
 
 const MAX_DEPTH = 5;
-/** The longest text that a filter or a list may make. */
+/** Maximum length of a text that a filter or a list may produce. */
 const MAX_TEXT = 2 * 1024 * 1024;
 
-/** A text would be too long. */
+/** The text would be too long. */
 export class TextLimitError extends Error {}
 
-/** @throws TextLimitError for a text of so many characters */
+/** @throws TextLimitError if a text of this many characters is too long */
 export function bounded(length: number): void {
   if (length > MAX_TEXT) throw new TextLimitError('a text grew too long');
 }
 
-/** A list may name one long text often, so that the whole is longer than all that was counted. */
+/** A list may contain one long text many times, so the result is checked, too. */
 function textOfList(values: readonly unknown[], depth: number): string {
   let text = '';
   for (const value of values) {
@@ -23,7 +23,7 @@ function textOfList(values: readonly unknown[], depth: number): string {
 }
 
 /**
- * The text of a value. Objects have none, so that no template shows what it does not name.
+ * The text of a value. Objects have no text, so that a template shows only what it names.
  * @throws TextLimitError for a list whose text would be too long
  */
 export function textOf(value: unknown, depth = 0): string {
@@ -55,7 +55,7 @@ const entities: Record<string, string> = {
 const SPECIAL = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 const ALL_SPECIAL = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 
-/** Escapes a text for HTML, also between quotes of an attribute. Control characters are left out. */
+/** Escapes a text for HTML, including quoted attributes, and removes control characters. */
 export function escapeHtml(text: string): string {
   return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, (character) => entities[character] ?? '') : text;
 }
@@ -63,7 +63,7 @@ export function escapeHtml(text: string): string {
 const ENTITY_OR_SPECIAL =
   /&(?:[a-zA-Z]{2,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});|[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 
-/** Escapes a text for HTML, and leaves the entities that it has. */
+/** Escapes a text for HTML, but keeps existing entities. */
 export function escapeOnce(text: string): string {
   return text.replace(ENTITY_OR_SPECIAL, (found) => (found.length > 1 ? found : (entities[found] ?? '')));
 }
@@ -71,12 +71,12 @@ export function escapeOnce(text: string): string {
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 const HAS_CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
-/** Leaves out control characters other than tab and line breaks. */
+/** Removes control characters other than tab and line breaks. */
 export function withoutControls(text: string): string {
   return HAS_CONTROLS.test(text) ? text.replace(CONTROLS, '') : text;
 }
 
-/** The longest value in a header. */
+/** Maximum length of a value in a header. */
 const MAX_HEADER_VALUE = 200;
 const BREAK = /[\0-\x1f\x7f-\x9f\u2028\u2029]/;
 const BREAKS = /[\0-\x1f\x7f-\x9f\u2028\u2029]+/g;
@@ -91,12 +91,13 @@ export function headerValue(text: string): string {
   return headerText(text.length > MAX_HEADER_VALUE ? text.slice(0, MAX_HEADER_VALUE).toWellFormed() : text);
 }
 
-/** Removes tags, comments, and what is in `<script>` and `<style>`, in linear time. */
+/** Removes tags, comments, and the content of `<script>` and `<style>`, in linear time. */
 export function stripHtml(html: string): string {
   let text = '';
   let at = 0;
   const lower = html.toLowerCase();
-  // Once nothing closes a kind of tag, nothing further on does: each search is made once at most in vain.
+  // If a search for a closing mark fails, every later search for it would fail, too. Remembering this keeps the total
+  // time linear.
   const missing = new Set<string>();
   const find = (closing: string, from: number) => {
     if (missing.has(closing)) return -1;

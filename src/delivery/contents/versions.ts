@@ -1,15 +1,15 @@
-/** Reads the versions of templates that messages are rendered from. A version never changes, so it may be cached. */
+/** Reads the template versions that messages are rendered from. A version never changes, so it may be cached. */
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Channel } from '../channels/index.ts';
 import type { VersionContent } from './content.ts';
 
-/** Bytes of versions, about, that a process keeps. */
+/** Approximate size of a process's cache of versions, in bytes. */
 const MAX_CACHED = 32 * 1024 * 1024;
-/** Bytes of a version beside its texts, about. */
+/** Approximate size of a version in addition to its texts, in bytes. */
 const OVERHEAD = 500;
 
-/** There is no such version. */
+/** The version does not exist. */
 export class VersionMissingError extends Error {}
 
 /** The columns of `template_versions` that a message is rendered from. */
@@ -65,7 +65,7 @@ async function readVersion(db: Queryable, id: number): Promise<VersionContent> {
 }
 
 /**
- * Returns a function that finds a version, from a cache or else from the database. Several callers share one query.
+ * Returns a function that finds a version, from a cache or else from the database. Concurrent callers share one query.
  * @returns a promise only if the version is not cached; it rejects with VersionMissingError, or the database's error
  */
 export function createVersionReader(db: Queryable): (id: number) => VersionContent | Promise<VersionContent> {
