@@ -3,7 +3,10 @@ import type { Limit } from './limit.ts';
 
 const paused = 'a.sending_paused_at is not null';
 
-/** An operator's pause. It is checked again with the intent: no message leaves once the pause is confirmed. */
+/**
+ * An operator's pause. The statement that writes the intent checks it again, so no message leaves once the pause is
+ * confirmed.
+ */
 export const accountPaused = {
   name: 'account_paused',
   title: 'an operator has paused the account',

@@ -4,32 +4,35 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { acceptRules, type LimitSettings, settingIn } from './authority.ts';
 import type { AcceptRule, CountedMessage } from './limit.ts';
 
-/** What is known about an account stays valid for this long. */
+/** How long the figures read for an account stay valid. */
 const KNOWN_MS = 1_000;
-/** After this long without a refusal, an account's messages are written again without a look at its limits. */
+/**
+ * How long after its last refusal an account stays suspect. Messages of other accounts are written without reading
+ * limits first.
+ */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 10_000;
 
-/** What an account has left of each rule, in the order of the rules; null: no bound. */
+/** What an account has left under each rule, in the order of the rules; null: no bound. */
 type Left = (number | null)[];
 
 interface Suspect {
-  /** Undefined until it is read: a refusal shows that the figures known so far are wrong. */
+  /** Undefined until it is read: after a refusal, the figures known so far are wrong. */
   left: Left | undefined;
   readAt: number;
 }
 
 /**
  * Keeps accounts that have reached a limit out of the statement that writes the messages of all accounts. That
- * statement decides, and refuses a group as a whole. Only after a refusal are the accounts of the group looked at and
- * remembered as suspects.
+ * statement decides, and refuses a group as a whole. Only after a refusal are the accounts of the group remembered as
+ * suspects and their limits read.
  */
 export interface Admission {
   /** The error for a message that takes more than its account had left within the last second, else null. */
   knownRefusal(message: CountedMessage): AppError | null;
   /** Whether {@link Admission.refuse} has to decide on the account's messages before they are written. */
   isSuspect(accountId: number): boolean;
-  /** Remembers the accounts of messages that a statement refused together. */
+  /** Marks the accounts of a refused group of messages as suspects. */
   suspect(messages: readonly CountedMessage[]): void;
   /**
    * Decides, in the given order, which messages of suspect accounts do not fit. Reads what is left, at most once a
@@ -37,7 +40,10 @@ export interface Admission {
    * @returns the errors of those that do not fit
    */
   refuse<Message extends CountedMessage>(messages: readonly Message[]): Promise<Map<Message, AppError>>;
-  /** Reads anew what the accounts have left: messages that {@link Admission.refuse} let pass were not written. */
+  /**
+   * Discards what is known of the accounts, so that it is read again. Call it if messages that {@link Admission.refuse}
+   * let pass were not written.
+   */
   forget(messages: readonly CountedMessage[]): void;
 }
 
@@ -59,7 +65,7 @@ function exceeded(rules: readonly AcceptRule[], left: Left, message: CountedMess
   });
 }
 
-/** Subtracts what the message takes from what is left. @returns the rule that has too little left, if one has */
+/** Subtracts what the message takes from what is left. @returns the rule that has too little left, if any */
 function take(
   rules: readonly AcceptRule[],
   suspect: Suspect,
@@ -79,7 +85,7 @@ function refusalOf(rule: AcceptRule): AppError {
  * @param db may be a pool
  * @param settings of the limits
  * @param rules other rules, for tests
- * @param clock milliseconds since any moment; tests set it
+ * @param clock returns milliseconds since a fixed moment; tests set it
  */
 export function createAdmission(
   db: Queryable,
@@ -87,7 +93,7 @@ export function createAdmission(
   rules: readonly AcceptRule[] = acceptRules,
   clock: () => number = Date.now,
 ): Admission {
-  /** The accounts that a limit refused within the last minute. */
+  /** Accounts with messages that a limit refused within the last minute. */
   const suspects = new LRUCache<number, Suspect>({
     max: MAX_SUSPECTS,
     ttl: SUSPECT_MS,

@@ -1,9 +1,12 @@
 import type { Limit } from './limit.ts';
 
-/** SQL: the bucket of what is claimed now. */
+/** SQL: the bucket of messages claimed now. */
 const CURRENT_BUCKET = `date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')`;
 
-/** SQL: a bucket is named after the start of its ten minutes, and its last message counts for 24 hours. */
+/**
+ * SQL: how long a bucket counts. It is named after the start of its ten minutes, and its last message counts for 24
+ * hours.
+ */
 export const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
 
 /**

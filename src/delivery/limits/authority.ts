@@ -58,7 +58,7 @@ export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
 /** A table of limits; tests have their own. */
 export type Limits = readonly Limit[];
 
-/** The limits without those that POST /messages has reserved of: nothing is left to decide for its messages. */
+/** The limits that are still open for messages of POST /messages: it has reserved from the others already. */
 const reservedLimits: Limits = (limits as Limits).filter(({ refusal }) => !refusal);
 
 /** The limits that decide when a message of the class is claimed. */
@@ -99,7 +99,7 @@ export function furtherCtes(ctes: readonly Cte[]): string {
 
 /**
  * SQL: `send`, or the name of the first limit that refuses the message. It is part of the statement that writes the
- * intent, so that no message leaves on facts older than its intent. Needs `a`, `q`, `m`, `c` and `settings`.
+ * intent, so that no message leaves on a decision older than its intent. Needs `a`, `q`, `m`, `c` and `settings`.
  * @param isDecided whether `q` has the columns of {@link decidedLimitsSql}
  */
 export function verdictSql(table: Limits = limits, isDecided = false): string {
@@ -115,8 +115,8 @@ export function verdictSql(table: Limits = limits, isDecided = false): string {
 const decidedColumn = (name: string) => `q.limit_${name}`;
 
 /**
- * SQL: columns that say which limits apply to all messages of the queue row `q`, each after a comma. For blocks of
- * messages, so that these limits are decided once for all. Needs `a` and `q`.
+ * SQL: columns that say which limits apply to all messages of the queue row `q`, each after a comma. For blocks, so
+ * that these limits are decided once for all of their messages. Needs `a` and `q`.
  */
 export function decidedLimitsSql(table: Limits = limits): string {
   return table
@@ -128,7 +128,7 @@ export function decidedLimitsSql(table: Limits = limits): string {
     .join('');
 }
 
-/** What a refusal means for the message. */
+/** What happens to a message that the limit refuses. */
 export function refusalRule(refusal: Refusal) {
   return (limits.find(({ name }) => name === refusal) as Extract<AnyLimit, { handOver: object }>).handOver;
 }

@@ -1,12 +1,12 @@
-/** The limits as blocks of campaigns meet them: two of them decide otherwise than about messages of the queue. */
+/** The limits as they apply to blocks of campaigns. Two of them differ from the limits for messages in the queue. */
 import { type HoldReason, holdReasons, limits, type Limits } from './authority.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import type { Cte, Limit } from './limit.ts';
 import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
 
 /**
- * Messages of the queue have counted when they were accepted. Those of a block count when it is claimed for the first
- * time in a month; the campaign of a block that is held is stopped.
+ * Messages in the queue were counted when they were accepted. Those of a block are counted when it is first claimed in
+ * a month. If such a block is held, its campaign is stopped.
  */
 export const sandboxOfBlocks = {
   ...sandboxCap,
@@ -18,8 +18,8 @@ export const sandboxOfBlocks = {
 } as const satisfies Limit;
 
 /**
- * The recipients of a block wait for a domain that is gone as for one that is unverified, until their campaign is paused:
- * none of them is left out.
+ * If the domain was deleted, the recipients of a block wait as for an unverified domain, until the campaign is paused.
+ * No recipient is left out.
  */
 const domainOfBlocks = {
   ...domainUnverified,
@@ -50,8 +50,8 @@ export type BlockHoldReason = HoldReason | typeof sandboxOfBlocks.name;
 export const blockHoldReasons: readonly BlockHoldReason[] = [...holdReasons, sandboxOfBlocks.name];
 
 /**
- * Returns what the blocks `closed` have reserved for messages that nobody has attempted to send.
- * @param after SQL: a condition that is true, and known only when all other rows are locked
+ * Returns what the blocks in `closed` have reserved for messages without an attempt.
+ * @param after SQL: a condition that is always true, but cannot be evaluated before all other rows are locked
  */
 export const returnSandboxCtes = (after: string): Cte[] => [
   {

@@ -16,7 +16,7 @@ export interface Figures {
   used: number;
   /** Never below 0. */
   remaining: number;
-  /** When places return. null: none is used. */
+  /** When used places become free again; null: none is used. */
   resetsAt: Date | null;
 }
 
@@ -26,14 +26,14 @@ export interface Capacity {
   figures: Record<FiguresName, Figures>;
   /** The limits that hold or refuse messages of the account now, in the order of the table. */
   reached: LimitName[];
-  /** Since when all sending is paused, and why; null: it is not. */
+  /** When and why all sending was paused; null: it is not paused. */
   pause: { since: Date; reason: string } | null;
   spendCapMonthlyCents: number | null;
   /** Rounded down. */
   walletBalanceCents: number;
 }
 
-/** Whether the account has reached a limit that lets no message leave. */
+/** Whether the account has reached a limit that stops all messages. */
 export function isBlocked({ reached }: Capacity): boolean {
   return (limits as Limits).some(
     ({ name, status }) => status?.state === 'blocked' && reached.some((each) => each === name),
@@ -98,7 +98,7 @@ function capacityOf(row: Row): Capacity {
 /**
  * Reads what accounts may still send, by the SQL of the limits themselves. It reserves nothing: when a message is
  * accepted or claimed, the limits decide again.
- * @returns by account; those that do not exist are left out
+ * @returns capacities by account id; accounts that do not exist are left out
  */
 export async function readCapacities(
   client: Queryable,

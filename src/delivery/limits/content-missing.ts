@@ -1,6 +1,9 @@
 import type { Limit } from './limit.ts';
 
-/** A message whose content the retention has removed. Those of campaigns and flows are rendered from a version. */
+/**
+ * A message whose content has been removed after its retention time. Messages of campaigns and flows have no content of
+ * their own: they are rendered from a template version.
+ */
 export const contentMissing = {
   name: 'content_missing',
   title: "the message's content has been removed",

@@ -7,7 +7,7 @@ import { TOMORROW, WARMING } from './warm-up.ts';
 export interface DomainFigures {
   /** Null: the domain does not warm up. */
   warmUp: { limit: number; used: number; remaining: number; resetsAt: Date } | null;
-  /** Null: as many as the provider accepts. */
+  /** Null: no bound but the provider's. */
   perMinute: number | null;
 }
 

@@ -5,8 +5,9 @@ import type { Limit } from './limit.ts';
 const status = '(select d.status from domains d where d.id = q.domain_id)';
 
 /**
- * A sending domain that has lost its verification. It is checked again with the intent. When the domain verifies, its
- * workflow releases the messages; the interval is for messages that the release had to leave out.
+ * A sending domain that has lost its verification. The statement that writes the intent checks it again. When the
+ * domain is verified again, its workflow releases the messages. The interval is for messages that this release had to
+ * skip.
  */
 export const domainUnverified = {
   name: 'domain_unverified',

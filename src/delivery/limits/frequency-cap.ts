@@ -1,29 +1,32 @@
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 import { messageClasses } from '../message.ts';
 
-/** How many messages of campaigns and flows one contact gets in a time, as `brands.frequency_cap` stores it. */
+/** How many messages of campaigns and flows one contact gets per period, as `brands.frequency_cap` stores it. */
 export interface FrequencyCap {
   count: number;
   per_seconds: number;
 }
 
-/** Recipients of a campaign may wait this long before they are sent to, and are then still found. */
+/**
+ * How long a campaign's message may wait before it is sent and still be found here: the query starts this long before
+ * the period.
+ */
 const MAX_WAIT = `interval '7 days'`;
 
 interface CapQuery {
   brandId: string;
   /** The addresses of the contact in the form of `to_key`, separated by commas; null: it has none. */
   keys: string;
-  /** A time: the time of the next message. */
+  /** A timestamp: when the next message is sent. */
   asOf: string;
   count: string;
   perSeconds: string;
 }
 
 /**
- * SQL: whether a contact has had as many messages as the cap allows, up to now. Those that wait or whose outcome is
- * unknown count from when they were written. Messages of test keys do not count. It looks up the contact's newest
- * messages by address.
+ * SQL: whether a contact has had as many messages as the cap allows, up to now. Messages that wait or have no known
+ * outcome count from when they were written. Messages of test keys do not count. The contact's newest messages are
+ * found by address.
  * @param query SQL
  */
 export function reachedCapSql({ brandId, keys, asOf, count, perSeconds }: CapQuery): string {

@@ -1,7 +1,7 @@
 import { openStatuses, statusList } from '../message.ts';
 import type { Limit } from './limit.ts';
 
-/** A message that was canceled, or has an outcome already: another process may have recorded it. */
+/** A message that was canceled or already has an outcome: another process may have recorded one. */
 export const gone = {
   name: 'gone',
   title: 'the message is canceled, or already has an outcome',

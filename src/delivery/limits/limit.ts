@@ -34,8 +34,8 @@ export interface Limit {
   readonly quota?: Quota;
   readonly accept?: AcceptRule;
   /**
-   * POST /messages reserves before it writes a message, and refuses it with this error. Claims of transactional messages
-   * leave the limit out.
+   * POST /messages reserves before it writes a message, and refuses the message with this error. Claims of
+   * transactional messages skip the limit.
    */
   readonly refusal?: { code: FailureCode & ErrorCode; message: string };
   readonly claim?: ClaimRule;
@@ -63,7 +63,10 @@ export interface Condition {
 }
 
 export interface Quota {
-  /** SQL over `q`: whether the message takes a place. One that kept its place from an earlier claim takes no other. */
+  /**
+   * SQL over `q`: whether the message takes a place. A message that kept its place from an earlier claim takes no
+   * other.
+   */
   counts: string;
   /** SQL over `q` and the figures: how many places the message takes; by default one. */
   cost?: string;
@@ -71,13 +74,18 @@ export interface Quota {
   per?: string;
   /** SQL over `q` and the figures: how many places are left for messages like `q`, by default `remaining`; null: no bound. */
   remaining?: string;
-  /** SQL over the figures: how many messages of a channel it lets go, about; by default `remaining`. @param channel SQL */
+  /**
+   * SQL over the figures: roughly how many messages of a channel it lets go; by default `remaining`. @param channel SQL
+   */
   room?: (channel: string) => string;
-  /** SQL over `q`: whether the limit may hold the message. Others take their places, and are claimed. By default all. */
+  /**
+   * SQL over `q`: whether the limit may hold the message; by default it may. Other messages take their places and are
+   * claimed.
+   */
   holds?: string;
 }
 
-/** A message as the rules at accept count it. */
+/** A message, with what the rules at accept count by. */
 export interface CountedMessage {
   account_id: number;
   channel: Channel;
@@ -88,15 +96,15 @@ export interface CountedMessage {
 }
 
 /**
- * Refuses requests to send. The statement that writes a group of messages decides (`reserve`); if one account has too
- * many, it writes nothing. Then `left` reads what each account of the group has left. The messages that take more
- * (`takes`) are refused, and the others are written. What `takes` and `left` return must agree with `reserve`.
+ * Refuses requests to send. The statement that writes a group of messages decides (`reserve`): if one account has too
+ * many, it writes nothing. Then `left` reads what each account of the group has left, the messages that take more
+ * (`takes`) are refused, and the others are written. `takes` and `left` must agree with `reserve`.
  */
 export interface AcceptRule {
   /** The error that the client receives. */
   code: ErrorCode;
   message: string;
-  /** The SQL state that the expressions of `reserve` raise to refuse. No other limit raises it. */
+  /** The SQL state that `reserve` raises to refuse. Each limit has its own. */
   sqlstate: string;
   /** Columns of `accounts` that `reserve` needs in the table of messages. */
   accountColumns: readonly string[];
@@ -121,15 +129,15 @@ export interface AcceptStatement {
    */
   messages: string;
   /**
-   * SQL: a condition that is true, and known only when all rows are written. Counters wait for it: a counter's row
-   * stays locked until the commit, and other requests of the account wait for it.
+   * SQL: a condition that is always true, but cannot be evaluated before all rows are written. Counters wait for it: a
+   * counter's row stays locked until the commit, and other requests of the account wait for that lock.
    */
   written: string;
   setting: Setting;
 }
 
 export type ClaimRule =
-  /** The message is claimed past all other limits and counts in none: the check before hand-over ends it. */
+  /** The message is claimed without regard to other limits and counts in none: the check before hand-over ends it. */
   | { effect: 'pass' }
   /**
    * The message becomes `held`. It is due again at the given time or, if the limit holds the whole account, when a
@@ -139,11 +147,11 @@ export type ClaimRule =
       effect: 'hold';
       /** SQL over `a`, `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */
       until: string | null;
-      /** SQL: the interval after which senders look again if the end is not known, or the limit may end before it. */
+      /** SQL: the interval after which senders check again if the end is not known, or if the limit may end earlier. */
       recheck?: string;
     };
 
-/** What follows if the limit applies when the intent is written. The message is not handed over. */
+/** What happens if the limit applies when the intent is written. The message is not handed over. */
 export type HandOverRule =
   /** Removes the message from the queue and leaves its state as it is. */
   | { effect: 'drop' }
@@ -152,8 +160,9 @@ export type HandOverRule =
   | { effect: 'fail'; code: FailureCode; message: string };
 
 /**
- * What messages reserve of the limit. A reservation is made once, in a claim (`take`) or when the message is accepted
- * (`accept.reserve`). When the message leaves the queue, it either returns (`giveBack`) or is used up (`capture`).
+ * What messages reserve from the limit. A reservation is made once, in a claim (`take`) or when the message is accepted
+ * (`accept.reserve`). When the message leaves the queue, the reservation is either returned (`giveBack`) or used up
+ * (`capture`).
  *
  * Counters need a table of their own: these expressions become part of larger statements, and PostgreSQL updates a row
  * only once in a statement. So `giveBack` and `capture` must not update the same row either.
@@ -166,10 +175,13 @@ export interface Reservation {
   /**
    * Returns what unsent messages have reserved.
    * @param rows SQL: the table of their queue rows, just removed
-   * @param after SQL: a condition that is true, and known only when rows are locked that have to be locked first
+   * @param after SQL: a condition that is always true, but cannot be evaluated before the rows that have to be locked
+   *   first are locked
    */
   giveBack?(rows: string, after: string): readonly Cte[];
-  /** Name of the expression of `giveBack` that locks rows which all statements lock before those of other limits. */
+  /**
+   * Name of the expression of `giveBack` that locks rows, if all statements lock these before the rows of other limits.
+   */
   locksFirst?: string;
   /** Uses up what other messages have reserved. @param rows SQL: the table of their queue rows, just removed */
   capture?(rows: string): readonly Cte[];

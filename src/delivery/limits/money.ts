@@ -1,6 +1,6 @@
 /**
  * What an account may still spend, as SQL over the account `a`. Amounts are millicents. `spend-cap.ts` and `wallet.ts`
- * decide by it in claims, and POST /messages by `reserve.ts`.
+ * use it to decide in claims. POST /messages decides in `delivery/money/reserve.ts`.
  */
 import { byUnitSql, paidByMessageSql } from '../money/units.ts';
 import { emailPriceSql, monthlyEmailsSql, paysSql } from '../money/prices.ts';
@@ -10,11 +10,11 @@ import type { Quota, Setting } from './limit.ts';
 /** No bound on a number of messages. */
 const NONE = 2_147_483_647;
 
-/** SQL: a sum of columns of the account's current month; 0 without a row. */
+/** SQL: a sum of columns of the account's current month; 0 if the month has no row. */
 const monthly = (columns: string) => `coalesce((
       select ${columns} from account_months s where s.account_id = a.id and s.month = current_month()), 0)`;
 
-/** SQL: what the account has spent and reserved of its cap this month. */
+/** SQL: how much of its cap the account has spent or reserved this month. */
 export const spentSql = `(${monthly('s.spent_millicents + s.validation_millicents')} + coalesce((
       select sum(v.reserved_millicents) from validation_operations v
       where v.account_id = a.id and v.reserved_millicents > 0 and v.price_month = current_month()), 0))::bigint`;
@@ -30,12 +30,12 @@ export const freeEmailsSql = (setting: Setting): string =>
 export const NEXT_MONTH = `((current_month() + interval '1 month') at time zone 'utc')`;
 
 /**
- * SQL: figures of a limit on what the account spends: those of any limit, in millicents, and
+ * SQL: the figures of a limit on what the account spends: the usual ones, in millicents, and
  * - `pays`: whether messages cost the account anything; if not, nothing limits it
- * - `email_price`, `sms_prices` by country (null: texts cost nothing), and `least_text`, the least of these
+ * - `email_price`, `sms_prices` by country (null: texts cost nothing), and `least_text`, the lowest of these
  * - `free`: emails that cost nothing
- * - `emails` and `texts`: how many of each it lets go, if all texts cost the least
- * @param amounts SQL over `a`: `limit`, and what of it is `used`; a limit of null is no bound
+ * - `emails` and `texts`: how many of each the limit lets go, if all texts have the lowest price
+ * @param amounts SQL over `a`: the `limit` and how much of it is `used`; a limit of null means no bound
  */
 export const moneyFigures = (amounts: { limit: string; used: string }, setting: Setting): string => `
     select "limit", used, left_over as remaining, ${NEXT_MONTH} as resets_at, pays, email_price, sms_prices, least_text, free,
@@ -54,17 +54,20 @@ export const moneyFigures = (amounts: { limit: string; used: string }, setting: 
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f`;
 
-/** The country of texts to several, as a block of a campaign has them. */
+/** Stands for several countries: the texts of a campaign's block may go to any. */
 export const SEVERAL_COUNTRIES = '*';
 
-/** SQL over `q` and figures: the price of a text; null: its country has none, and the text is skipped at the hand-over. */
+/**
+ * SQL over `q` and figures: the price of a text; null: its country has no price, and the text is skipped at the
+ * hand-over.
+ */
 export const textPriceSql = (name: string): string =>
   `case when q.price_country = '${SEVERAL_COUNTRIES}' then ${name}.least_text
       else (${name}.sms_prices ->> q.price_country)::bigint end * coalesce(q.price_units, 1)`;
 
 /**
- * The quota of a limit with {@link moneyFigures}: an email takes a place, and a text its price. Messages that POST /messages
- * or an earlier claim has reserved for take nothing more.
+ * The quota of a limit with {@link moneyFigures}: an email takes a place, a text its price. A message takes nothing if
+ * POST /messages or an earlier claim has reserved its price.
  * @param name of the limit
  */
 export const moneyQuota = (name: string): Quota => ({
@@ -75,7 +78,7 @@ export const moneyQuota = (name: string): Quota => ({
   room: (channel) => byUnitSql(channel, { message: `${name}.emails`, segment: `${name}.texts` }),
 });
 
-/** SQL over the figures of a limit: whether it lets no message go that costs something. */
+/** SQL over the figures of a limit: whether it holds all messages that cost something. */
 export const reachedSql = (name: string): string =>
   `(${name}.emails <= 0 or ${name}.email_price = 0 and ${name}.texts <= 0)`;
 
@@ -83,8 +86,8 @@ export const reachedSql = (name: string): string =>
 export const moneyColumns = ['channel', 'price_month', 'price_country', 'price_units'] as const;
 
 /**
- * SQL: adds to months. Months that statements lock before anything else are locked by `lock_months`.
- * @param rows SQL: a select of the account, the month, emails, those of them that cost nothing, segments, and millicents
+ * SQL: adds to the totals of months. Statements that lock months before anything else do so with `lock_months`.
+ * @param rows SQL: a select of account, month, emails, free emails, segments and millicents
  */
 export const raiseMonthsSql = (rows: string): string => `
         insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)

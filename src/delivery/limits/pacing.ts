@@ -6,14 +6,17 @@ const MINUTE = `date_trunc('minute', now())`;
 /** SQL: no bound. */
 const NONE = 2_147_483_647;
 
-/** SQL: how many emails a domain sends in a minute; null: no bound. @param perMinute SQL: the setting; 0: no bound */
+/**
+ * SQL: the maximum number of emails of a domain per minute; null: no bound. @param perMinute SQL: the setting; 0: no
+ * bound
+ */
 export const paceSql = (perMinute: string) => `nullif(coalesce(p.per_minute, ${perMinute}), 0)`;
 
 /**
- * An even pace: emails of a sending domain in a minute. Transactional messages count, and are never held. A message counts
- * when it is claimed for the first time.
- * The figures are those of the domain that has the least left. `by_domain` has what each domain with a row has left, and
- * `paces` its pace; `others` is the pace of any other domain.
+ * An even pace: the maximum number of emails of a sending domain per minute. Transactional messages count but are never
+ * held. A message counts when it is claimed for the first time. The figures are those of the domain that has the least
+ * left. `by_domain` has what each domain with a row has left, and `paces` its pace; `others` is the pace of any other
+ * domain.
  */
 export const pacing = {
   name: 'pacing',
@@ -38,7 +41,7 @@ export const pacing = {
     remaining: 'coalesce((pacing.by_domain ->> q.domain_id::text)::int, pacing.others)',
     holds: `q.class <> ${messageClasses.transactional}`,
   },
-  // Messages that go in later minutes are not looked at in each minute before.
+  // Each message is held until the minute in which it can go, so that senders need not check it in every earlier one.
   claim: {
     effect: 'hold',
     until: `${MINUTE} + interval '1 minute' * (1 + (q.pacing_place - 1)

@@ -1,4 +1,7 @@
-/** What would become of the next email of an account: the same SQL as in a claim and at accept decides about a row that nobody writes. */
+/**
+ * Projects what would happen to the next email of an account. The SQL of claims and of accept decides on a row that is
+ * never written.
+ */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { messageClasses } from '../message.ts';
 import {
@@ -14,11 +17,11 @@ import {
 import { decidedSql, figuresCtes, heldSql } from './claim-decision.ts';
 import type { CountedMessage } from './limit.ts';
 
-/** What would become of a message that is accepted or written now, with nothing waiting before it. */
+/** What would happen to a message that is accepted or written now, with no other message waiting. */
 export interface Projection {
-  /** `refuse`: POST /messages answers 422, and flows and campaigns write or send nothing. */
+  /** `refuse`: POST /messages responds with 422, flows write no message, and campaigns send none. */
   outcome: 'send' | 'hold' | 'refuse';
-  /** The limit that decides; null: none does. */
+  /** The limit that decides; null: the message is sent. */
   limit: LimitName | null;
   /** When a hold ends, if that is known. */
   until: Date | null;
@@ -26,7 +29,7 @@ export interface Projection {
 
 export interface Projections {
   transactional: Projection;
-  /** Of campaigns and flows. */
+  /** Messages of campaigns and flows. */
   marketing: Projection;
 }
 
@@ -88,7 +91,7 @@ function refusedAtAccept({ left }: Row, message: CountedMessage): LimitName | nu
 }
 
 /**
- * Projects what becomes of the next email. It reserves nothing and takes no lock, and reads nothing of the queue.
+ * Projects what would happen to the next email. It reserves nothing, takes no lock and does not read the queue.
  * @param domainId the domain of its sender; null: an address of the service
  * @throws Error if the account does not exist
  */

@@ -4,7 +4,7 @@ import { domainUnverified } from './domain-unverified.ts';
 import { type MessageClass, messageClasses } from '../message.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** The most messages that one statement releases. */
+/** Maximum number of messages that one statement releases. */
 const PAGE = 2_000;
 
 /** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
@@ -17,7 +17,7 @@ const waitingSql = `
     select 1 from messages m
     where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')`;
 
-/** Makes the blocks of campaigns due that wait for the domain, and signals the campaigns. @returns the names of their backlogs */
+/** Makes due the blocks that wait for the domain, and signals their campaigns. @returns the names of their backlogs */
 async function releaseBlocks(
   db: Queryable,
   { accountId, domainId }: { accountId: number; domainId: number },
@@ -44,16 +44,19 @@ async function releaseBlocks(
 
 /** What one page of a release did. */
 export interface DomainRelease {
-  /** Messages, and backlogs with blocks, that are due now. 0: none is left, except locked ones: see {@link waitsForDomain}. */
+  /**
+   * Number of messages, and of backlogs with blocks, that are due now. 0: none is left but locked ones, see {@link
+   * waitsForDomain}.
+   */
   released: number;
   /** The names of their backlogs, to wake senders with. */
   backlogs: string[];
 }
 
 /**
- * Makes a page of messages due that the limit `domain_unverified` holds. Senders then claim them, and the limits decide
- * again. Skips messages that are locked: a recorder that has locked one wants its queue row next, which this statement
- * has locked.
+ * Makes due a page of the messages that the limit `domain_unverified` holds. Senders then claim them, and the limits
+ * decide again. Skips messages that are locked: a recorder that has locked one wants its queue row next, which this
+ * statement has locked.
  * @param domainId may be a domain that no longer exists
  */
 export async function releaseDomainPage(
@@ -87,7 +90,7 @@ export async function releaseDomainPage(
   };
 }
 
-/** Whether messages wait for a domain, be they locked or not. */
+/** Whether messages wait for a domain, including locked ones. */
 export async function waitsForDomain(
   db: Queryable,
   { accountId, domainId }: { accountId: number; domainId: number },

@@ -6,14 +6,15 @@ import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
 import { furtherCtes, limitsOf, type LimitSettings, settingIn } from './authority.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 
-/** The most messages that one transaction releases. */
+/** Maximum number of messages that one transaction releases. */
 const PAGE = 2_000;
-/** When to look again at messages that a release left held: they were locked, or a limit had no room for them. */
+/** When to check again the messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
 /**
  * SQL: locks the held backlogs of an account in the order that all statements keep.
- * @param after SQL: a condition that is true, and known only when rows are locked that have to be locked first
+ * @param after SQL: a condition that is always true, but cannot be evaluated before the rows that have to be locked
+ *   first are locked
  */
 const lockCte = (accountId: string, after = 'true'): string => `
   held_backlog as (
@@ -22,7 +23,7 @@ const lockCte = (accountId: string, after = 'true'): string => `
   )`;
 
 /**
- * SQL: expressions of a `with` clause that end a release that is under way. Add them to the statement that pauses the
+ * SQL: expressions of a `with` clause that end a release in progress. Add them to the statement that pauses the
  * account. The messages released so far are held again when a sender claims them.
  * @param accountId SQL: the id of the account
  */
@@ -39,14 +40,15 @@ const heldBlocksSql = (accountId: string): string => `
     order by campaign_id, n for update`;
 
 /**
- * SQL: expressions of a `with` clause that make senders look at the held backlogs of an account now. Add them to the
+ * SQL: expressions of a `with` clause that make senders check the held backlogs of an account now. Add them to the
  * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
  * the limits allow. Blocks are due at once, and the workflows of their campaigns are signaled.
  *
  * Blocks are locked before backlogs. Otherwise there is a deadlock with a recorder that has locked a block and waits for
  * the month of the account, and a claim that has locked the month and waits for the backlog.
  * @param accountId SQL: the id of the account
- * @param locked what to do about blocks that are locked: transactions that have locked the wallet must not wait for them
+ * @param locked whether to wait for locked blocks or skip them: a transaction that has locked the wallet must not wait
+ *   for them
  */
 export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait'): string => `
   held_blocks as materialized (${heldBlocksSql(accountId)}${locked === 'skip' ? ' skip locked' : ''}
@@ -60,21 +62,22 @@ export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait')
   )`;
 
 /**
- * Locks the held blocks of an account, for a transaction that locks its wallet next and then releases what is held: a
- * claim that waits for the wallet has locked the month, and a recorder that has locked a block may wait for the month.
+ * Locks the held blocks of an account. Call it in a transaction that then locks the wallet and releases held messages.
+ * Otherwise there may be a deadlock: a claim that waits for the wallet has locked the month, and a recorder that has
+ * locked a block may wait for the month.
  */
 export async function lockHeldBlocks(trx: Queryable, accountId: number): Promise<void> {
   await trx.query({ name: 'lock_held_blocks', text: heldBlocksSql('$1'), values: [accountId] });
 }
 
 interface HeldBacklog extends Backlog {
-  /** How many more messages may be released; null or 0: to be decided. */
+  /** How many more messages may be released; null or 0: not decided yet. */
   releaseCount: number | null;
   /** The `due_at` of the last message released, as text. */
   releasedUntil: string | null;
 }
 
-/** Takes the held backlog that has waited longest for a look; other senders skip it. */
+/** Takes the held backlog whose check has been due longest; other senders skip it. */
 async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
   const { rows } = await trx.query<HeldBacklog>({
     name: 'take_held_backlog',
@@ -133,10 +136,9 @@ async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSetti
 const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
 
 /**
- * Makes held messages due, beginning with those that were accepted first. Afterwards, the other backlogs that are being
- * released have their turns. Skips messages that are locked and leaves
- * them to a later look: a recorder that has locked a message wants its queue row next, which this transaction has
- * locked.
+ * Makes held messages due, beginning with those that were accepted first. The other backlogs that are being released
+ * take their turns before the next page. Skips locked messages and leaves them for a later check: a recorder that has
+ * locked a message wants its queue row next, which this transaction has locked.
  */
 async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number): Promise<number> {
   const { rows } = await trx.query<{ found: number; released: number }>({
@@ -184,17 +186,17 @@ async function endRelease(trx: Queryable, backlog: HeldBacklog): Promise<void> {
   if (rowCount === 0) await trx.query(`delete from held_backlogs where ${THIS_BACKLOG}`, keyOf(backlog));
 }
 
-/** What one look at the held backlogs did. */
+/** The result of checking one held backlog. */
 export interface Release {
   backlog: Backlog;
-  /** Messages that are due now. */
+  /** Number of messages that are due now. */
   released: number;
 }
 
 /**
- * Looks at one held backlog whose `recheck_at` has passed, and releases up to 2,000 of its messages if the limits let
- * them go. If the sender dies, any other sender continues after the last committed page.
- * @returns null if no backlog is to be looked at
+ * Checks one held backlog whose `recheck_at` has passed, and releases up to 2,000 of its messages if the limits let
+ * them go. If the sender dies, any other sender continues after the last committed page. @returns null if no backlog
+ * has to be checked
  */
 export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise<Release | null> {
   return inTransaction(pool, async (trx) => {

@@ -6,7 +6,7 @@ import { backlogName } from '../backlog.ts';
 import type { LimitSettings } from './authority.ts';
 import { releaseHeldPage } from './release-held.ts';
 
-/** Pause if no held backlog has to be looked at. */
+/** Pause if no held backlog has to be checked. */
 const IDLE_MS = 1_000;
 /** Pause between two pages, which leaves the database to claims. */
 const BUSY_MS = 5;
@@ -18,7 +18,7 @@ export interface ReleasingDeps {
   log: Logger;
 }
 
-/** Releases held messages, page by page, when their limit ends. Any number of senders may do so at once. */
+/** Releases held messages, page by page, when their limit ends. Any number of senders may run this at once. */
 export function startReleasing({ pool, waker, limits, log }: ReleasingDeps): Repeating {
   return repeat(
     async () => {

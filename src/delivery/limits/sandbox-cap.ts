@@ -1,6 +1,6 @@
 import type { Limit, Setting } from './limit.ts';
 
-/** SQL: the month in which messages count that are accepted or claimed now. */
+/** SQL: the month in which messages accepted or claimed now are counted. */
 export const SANDBOX_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
 const figures = (setting: Setting) => `
@@ -13,10 +13,10 @@ const figures = (setting: Setting) => `
           where account_id = a.id and month = ${SANDBOX_MONTH}), 0) as used) s`;
 
 /**
- * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later; recipients of a
- * campaign when a sender claims their block, unless no attempt is made to send to them: see `block-limits.ts`. Mail from
- * a domain of the account counts nothing, and neither do messages of test keys, which are written with their outcome. Tests
- * of templates leave the service, so they are queued and count.
+ * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later. Recipients of
+ * a campaign count when a sender claims their block, unless they are not attempted: see `block-limits.ts`. Mail from
+ * the account's own domains does not count, and neither do messages of test keys, which are written with their outcome.
+ * Tests of templates leave the service, so they are queued and count.
  */
 export const sandboxCap = {
   name: 'sandbox_cap',
@@ -50,7 +50,7 @@ export const sandboxCap = {
       },
     ],
     refusals: 'sandbox_refusals',
-    // Only for POST /messages and flows, whose tests are written with their outcome.
+    // Only POST /messages and flows check this, and they write their tests with the outcome.
     takes: ({ channel, test, domain_id }) => (channel === 'email' && !test && !domain_id ? 1 : 0),
     left: (setting) =>
       `case when a.kind = 'customer' then (select remaining from (${figures(setting)}) sandbox) end`,

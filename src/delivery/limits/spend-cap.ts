@@ -4,8 +4,9 @@ import { capSql, moneyColumns, moneyFigures, moneyQuota, NEXT_MONTH, reachedSql,
 import { monthlyEmailSettings } from '../money/prices.ts';
 
 /**
- * What an account may spend in a month: messages with their prices, and validations. Emails within the monthly allowance
- * cost nothing and pass. POST /messages refuses what is beyond it; messages of flows and campaigns wait.
+ * What an account may spend in a month: messages with their prices, and validations. Emails within the monthly
+ * allowance cost nothing and pass. POST /messages refuses messages beyond the cap; messages of flows and campaigns
+ * wait.
  */
 export const spendCap = {
   name: 'spend_cap',
@@ -14,7 +15,7 @@ export const spendCap = {
   figures: (setting) => moneyFigures({ limit: capSql, used: spentSql }, setting),
   queueColumns: moneyColumns,
   quota: moneyQuota('spend_cap'),
-  // Validations and messages that end unsent return some of the cap within the month, and release nothing.
+  // Validations and messages that end unsent return part of the cap within the month without releasing held messages.
   claim: { effect: 'hold', until: NEXT_MONTH, recheck: `interval '5 minutes'` },
   refusal: { code: 'spend_cap_reached', message: 'the spend cap of this month is reached' },
   status: {

@@ -1,13 +1,13 @@
 /** When campaigns and flows stop themselves, because too much of their mail bounces or is reported as spam. */
 import type { Config } from '../../config.ts';
 
-/** Rates are parts of the emails accepted or bounced at hand-over. */
+/** Rates are fractions of the emails that were accepted, or bounced at hand-over. */
 export interface StopThresholds {
   bounceRate: number;
   minBounces: number;
   complaintRate: number;
   minComplaints: number;
-  /** Emails that must have been counted before a rate means anything. */
+  /** Minimum number of counted emails: below it, rates mean nothing. */
   minCounted: number;
 }
 
@@ -35,7 +35,7 @@ export function stopThresholds(config: Config): StopThresholds {
   };
 }
 
-/** @returns null while sending may go on */
+/** @returns null if sending may continue */
 export function stopReason(
   { counted, bounced, complained }: ReputationCounts,
   limits: StopThresholds,

@@ -7,9 +7,9 @@ const suppressedSql = (matches: string) => `exists (
         and (s.expires_at is null or s.expires_at > now()))`;
 
 /**
- * A recipient that the account must not write to. The statement may have begun before a suppression was committed, and
- * may have waited for its locks since. If the API has just suppressed an address of the account, each message is
- * therefore checked once more as of now; see `recipient-fence.ts`.
+ * A suppressed recipient. The statement may have begun before the suppression was committed and waited for its locks
+ * since. If the API has just suppressed an address of the account, each message is therefore checked once more as of
+ * now; see `delivery/consent/recipient-fence.ts`.
  */
 export const suppressed = {
   name: 'suppressed',

@@ -5,14 +5,15 @@ import { balanceSql } from '../money/wallet.ts';
 import type { Limit } from './limit.ts';
 import { moneyColumns, moneyFigures, moneyQuota, raiseMonthsSql, reachedSql, textPriceSql } from './money.ts';
 
-/** SQL over a taken row `q`: what it costs; null: a text without a price. Emails of the allowance go first. */
+/** SQL over a claimed row `q`: its price; null: a text without a price. Emails use up the free allowance first. */
 const priceSql = `case when ${paidByMessageSql('q.channel')}
           then case when q.wallet_place <= wallet.free then 0 else wallet.email_price end
           else ${textPriceSql('wallet')} end`;
 
 /**
- * The funds of an account. Each message reserves its price in the month in which it is accepted or claimed: its queue row
- * or block is the reservation. Success writes nothing more; what is not sent returns its price to that month.
+ * The funds of an account. Each message reserves its price in the month in which it is accepted or claimed: its queue
+ * row or block is the reservation. Success writes nothing more; a message that is not sent returns its price to that
+ * month.
  */
 export const wallet = {
   name: 'wallet',
@@ -21,7 +22,7 @@ export const wallet = {
   figures: (setting) => moneyFigures({ limit: balanceSql('a'), used: '0::bigint' }, setting),
   queueColumns: moneyColumns,
   quota: moneyQuota('wallet'),
-  // A credit releases the messages at once; the interval is for a release that was lost, and for a new month.
+  // A credit releases the messages at once. The interval is for a release that was lost, and for a new month.
   claim: { effect: 'hold', until: null, recheck: `interval '5 minutes'` },
   refusal: { code: 'insufficient_funds', message: "the account's funds do not cover the message" },
   reservation: {
@@ -82,7 +83,7 @@ export const wallet = {
         from ${rows} where price_month is not null group by account_id, price_month`,
       },
       {
-        // Every statement that locks several months locks them in this order. The current one may have the return.
+        // All statements lock months in this order. The current month is locked too, as it may receive the return.
         name: 'months_locked',
         materialized: true,
         sql: `
@@ -91,7 +92,7 @@ export const wallet = {
         ) r using (account_id, month) order by s.account_id, s.month for update of s`,
       },
       {
-        // A month that is posted does not change any more: the current one has the return instead.
+        // A posted month no longer changes: the current month receives the return instead.
         name: 'months_given_back',
         sql: `
         ${raiseMonthsSql(`

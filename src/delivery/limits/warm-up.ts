@@ -7,7 +7,7 @@ const TODAY = `(now() at time zone 'utc')::date`;
 /** SQL: the end of the current day. */
 export const TOMORROW = `((${TODAY} + 1)::timestamp at time zone 'utc')`;
 
-/** SQL: domains that warm up, with what they may send today and have used of it. */
+/** SQL: the domains that warm up, with how much they may send today and how much they have used. */
 export const WARMING = `
       select w.domain_id, w.account_id, w.daily_limit, coalesce(d.used, 0) as used
       from warm_ups w left join warm_up_days d on d.domain_id = w.domain_id and d.day = ${TODAY}`;
@@ -16,11 +16,10 @@ export const WARMING = `
 const NONE = 2_147_483_647;
 
 /**
- * The warm-up of a new domain: a volume for each day, which grows while few of its emails bounce or are reported as spam.
- * Mail services trust a new domain little, and take a sudden volume for spam. Transactional messages count, and are never
- * held.
- * A message counts when it is claimed for the first time, also if it is not sent in the end.
- * The figures are those of the domain that has the least left; `by_domain` has what each domain has left.
+ * The warm-up of a new domain: a volume for each day, which grows as long as few of its emails bounce or are reported
+ * as spam. Mail services hardly trust a new domain, and take a sudden volume for spam. Transactional messages count but
+ * are never held. A message counts when it is claimed for the first time, even if it is never sent. The figures are
+ * those of the domain that has the least left; `by_domain` has what each domain has left.
  */
 export const warmUp = {
   name: 'warm_up',
