@@ -1,4 +1,4 @@
-/** What the messages of a campaign's block reserve of the account's money when a sender claims the block. */
+/** The money that the messages of a campaign's block reserve when a sender claims the block. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { MAX_SEGMENTS } from '../money/sms-segments.ts';
 import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.ts';
@@ -7,8 +7,8 @@ import { raiseMonthsSql } from '../limits/money.ts';
 import { byUnitSql } from '../money/units.ts';
 
 /**
- * The prices of texts by message: millicents (null: the country has no price, so the text is skipped at the hand-over, even
- * if it has one by then), and the segments that the template may take.
+ * By message id: the price of a text in millicents, and the most segments that the template may take. A price of null
+ * means that the country has none: the text is skipped at the hand-over, even if a price has been set since.
  */
 export type TextPrices = Record<number, readonly [number | null, number]>;
 
@@ -30,7 +30,7 @@ const textsSql = `
   where total <= greatest(0, least(wallet.remaining, spend_cap.remaining)) order by id`;
 
 /**
- * Finds how many of a block's texts the account can pay for, in the order of their ids.
+ * Finds which of a block's texts the account can pay for, in the order of their ids.
  * @param ids ascending, at least one
  * @returns their prices
  */
@@ -52,9 +52,9 @@ export async function priceTexts(
 const byUnit = (message: string, segment: string): string => byUnitSql('m.channel', { message, segment });
 
 /**
- * SQL: expressions of the claim of the block `mine`. `fresh` is what its messages reserve now, and `owed` what the rest of
- * the block takes along of an earlier reservation. `$5` is how many messages are claimed, `$8` the account, `$11` the
- * {@link TextPrices} or null, and `$12` the waiting messages behind those that are claimed.
+ * SQL: expressions of the claim of the block `mine`. `fresh` is what its messages reserve now, and `owed` the part of
+ * an earlier reservation that moves to the rest of the block. `$5` is how many messages are claimed, `$8` the account,
+ * `$11` the {@link TextPrices} or null, and `$12` the waiting messages behind those that are claimed.
  */
 export const blockPriceCtes = furtherCtes([
   {
@@ -111,7 +111,7 @@ export const blockPricesSql = `, price_month = coalesce(b.price_month, (select m
     unit_millicents = coalesce((select unit_millicents from fresh), b.unit_millicents),
     price_list = coalesce($11::jsonb, b.price_list)`;
 
-/** SQL: the columns that the rest of a block takes along, and their values over `mine`. */
+/** SQL: the columns of the reservation that moves to the rest of a block, and their values over `mine`. */
 export const restPrices = {
   columns: 'price_month, price_units, free_units, price_millicents, unit_millicents, price_list',
   values: `(select month from owed), coalesce((select units from owed), 0), coalesce((select free from owed), 0),

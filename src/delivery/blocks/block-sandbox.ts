@@ -1,9 +1,9 @@
-/** What a claimed block reserves of the sandbox's cap. */
+/** What a claimed block reserves from the sandbox's cap. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type LimitSettings, settingIn } from '../limits/authority.ts';
 import { SANDBOX_MONTH, sandboxCap } from '../limits/sandbox-cap.ts';
 
-/** What a block has reserved in an earlier month. */
+/** What a block reserved in an earlier month. */
 export interface SandboxReservation {
   month: string | null;
   count: number;
@@ -25,9 +25,9 @@ const TAKE = `
   returning used`;
 
 /**
- * Reserves messages in the month of the cap, if they still fit: POST /messages counts without the lock of claims. What the
- * block has reserved in an earlier month returns. The rows are the last that a transaction locks, in the order of their
- * months.
+ * Reserves messages in the current month of the cap, if they still fit: POST /messages counts there without the lock
+ * that claims take. Returns what the block reserved in an earlier month. A transaction locks these rows last, in the
+ * order of their months.
  * @returns whether they fit
  */
 export async function takeSandbox(

@@ -1,4 +1,7 @@
-/** What happens to the recipients of a campaign other than by sending. Intents of the campaign must be stopped first. */
+/**
+ * Everything that happens to the recipients of a campaign besides sending: pause, resume, cancel and requeue. Stop the
+ * campaign's intents first.
+ */
 import { paidByMessageSql, paidBySegmentSql } from '../money/units.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -9,7 +12,10 @@ import { furtherCtes, giveBackCtes, limits } from '../limits/authority.ts';
 import { returnSandboxCtes } from '../limits/block-limits.ts';
 import { type Channel, messageClasses } from '../message.ts';
 
-/** The most retries that a pause moves. The others wait when they are due: a sender does not send them. */
+/**
+ * Maximum number of retries that a pause moves. The others come due while the campaign is paused; senders do not send
+ * them then.
+ */
 const MAX_HELD = 20_000;
 
 /**
@@ -32,7 +38,7 @@ export async function holdRetries(trx: Queryable, campaignId: number): Promise<n
 }
 
 /**
- * Makes the retries of a campaign due that a pause held.
+ * Makes due the retries of a campaign that a pause held.
  * @param trx holds the campaign's lock, see `lockCampaignForChange`
  * @returns how many
  */
@@ -51,8 +57,8 @@ export async function releaseRetries(trx: Queryable, campaignId: number): Promis
 
 /**
  * SQL: marks the blocks of messages whose outcome has changed, so that their tallies are counted again. A block is
- * locked even if it is marked already: its tallies may be being counted, and would miss the change. Blocks are locked
- * after messages, in the order of their keys.
+ * locked even if it is marked already: a recount in progress would miss the change. Blocks are locked after messages,
+ * in the order of their keys.
  * @param changed SQL: a table with `campaign_id` and `id` of messages that the statement has changed
  */
 export const markForRecountSql = (changed: string): string => changedBlocksSql(blocksOfSql(changed));
@@ -64,32 +70,32 @@ export const blocksOfSql = (messages: string): string => `
         where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
       where o.first_id <= u.id`;
 
-/** SQL over the block `b`: what messages of it have used up. */
+/** SQL over the block `b`: what its messages have used up. */
 interface UsedOfBlock {
   /** How many places. */
   places: string;
-  /** How many messages were attempted, whatever became of them; left out: none. */
+  /** How many messages were attempted, whatever the outcome; default: none. */
   attempted?: string;
   /** How many emails are charged: those that were sent, and those that may have been. */
   emails: string;
-  /** The texts that are charged, with their segments (null: as many as are reserved): `{message id: segments}`. */
+  /** The texts that are charged, as `{message id: segments}`; segments null: as many as are reserved. */
   texts: string;
 }
 
-/** SQL: few blocks are of the sandbox, so the messages of the others are not counted for it. */
+/** SQL: messages are counted only for blocks of the sandbox, which are few. */
 const attemptedSql = (attempted: string): string => `
       sandbox_reserved = case when b.sandbox_reserved > 0 then greatest(0, b.sandbox_reserved - (${attempted})) else 0 end,`;
 
 const NOTHING_USED: UsedOfBlock = { places: '0', emails: '0', texts: 'null::jsonb' };
 
 /**
- * SQL: marks blocks as {@link markForRecountSql} does, and takes the places and the prices that their messages have used.
- * Emails that cost nothing are used first. `block_charges` has what was taken: `emails`, `free` of these, `texts` and
- * `millicents`, with `unit_millicents` and `price_list` of the block.
+ * SQL: marks blocks as {@link markForRecountSql} does, and subtracts the places and the prices that their messages have
+ * used. Emails that cost nothing are used first. `block_charges` has what was taken: `emails`, `free` of these, `texts`
+ * and `millicents`, with `unit_millicents` and `price_list` of the block.
  *
- * Each block is locked in a subquery of its own, whose only table is that of the blocks. In one join with `blocks`,
- * PostgreSQL joins again for each block that it had to wait for, and if `blocks` is a `union all`, it finds one of them
- * and leaves out the others.
+ * Each block is locked in its own subquery, which reads only `campaign_blocks`. In a join with `blocks`, PostgreSQL
+ * repeats the join for each block that it had to wait for; if `blocks` is a `union all`, it then finds one block and
+ * drops the others.
  * @param blocks SQL: a select of `campaign_id` and `n`
  */
 export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}): string => {
@@ -128,8 +134,8 @@ export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}
 };
 
 /**
- * SQL: remembers what messages of blocks without a known outcome are charged. Needs {@link changedBlocksSql}. Those that
- * cost something come first.
+ * SQL: stores what the messages of blocks without a known outcome are charged. Needs {@link changedBlocksSql}. The
+ * first emails are charged, the last are free.
  * @param unknown SQL: a table with `campaign_id`, `n` and `id`
  */
 export const unknownOfBlocksSql = (unknown: string): string => `, unknown_of_blocks as (
@@ -144,24 +150,27 @@ export const unknownOfBlocksSql = (unknown: string): string => `, unknown_of_blo
   )`;
 
 /**
- * SQL: whether a block in `batches` no longer has all messages of its batch. The block of a sender that was taken for
- * dead may be divided before the sender's outcomes arrive.
+ * SQL: whether a block in `batches` no longer contains all messages of its batch. If a sender was taken for dead, its
+ * block may be divided before its outcomes arrive.
  */
 export const isDividedSql = `exists (
       select 1 from batches t where not exists (
         select 1 from campaign_blocks b
         where b.campaign_id = t.campaign_id and b.n = t.n and b.first_id <= t.first_id and b.last_id >= t.last_id))`;
 
-/** What one page of a cancellation did. */
+/** The result of one page of a cancellation. */
 export interface CanceledPage {
   canceled: number;
-  /** Nothing is open any more. False: call again; intents may be under way, which takes minutes at most. */
+  /** Whether nothing is open any more. If not, call again: intents may be under way, which takes minutes at most. */
   done: boolean;
 }
 
 const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled')`;
 
-/** SQL: an attempt at the message `m` has no outcome that is known: it may have been sent, whatever waits for another. */
+/**
+ * SQL: whether an attempt at the message `m` has no known outcome. The message may have been sent, even if it waits for
+ * another attempt.
+ */
 export const isUncertainSql = `exists (
       select 1 from message_events e where e.message_id = m.id and e.type = 'unknown')`;
 
@@ -185,7 +194,7 @@ const cancelRetriesSql = `
   )}${markForRecountSql('select campaign_id, id from updated')}
   select count(*)::int as count from updated`;
 
-/** Blocks that a page of a cancellation takes, at most. Those of a throttled campaign are small. */
+/** Maximum number of blocks per page of a cancellation. Blocks of a throttled campaign are small. */
 const MAX_PAGE_BLOCKS = 1_000;
 
 const cancelBlocksSql = `
@@ -210,13 +219,13 @@ const cancelBlocksSql = `
   )
   select (select count(*)::int from updated) as count, array(select n from blocks) as blocks`;
 
-/** SQL: whether recipients of the block `b` wait: for a first attempt, or under an intent. */
+/** SQL: whether recipients of the block `b` are open: they wait for their first attempt, or lie under an intent. */
 export const hasOpenSql = `exists (
       select 1 from messages m
       where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
         and not exists (select 1 from send_queue q where q.message_id = m.id))`;
 
-/** SQL: returns the places and the prices of the rows `closed`: blocks as they were before. */
+/** SQL: returns the places and the prices of the blocks in `closed`, as they were before the update. */
 export const returnPlacesSql = (): string =>
   furtherCtes([
     ...giveBackCtes(`(
@@ -244,7 +253,7 @@ export const returnedPricesSql = (closed: string): string =>
     )
     .join(', ');
 
-/** SQL: closes those of the chosen blocks of which no recipient waits. @param chosen SQL over the block `b` */
+/** SQL: closes the chosen blocks that have no open recipients. @param chosen SQL over the block `b` */
 const closeBlocksSql = (chosen: string) => `
   with shut as materialized (
     select b.n from campaign_blocks b
@@ -265,9 +274,9 @@ const closeRestSql = closeBlocksSql('true');
 
 /**
  * Cancels a page of the recipients of a campaign who still wait. The campaign must no longer be active, and the
- * transaction that changed it must have held its lock. Recipients of batches that were intended before are left to their
- * outcomes; those of whom an attempt is `unknown` stay so.
- * @param limit about so many at once
+ * transaction that stopped it must have held its lock. Recipients of batches that were intended before get the outcomes
+ * of these; those with an attempt whose outcome is unknown become `unknown`.
+ * @param limit approximate number of recipients
  */
 export async function cancelCampaignMessages(
   trx: Queryable,
@@ -278,10 +287,11 @@ export async function cancelCampaignMessages(
     (await trx.query<{ count: number; blocks?: number[] }>({ name, text, values: [campaignId, limit] }))
       .rows[0];
   const retries = (await cancel('cancel_retries', cancelRetriesSql))?.count ?? 0;
-  // It has locked blocks. Messages are locked before blocks, so those of others wait for the next transaction.
+  // That statement has locked blocks. Messages are locked before blocks, so the next transaction cancels messages of
+  // blocks.
   if (retries > 0) return { canceled: retries, done: false };
   const page = await cancel('cancel_blocks', cancelBlocksSql);
-  // A statement of its own, which sees what the other has changed.
+  // This is a separate statement, so that it sees what the other has changed.
   await trx.query({
     name: 'shut_canceled_blocks',
     text: closePageSql,
@@ -289,7 +299,7 @@ export async function cancelCampaignMessages(
   });
   const canceled = page?.count ?? 0;
   if (canceled > 0) return { canceled, done: false };
-  // What is left lies under intents, or none of its recipients waits.
+  // The blocks that are left have no open recipients, or are under intents.
   await trx.query({ name: 'shut_other_blocks', text: closeRestSql, values: [campaignId] });
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
@@ -300,9 +310,8 @@ export async function cancelCampaignMessages(
 }
 
 /**
- * Queues a page of the recipients whose attempt is `unknown` once more. They stay `unknown` until they have an outcome.
- * @param limit how many at once
- * @returns how many; fewer than the limit: no other is unknown
+ * Queues once more a page of the recipients that are `unknown`. They stay `unknown` until they have an outcome. @param
+ * limit of the page @returns how many were queued; fewer than the limit: none is left
  */
 export async function requeueUnknown(trx: Queryable, campaignId: number, limit: number): Promise<number> {
   const { rowCount } = await trx.query({
@@ -326,14 +335,14 @@ export async function requeueUnknown(trx: Queryable, campaignId: number, limit: 
   return rowCount ?? 0;
 }
 
-/** The blocks of a campaign that wait for one provider. */
+/** A campaign's share of the queue of one provider. */
 export interface CampaignShare {
   accountId: number;
   channel: Channel;
   providerId: number;
 }
 
-/** Wakes senders after the commit of new or released blocks of a campaign, and of retries of it. */
+/** Wakes senders. Call it after the commit of new or released blocks or retries of a campaign. */
 export function wakeCampaign(waker: Pick<Waker, 'wake'>, share: CampaignShare): void {
   const { accountId, channel, providerId } = share;
   const backlogs = [BLOCKS_CLASS, messageClasses.campaign].map((priority) =>

@@ -20,14 +20,15 @@ import {
   pickBlocks,
 } from './pick-blocks.ts';
 
-/** How many blocks are held at once if a limit holds the first. */
+/** Maximum number of blocks that are held at once if a limit holds the first. */
 const HELD_AT_ONCE = 1_000;
-/** A throttled campaign makes up for so much: senders take a block some time after it is due. */
+/** How much delay a throttled campaign catches up: senders take a block some time after it is due. */
 const MAX_LATE = `interval '2 seconds'`;
 
 /**
- * SQL: notes the turns of the campaign and the brand of the block `mine`, and when the throttle lets the next recipients go,
- * of whom $5 go now. Claims of the account wait for each other, so nothing else reads or writes these rows meanwhile.
+ * SQL: records the turns of the campaign and the brand of the block `mine`, and when the throttle lets the next
+ * recipients go after the $5 that go now. Claims of an account wait for each other, so nothing else reads or writes
+ * these rows meanwhile.
  */
 const turnCtes = `, turn as materialized (
     select c.id, c.brand_id, clock_timestamp() as at,
@@ -43,7 +44,9 @@ const turnCtes = `, turn as materialized (
     on conflict (brand_id, channel, provider_id) do update set claimed_at = excluded.claimed_at
   )`;
 
-/** SQL: claims a block, up to a message, with places for its messages. What lies behind it becomes another block. */
+/**
+ * SQL: claims a block up to a given message, with places for its messages. The messages after it become another block.
+ */
 function claimSql(table: Limits): string {
   const taking = table.flatMap((limit) =>
     limit.quota && limit.reservation && hasPlaces(limit) ? [limit.reservation] : [],
@@ -85,7 +88,10 @@ function claimSql(table: Limits): string {
 
 const claimText = claimSql(blockLimits);
 
-/** How many messages of a block the limits and the request let go. A block that was claimed before has its places. */
+/**
+ * How many messages of a block the limits and the request let go. A block that was claimed before has its places
+ * already.
+ */
 const countOf = (
   { messages }: BlocksRequest,
   { reserved, room, sandboxRoom, paid, affordable }: PickedBlock,
@@ -96,7 +102,7 @@ const countOf = (
     ...[sandboxRoom ?? Infinity, paid ? Infinity : affordable],
   );
 
-/** Texts cost what their countries do. @returns null: its messages have one price, or cost nothing more */
+/** The price of a text depends on its country. @returns null if all messages have one price or cost nothing more */
 function textsOf(
   trx: Queryable,
   request: BlocksRequest,
@@ -120,7 +126,7 @@ async function holdForFunds(trx: Queryable, { campaignId, n, scarcer }: PickedBl
   return [];
 }
 
-/** POST /messages has taken the last places of the sandbox since the block was picked. */
+/** Thrown if POST /messages has taken the last places of the sandbox since the block was picked. */
 class SandboxTaken extends Error {}
 
 /** Claims a picked block. @returns its first messages, as many as the limits and the request let go */
@@ -174,19 +180,19 @@ async function take(
   }));
 }
 
-/** What a look at the blocks of a backlog did. */
+/** The result of a claim in a backlog of blocks. */
 export interface ClaimedBlock {
-  /** Blocks that were due: claimed, closed or held. 0: none is left. */
+  /** Number of due blocks that were claimed, closed or held. 0: none is left. */
   lookedAt: number;
   claims: Claim[];
 }
 
 /**
  * Claims one block of an account's campaigns for a process, and reserves places for its messages, in one transaction.
- * Brands take turns, and the campaigns of a brand. If the limits let fewer messages go than it has, the rest of it waits as another block. If a limit holds the account or
- * the sender, all due blocks are held.
+ * Brands take turns, and so do the campaigns of a brand. If the limits let only some of its messages go, the rest waits
+ * as another block. If a limit holds the account or the sender, all due blocks are held.
  *
- * As with queue rows, the commit does not wait for the disk: that of the first intent writes both.
+ * As with queue rows, the commit does not wait for the disk: the commit of the first intent writes both.
  */
 export async function claimBlock(
   pool: pg.Pool,
@@ -199,12 +205,12 @@ export async function claimBlock(
       throw error;
     },
   );
-  // What it returns locks other months, so the locks of the claim must be gone.
+  // Returning its reservation locks other months, so the claim's locks must be released first.
   if (empty) await endBlockClaim(pool, null, empty);
   return claimed;
 }
 
-/** Claims the first due block, see {@link claimBlock}. @returns with `empty`: a block in which nobody waits any more */
+/** Claims the first due block, see {@link claimBlock}. @returns also `empty`: a block without open recipients */
 async function claimFirst(
   trx: Queryable,
   request: BlocksRequest,

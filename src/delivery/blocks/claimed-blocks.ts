@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { hasOpenSql, returnedPricesSql, returnPlacesSql } from './campaign-blocks.ts';
 import type { Claim } from '../send/claim/claim.ts';
 
-/** Identifies the claim of a block of a campaign: the same block claimed again has a higher epoch. */
+/** Identifies the claim of a campaign's block. If the block is claimed again, the epoch is higher. */
 export interface BlockClaim {
   campaignId: number;
   n: number;
@@ -12,9 +12,9 @@ export interface BlockClaim {
 }
 
 /**
- * SQL: ends the claim of a block. It closes if none of its recipients waits, and the places that they did not use return
- * to the allowance. Otherwise senders may claim the rest of it. Does nothing for a former owner, nor while an intent of
- * the claim is open: its outcomes are not recorded, or the reply to its commit was lost.
+ * SQL: ends the claim of a block. If the block has no open recipients, it is closed, and unused places return to the
+ * allowance. Otherwise senders may claim the rest. Does nothing for a former owner, nor while an intent of the claim is
+ * open: its outcomes are not recorded yet, or the reply to its commit was lost.
  */
 const END = `
   with intended as materialized (
@@ -38,8 +38,8 @@ const END = `
 
 /**
  * Ends the claim of a block, see {@link END}.
- * @param owner null: the block has none, and no recipient of it waits
- * @returns whether the claim is over; false: an intent of it is open
+ * @param owner null: the block has no owner and no open recipients
+ * @returns whether the claim has ended; false: one of its intents is open
  */
 export async function endBlockClaim(
   db: Queryable,
@@ -57,22 +57,25 @@ export async function endBlockClaim(
 interface OpenBlock {
   block: BlockClaim;
   owner: number;
-  /** The messages whose batches are not over. */
+  /** The messages whose batches have not ended. */
   left: Set<number>;
 }
 
 const keyOf = ({ campaignId, n, epoch }: BlockClaim) => `${campaignId}/${n}/${epoch}`;
 
 /**
- * The blocks that a process has claimed. When the batches of all messages of a block are over, its claim ends. Messages
- * that were given back wait for that: an intent of another process must not cover a message of a batch under way.
+ * The blocks that a process has claimed. The claim of a block ends with the last batch of its messages. Messages that
+ * were given back wait for this: an intent of another process must not cover a message of a batch under way.
  */
 export class ClaimedBlocks {
   readonly #pool: pg.Pool;
   readonly #log: Logger;
   readonly #open = new Map<string, OpenBlock>();
   readonly #over = new Map<string, OpenBlock>();
-  /** Blocks that the last sweep did not know. */
+  /**
+   * Blocks that the last sweep found in the database only. A claim just committed may look the same, so a sweep ends
+   * those that it finds twice.
+   */
   #strays = new Set<string>();
   #ending: Promise<void> | null = null;
 
@@ -91,7 +94,9 @@ export class ClaimedBlocks {
     }
   }
 
-  /** Notes that the batches of claims are over, or that they were given back. Claims without a block are ignored. */
+  /**
+   * Call it when the batches of claims have ended, or the claims were given back. Claims without a block are ignored.
+   */
   settle(claims: readonly Claim[]): void {
     for (const { block, messageId } of claims) {
       if (!block) continue;
@@ -106,7 +111,9 @@ export class ClaimedBlocks {
     }
   }
 
-  /** Ends the claims of all blocks that are over. @throws Error of the database; the next call tries again */
+  /**
+   * Ends the claims of all blocks whose batches have ended. @throws Error of the database; the next call tries again
+   */
   async finish(): Promise<void> {
     while (this.#ending) await this.#ending;
     if (this.#over.size === 0) return;
@@ -114,7 +121,7 @@ export class ClaimedBlocks {
     await this.#ending;
   }
 
-  /** Ends the claims of blocks that the process does not know, because the reply to their claim was lost. */
+  /** Ends claims that the database has but this process does not, because the reply to the claim was lost. */
   async sweep(owner: number): Promise<void> {
     await this.finish();
     const { rows } = await this.#pool.query<BlockClaim>({

@@ -1,4 +1,4 @@
-/** Picks the block that a sender claims next: whose turn it is, what is due, and what the limits say of it. */
+/** Picks the block that a sender claims next: whose turn it is, what is due, and what the limits decide. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog } from '../backlog.ts';
 import { ROLLING_PERIOD } from '../limits/allowance.ts';
@@ -12,18 +12,18 @@ import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
 import { paidBySegmentSql } from '../money/units.ts';
 
-/** A held block is looked at again after this if it is not known when its limit ends. */
+/** When a held block is checked again if the end of its limit is not known. */
 export const HOLD_RECHECK = `interval '5 minutes'`;
 const MIN_HOLD = `interval '10 seconds'`;
 
 export interface BlocksRequest extends Omit<Backlog, 'class'> {
   /** Id of the process, in `processes`. */
   owner: number;
-  /** Messages at most. The rest of a larger block becomes a block of its own. */
+  /** Maximum number of messages. The rest of a larger block becomes a block of its own. */
   messages: number;
 }
 
-/** A due block that the claim has locked, and what the limits say of it. */
+/** A due block that the claim has locked, and what the limits decide about it. */
 export interface PickedBlock {
   campaignId: number;
   n: number;
@@ -32,34 +32,38 @@ export interface PickedBlock {
   epoch: number;
   reserved: number;
   channel: Channel;
-  /** Its messages have reserved what they cost, or cost nothing. */
+  /** Whether its messages have reserved their prices or cost nothing. */
   paid: boolean;
-  /** How many messages the spend cap and the wallet let go, about. */
+  /** Roughly how many messages the spend cap and the wallet let go. */
   affordable: number;
-  /** The limit on money that leaves less: the name of the spend cap or of the wallet. */
+  /** The name of the limit that lets fewer messages go: the spend cap or the wallet. */
   scarcer: string;
   /** Bytes of the content that its messages are rendered from. */
   bytes: number;
   held: boolean;
   /** How many messages the limits let go. */
   room: number;
-  /** How many messages the sandbox lets go that do not count this month; null: they count already, or need not. */
+  /**
+   * How many messages the sandbox lets go that are not counted this month yet; null: they are counted, or need not be.
+   */
   sandboxRoom: number | null;
-  /** With {@link sandboxRoom}: the earlier month in which they count, and how many. */
+  /** With {@link sandboxRoom}: the earlier month in which messages are counted, and how many. */
   sandboxMonth: string | null;
   sandboxReserved: number;
 }
 
-/** SQL over the block `b`: whether its places still count. After a long pause they do not, and it needs others. */
+/**
+ * SQL over the block `b`: whether its places still count. After a long pause they do not, and the block needs new ones.
+ */
 const PLACES_COUNT = `b.reserved_bucket > now() - ${ROLLING_PERIOD}`;
 
-/** Columns that a limit may read of a queue row, as a block has them. */
+/** The columns of a queue row that limits may read, with their values for a block. */
 const blockColumns: Readonly<Record<string, string>> = {
   message_id: 'b.first_id as message_id',
   queued_at: 'now() as queued_at',
   class: `${messageClasses.campaign}::smallint as class`,
   reserved_bucket: `case when ${PLACES_COUNT} then b.reserved_bucket end as reserved_bucket`,
-  // Its recipients may have different ones.
+  // The recipients of a block may be in different countries.
   price_country: `'${SEVERAL_COUNTRIES}' as price_country`,
   price_units: 'null::int as price_units',
 };
@@ -68,7 +72,7 @@ const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
 
 /** The limits on what messages cost. */
 const isOnMoney = ({ refusal }: Limit) => refusal !== undefined;
-/** The limits in whose places {@link PickedBlock.room} is counted. */
+/** Whether {@link PickedBlock.room} counts the places of the limit. */
 export const hasPlaces = (limit: Limit) => !isOnMoney(limit) && limit !== sandboxOfBlocks;
 
 /** SQL: how many messages like `q` the limits let go. */
@@ -86,16 +90,16 @@ function roomSql(table: Limits): string {
 const figuresJoins = (table: Limits): string =>
   table.flatMap(({ name, figures, claim }) => (figures && claim ? [`cross join ${name}`] : [])).join(' ');
 
-/** SQL: a due block `b` that no sender has. */
+/** SQL: whether the block `b` is due and no sender owns it. */
 const DUE = `b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4`;
-/** Blocks of a campaign that a pick looks at besides those it wants: other transactions may have locked as many. */
+/** How many more blocks of a campaign a pick reads than it wants, because other transactions may have locked some. */
 const SPARE = 50;
 
 /**
- * SQL: picks due blocks of active campaigns of an account for one provider: of the brand that was served longest ago, and of
- * its campaigns of the one that was served longest ago, the block that is due first. A throttled campaign has none until
- * its next recipients are free to go. The limits decide on a block as on a queue row: those that a limit holds are due again
- * when it ends.
+ * SQL: picks due blocks of an account's active campaigns for one provider. It serves the brand that was served longest
+ * ago, within the brand the campaign that was served longest ago, and within the campaign the block that is due first.
+ * A throttled campaign has no due block until its next recipients may go. The limits decide on a block as on a queue
+ * row; a held block is due again when its limit ends.
  */
 const pickSql = (table: Limits): string => {
   const columns = queueColumnsSql(table).split(', ').map(columnSql).join(', ');
@@ -151,8 +155,8 @@ const pickSql = (table: Limits): string => {
 };
 
 /**
- * SQL: the recipients of a block who wait for their first attempt. A statement of its own: that of the pick may have
- * begun before the last owner's records were committed.
+ * SQL: the recipients of a block who wait for their first attempt. This is a separate statement because the pick may
+ * have begun before the last owner's records were committed.
  */
 const OPEN = `
   select id from messages m where m.campaign_id = $1 and m.id between $2 and $3 and m.status = 'queued'
@@ -161,7 +165,7 @@ const OPEN = `
 
 const pickText = pickSql(blockLimits);
 
-/** Picks and locks due blocks, up to `count`. Those that a limit holds are held by it. */
+/** Picks and locks up to `count` due blocks, and holds those to which a limit applies. */
 export async function pickBlocks(
   trx: Queryable,
   { owner, accountId, channel, providerId }: BlocksRequest,

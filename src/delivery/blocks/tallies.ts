@@ -1,9 +1,9 @@
-/** The tallies of blocks: what became of their messages, and how that is counted again once their rows have changed. */
+/** The tallies of blocks: the outcomes of their messages, and how these are recounted once rows have changed. */
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isChannelSql } from '../channels/index.ts';
 import type pg from 'pg';
 
-/** What a block counts of its messages: what became of them. Those that are left count in none. */
+/** The outcomes that a block counts. Messages that are still open count in none. */
 export const tallyGroups = ['sent', 'failed', 'skipped', 'unknown', 'canceled'] as const;
 
 /** SQL over the message `m`: the condition of each count. */
@@ -16,8 +16,8 @@ const conditions: Readonly<Record<(typeof tallyGroups)[number], string>> = {
 };
 
 /**
- * SQL over the message `m` and its campaign `c`: a message that counts in the rates for the stop thresholds, as it was
- * accepted or bounced at hand-over since the send or the last resume.
+ * SQL over the message `m` and its campaign `c`: whether the message counts in the rates for the stop thresholds,
+ * because it was accepted or bounced at hand-over since the send or the last resume.
  */
 const countedSql = `${isChannelSql('m.channel', ({ hasRates }) => hasRates)} and (m.sent_at is not null or m.status = 'bounced')
       and coalesce(m.sent_at, m.updated_at) >= coalesce(c.counted_from, '-infinity')`;
@@ -32,29 +32,32 @@ const tallies: Readonly<Record<string, string>> = {
   complained: countOf(`${countedSql} and m.status = 'complained'`),
 };
 
-/** SQL over the block `b`: how often each group is in its rows now, in one row `r`; `found` is how many rows there are. */
+/** SQL over the block `b`: the tallies of its messages now, in one row `r`; `found` is the number of messages. */
 export const rowsOfBlock = (names: readonly string[]) => `cross join lateral (
       select count(*) as found, ${names.map((name) => `${tallies[name]} as ${name}`).join(', ')}
       from messages m where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id) r`;
 
 /**
- * SQL over the block `b` and its rows `r`: all of its messages are there. Those of an old block may have been dropped: its
- * tallies then say what became of them.
+ * SQL over the block `b` and its counts `r`: whether all of its messages still exist. Messages of an old block may have
+ * been dropped; then its tallies are kept.
  */
 export const IS_WHOLE = 'r.found >= b.size';
 
-/** Blocks that are counted in one transaction. Their rows are locked meanwhile. */
+/** Number of blocks that one transaction counts. Their rows are locked meanwhile. */
 const RECOUNT_PAGE = 20;
 
 /**
- * Whoever changes a message of a closed block locks the block's row and marks it. The blocks are locked here before
- * their rows are read, in a statement of its own, so that no change falls between the count and the mark.
+ * A statement that changes a message of a closed block locks the block's row and marks it. Here the blocks are locked
+ * first, in a separate statement, before their messages are counted, so that no change is lost between the count and
+ * the mark.
  */
 const LOCK = `
   select b.n from campaign_blocks b where b.campaign_id = $1 and b.closed_at is not null and b.recount
   order by b.n limit ${RECOUNT_PAGE} for no key update skip locked`;
 
-/** SQL: rates for the stop thresholds are those of blocks that were closed since the send or the last resume. */
+/**
+ * SQL: whether the block counts in the rates for the stop thresholds: it was closed since the send or the last resume.
+ */
 const IS_RATED = `b.closed_at >= coalesce(c.counted_from, '-infinity')`;
 
 const tallyNames = Object.keys(tallies);
@@ -83,7 +86,7 @@ export function recountBlocks(pool: pg.Pool, campaignId: number): Promise<number
   });
 }
 
-/** Message ids from `first` on and before `end`. */
+/** Message ids from `first` up to, but not including, `end`. */
 export interface IdSpan {
   first: number;
   end: number;
@@ -91,18 +94,18 @@ export interface IdSpan {
 
 const EVERY: IdSpan = { first: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** SQL: a closed block with messages of the span from $1 to $2, whose rows have changed. */
+/** SQL: whether a block is closed, has messages in the span from $1 to $2, and needs a recount. */
 const MARKED = 'closed_at is not null and recount and last_id >= $1 and first_id < $2';
 
-/** Whether tallies of closed blocks with messages of a span are older than their rows. */
+/** Whether closed blocks with messages in a span need a recount. */
 export async function isUncounted(db: Queryable, { first, end }: IdSpan): Promise<boolean> {
   const { rowCount } = await db.query(`select from campaign_blocks where ${MARKED} limit 1`, [first, end]);
   return rowCount !== 0;
 }
 
 /**
- * Refreshes the tallies of all closed blocks with messages of a span whose rows have changed, be their campaigns finished or
- * not.
+ * Refreshes the tallies of all closed blocks with messages in a span that need a recount, whether or not their
+ * campaigns have ended.
  * @param progress called after each page
  * @returns how many were refreshed
  */

@@ -3,7 +3,7 @@ import { campaignSignals, campaignWorkflowPrefix } from '../../../workflows/camp
 
 /**
  * SQL: an expression of a `with` clause that signals the workflows of campaigns to read their rows again, once each. A
- * workflow sleeps while the blocks of its campaign are held, so add it to what makes them due before their time.
+ * workflow sleeps while the blocks of its campaign are held, so add this to every statement that makes them due early.
  * @param blocks SQL: a table with the `campaign_id` of blocks
  */
 export const wakeCampaignsCte = (blocks: string): string => `, woken_campaigns as (
@@ -12,8 +12,8 @@ export const wakeCampaignsCte = (blocks: string): string => `, woken_campaigns a
   )`;
 
 /**
- * Signals the campaigns that are sent from a domain, whatever they wait for, because it was deleted: they are paused. Wake
- * `outbox` after the commit.
+ * Signals the campaigns that are sent from a deleted domain, whatever they wait for, so that they pause. Wake `outbox`
+ * after the commit.
  */
 export async function wakeCampaignsOfDomain(
   trx: Queryable,
