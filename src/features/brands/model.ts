@@ -65,7 +65,7 @@ export class BrandModel extends TenantModel {
   declare logo: string | null;
   declare track_opens: boolean;
   declare track_clicks: boolean;
-  /** An IANA name. */
+  /** An IANA time zone name. */
   declare timezone: string | null;
   declare quiet_hours: { start: string; end: string; timezone: string } | null;
   declare frequency_cap: { count: number; per_seconds: number } | null;
@@ -78,7 +78,7 @@ export class BrandModel extends TenantModel {
 /** A row of `brands`. */
 export type BrandRow = ModelObject<BrandModel>;
 
-/** Columns to write. `undefined` leaves a column as it is, or gives a new row the column's default. */
+/** Columns to write. `undefined` leaves a column unchanged, or gives a new row the column's default. */
 export type BrandChanges = PartialModelObject<BrandModel>;
 
 /** Whether the brand may send campaigns: it has a color and a name (interface section 2). */
@@ -119,7 +119,7 @@ export function insertBrand(db: Queryable, scope: AccountScope, changes: BrandCh
     .execute();
 }
 
-/** Changes a brand that the account is known to have. */
+/** Changes a brand. The caller has checked that it belongs to the account. */
 export async function updateBrand(
   db: Queryable,
   scope: AccountScope,

@@ -8,7 +8,7 @@ export interface ShownBrand {
   scrape: ScrapeRow | null;
 }
 
-/** The latest scrape is never one that a newer scrape has replaced. */
+/** Presents the latest scrape. It cannot have been replaced by a newer one. */
 function presentScrape({
   status,
   url,
@@ -29,7 +29,7 @@ function presentScrape({
 
 /**
  * Presents a brand to clients.
- * @param logoUrl returns the URL of an uploaded image, given the reference that the row stores
+ * @param logoUrl returns the URL of an uploaded image, given the reference stored in the row
  */
 export function presentBrand(
   { row, scrape }: ShownBrand,

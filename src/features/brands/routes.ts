@@ -34,16 +34,16 @@ function scrapeRoute({ pool, brands, websites, waker }: ScrapeParts): RouteDefin
     tag,
     summary: 'Fill the brand from a website',
     description:
-      'Reads the page at an address in the background: colors, fonts, logo, company name, description, postal address, ' +
+      'Reads the page at a URL in the background: colors, fonts, logo, company name, description, postal address, ' +
       'social links, example copy and tone. Poll `GET /brand` until `scrape.status` is `completed` or `failed`. Fields ' +
-      'that are empty, or that an earlier scrape filled, get what is found; `overwrite` also replaces what was edited ' +
-      'before the scrape began. A newer scrape replaces one that runs. If the account has no brand yet, one is created. ' +
+      'that are empty, or that an earlier scrape filled, get the values found; `overwrite` also replaces values edited ' +
+      'before the scrape began. A newer scrape replaces a running one. If the account has no brand yet, one is created. ' +
       'A brand may be scraped ten times an hour, and all brands of an account thirty times.',
     auth: 'account',
     testKeys: 'refused',
     body: scrapeBody,
     responses: { 202: { description: 'The scrape has begun', schema: scrapeStarted } },
-    // The name in the address is looked up.
+    // The host name in the URL is resolved.
     prepare: ({ body }) => requireWebsite(websites, body.url),
     ensureBrand: (tenant) => brands.ensure(tenant),
     async handler({ tenant: { accountId, brandId }, body }, trx, url) {
@@ -74,7 +74,7 @@ export function createBrandRoutes({
       path: '/v1/my/brand',
       operationId: 'getBrand',
       tag,
-      summary: 'Show the current brand',
+      summary: 'Get the current brand',
       description: 'Null if the account has no brand yet.',
       auth: 'account',
       testKeys: 'allowed',

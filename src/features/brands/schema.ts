@@ -4,7 +4,7 @@ import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;
-/** An SMS of one segment has 160 characters at most. */
+/** A single-segment SMS has at most 160 characters. */
 const MAX_STOP_TEXT = 100;
 
 const color = z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be # and six hexadecimal digits');
@@ -12,12 +12,12 @@ const text = (maxLength: number) => z.string().max(maxLength);
 const object = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, 'must have at most 32 KB');
-/** The message for a URL with another scheme. A missing or mistyped value gets the usual message. */
+/** The message for a URL with another scheme. A missing value, or one of another type, gets the usual message. */
 const wrongScheme = (message: string) => ({
   error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
 });
 const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
-/** Whether a name is that of an IANA time zone. */
+/** Whether this is the name of an IANA time zone. */
 export const isTimeZone = (name: string) => zones.has(name);
 const timezone = z
   .string()
@@ -35,15 +35,15 @@ const clockZone = z
   .meta({
     examples: ['Europe/Berlin', 'contact'],
     description:
-      'An IANA time zone, or `contact`, the default: that of the contact (`data.timezone`), else of its country, else ' +
-      'of the brand, else UTC.',
+      'An IANA time zone, or `contact` (the default): the time zone of the contact (`data.timezone`), else of its ' +
+      'country, else of the brand, else UTC.',
   });
 const quietHours = z
   .strictObject({ start: clock, end: clock, timezone: clockZone.default('contact') })
   .refine(({ start, end }) => start !== end, { path: ['end'], message: 'must differ from start' })
   .meta({
     description:
-      'Messages of flows wait for the end of these hours. An `end` before `start` is on the next day.',
+      'Messages of flows wait until these hours have ended. An `end` before `start` is on the next day.',
   });
 const MAX_CAP = 1_000;
 /** 31 days. */
@@ -52,7 +52,7 @@ const frequencyCap = z
   .strictObject({ count: z.int().min(1).max(MAX_CAP), per_seconds: z.int().min(60).max(MAX_CAP_SECONDS) })
   .meta({
     description:
-      'At most so many messages of campaigns and flows to one contact in any so many seconds. Others are skipped.',
+      'One contact gets at most `count` messages of campaigns and flows in any `per_seconds` seconds. Others are skipped.',
   });
 const address = z.url({ protocol: /^https?$/ }).max(2_000);
 /** The target of a link in a header or footer: never a script. */
@@ -100,7 +100,7 @@ export const putBrandBody = z.strictObject({
   frequency_cap: frequencyCap.nullish(),
   sms_stop_text: oneLine(MAX_STOP_TEXT).min(1).nullish().meta({
     description:
-      'Added on a line of its own to each SMS of a campaign or flow, such as `Reply STOP to unsubscribe`.',
+      'Added on a separate line to each SMS of a campaign or flow, such as `Reply STOP to unsubscribe`.',
   }),
 });
 
@@ -130,16 +130,15 @@ export const scrapeBody = z.strictObject({
   url: oneLine(MAX_URL)
     .min(1)
     .meta({
-      description:
-        'The address of a website, or its domain: `example.com` stands for `https://example.com/`.',
+      description: 'The URL of a website, or its domain: `example.com` stands for `https://example.com/`.',
       examples: ['https://example.com'],
     }),
   overwrite: z.boolean().default(false).meta({
-    description: 'Also replace what was edited before the scrape began.',
+    description: 'Also replace values that were edited before the scrape began.',
   }),
 });
 
-/** The answer to `POST /v1/my/brand/scrape`. */
+/** The response to `POST /v1/my/brand/scrape`. */
 export const scrapeStarted = z
   .object({ status: z.literal('scraping'), url: z.string() })
   .meta({ id: 'BrandScrapeStarted' });
@@ -149,7 +148,7 @@ const scrapeSchema = z
     status: z.enum(['scraping', 'completed', 'failed']),
     url: z.string(),
     fields_found: z.array(z.enum(scrapedFields)).meta({
-      description: 'What was found. A field that was edited keeps its value all the same.',
+      description: 'The values found. A field that was edited still keeps its own value.',
     }),
     error: z.enum(scrapeErrors).nullable(),
     started_at: z.iso.datetime(),
@@ -177,7 +176,7 @@ export const brandSchema = z
     industry: nullableText,
     physical_address: nullableText,
     company_name: nullableText,
-    source_url: nullableText.meta({ description: 'The website of the last scrape that completed.' }),
+    source_url: nullableText.meta({ description: 'The website of the last completed scrape.' }),
     example_copy: z.array(z.string()).nullable(),
     default_header: anyObject,
     default_footer: anyObject,
@@ -189,7 +188,7 @@ export const brandSchema = z
     track_clicks: z.boolean(),
     timezone: nullableText.meta({
       description:
-        'An IANA time zone, for campaigns at local time: that of contacts whose zone and country are unknown.',
+        'An IANA time zone. Campaigns at local time use it for contacts whose time zone and country are unknown.',
     }),
     quiet_hours: z.object({ start: z.string(), end: z.string(), timezone: z.string() }).nullable(),
     frequency_cap: z.object({ count: z.int(), per_seconds: z.int() }).nullable(),

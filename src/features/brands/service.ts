@@ -66,7 +66,7 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
   async function logoOf(tenant: AccountTenant, body: PutBrandBody): Promise<string | null | undefined> {
     const { logo } = body;
     if (logo === undefined || logo === null) return logo;
-    // GET shows an uploaded logo as a URL. A client that sends the URL back means the same upload.
+    // GET shows an uploaded logo as a URL. If a client sends that URL back, it means the same upload.
     const reference = await images.accept(tenant.accountId, logo.slice(logo.lastIndexOf('/') + 1));
     if (reference) return reference;
     if (isLogoUrl(logo)) return logo;
@@ -119,7 +119,7 @@ export function createBrandReader(db: Queryable, images: ImageReferences) {
   };
 }
 
-/** Returns a function that presents a brand; the URL of an uploaded logo begins with `publicUrl`. */
+/** Returns a function that presents a brand; the URL of an uploaded logo starts with `publicUrl`. */
 export function createBrandPresenter(
   images: ImageReferences,
 ): (brand: ShownBrand, publicUrl: string) => Brand {
@@ -132,7 +132,7 @@ export function createBrandPresenter(
 
 /**
  * Finds the account's first brand under a lock. If an account without a brand gets two PUTs at once, the second waits
- * here and then finds the brand of the first. The look-up must be its own statement: it needs a snapshot that was
+ * here and then finds the first one's brand. The look-up must be a separate statement, because it needs a snapshot
  * taken after the lock.
  */
 async function lockFirstBrandId(trx: Queryable, scope: AccountScope): Promise<number | null> {

@@ -4,7 +4,7 @@ import { scrapeSource } from './scrape/workflow.ts';
 
 const SCRAPE_DAYS = 30;
 
-/** Deletes scrapes that ended long ago. The latest one of a brand stays: the brand shows it. */
+/** Deletes scrapes that ended long ago, except for each brand's latest one, which the brand shows. */
 const oldScrapes = batchTask(
   'old_scrapes',
   `delete from brand_scrapes where id = any (array(

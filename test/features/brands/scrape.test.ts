@@ -87,13 +87,13 @@ function createSignal() {
 
 describe('POST /v1/my/brand/scrape', () => {
   it.each([
-    ['http://private.test/', 'must be the address of a public website on port 80 or 443'],
-    ['mixed.test', 'must be the address of a public website on port 80 or 443'],
-    ['unknown.test', 'must be the address of a public website on port 80 or 443'],
-    ['broken.test', 'must be the address of a public website on port 80 or 443'],
-    ['https://public.test:8443/', 'must be the address of a public website on port 80 or 443'],
-    ['http://169.254.169.254/latest', 'must be the address of a public website on port 80 or 443'],
-    ['2130706434', 'must be the address of a public website on port 80 or 443'],
+    ['http://private.test/', 'must be the URL of a public website on port 80 or 443'],
+    ['mixed.test', 'must be the URL of a public website on port 80 or 443'],
+    ['unknown.test', 'must be the URL of a public website on port 80 or 443'],
+    ['broken.test', 'must be the URL of a public website on port 80 or 443'],
+    ['https://public.test:8443/', 'must be the URL of a public website on port 80 or 443'],
+    ['http://169.254.169.254/latest', 'must be the URL of a public website on port 80 or 443'],
+    ['2130706434', 'must be the URL of a public website on port 80 or 443'],
     ['ftp://public.test/', 'must begin with https:// or http://'],
     ['file:///etc/passwd', 'is not a valid URL'],
     ['https://user:pw@public.test/', 'must not contain a user name or password'],
@@ -114,7 +114,7 @@ describe('POST /v1/my/brand/scrape', () => {
       const answer = await strict.request('POST', PATH, { body: { url } });
       expect([answer.status, answer.body.validation_errors]).toEqual([
         422,
-        { url: ['must be the address of a public website on port 80 or 443'] },
+        { url: ['must be the URL of a public website on port 80 or 443'] },
       ]);
     }
     await strict.close();

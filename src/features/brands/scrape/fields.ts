@@ -1,4 +1,4 @@
-/** What a scrape fills, and how it may end. */
+/** What a scrape fills in, and how it may end. */
 import type { BrandRow } from '../model.ts';
 
 /** Fields of a brand that a scrape may find. */

@@ -1,4 +1,4 @@
-/** Carries out a scrape, and writes what it has found into the brand. */
+/** Carries out a scrape and writes what it found into the brand. */
 import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
@@ -20,14 +20,17 @@ export interface ScrapeRunDeps {
 
 type Values = Partial<Record<ScrapedField, unknown>>;
 
-/** A row of `brands`, as plain SQL reads it. */
+/** A row of `brands` as plain SQL returns it. */
 type BrandValues = Record<string, unknown> & { scraped?: Values };
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** Whether a scrape may write a field: it is empty, or a scrape wrote it, or it is to be overwritten and was not edited since. */
+/**
+ * Whether a scrape may write a field: the field is empty, an earlier scrape wrote it, or the scrape overwrites and
+ * nobody has edited the field since it began.
+ */
 function mayWrite(field: ScrapedField, brand: BrandValues, { overwrite, before }: ScrapeRow): boolean {
   const current = brand[field];
   if (isEmpty(current) || isDeepStrictEqual(current, brand.scraped?.[field])) return true;
@@ -38,7 +41,7 @@ type StoredLogo = Awaited<ReturnType<Uploads['store']>>;
 
 const UPLOAD = /^upload:(\d+)$/;
 
-/** @returns the brand's own reference to an upload with the same content, so that mail that shows it stays as it is */
+/** @returns the brand's own reference to an upload with the same content, so that mail that shows it stays unchanged */
 async function sameLogo(
   uploads: Uploads,
   accountId: number,
@@ -52,7 +55,10 @@ async function sameLogo(
   return blob && Buffer.compare(await buffer(blob.stream), bytes) === 0 ? `upload:${upload.id}` : null;
 }
 
-/** Inserts the row of a stored logo. @returns its reference; null if the account's uploads have no room for it */
+/**
+ * Inserts the row of a stored logo.
+ * @returns its reference; null if it would exceed the account's limit for uploads
+ */
 async function addLogo(
   trx: Queryable,
   uploads: Uploads,
@@ -67,12 +73,12 @@ async function addLogo(
   }
 }
 
-/** A logo before it has a row: content that was stored, or what the brand has already. */
+/** A logo that has no row yet: newly stored content, or a reference that the brand already has. */
 type NewLogo = { stored: StoredLogo } | { reference: string } | null;
 
 /**
- * Writes what a scrape has found, in one update of the brand.
- * @returns whether the stored logo is in use now
+ * Writes what a scrape found, in one update of the brand.
+ * @returns whether the brand uses the stored logo
  */
 async function writeFindings(
   trx: Queryable,
@@ -99,7 +105,7 @@ async function writeFindings(
   return used;
 }
 
-/** Stores the logo before the transaction, and removes it again unless the brand uses it. */
+/** Stores the logo before the transaction, and removes it afterwards if the brand does not use it. */
 async function store({ pool, uploads }: ScrapeRunDeps, scrape: ScrapeRow, found: Found): Promise<void> {
   const scope = { accountId: scrape.account_id };
   let logo: NewLogo = null;
@@ -122,8 +128,9 @@ async function store({ pool, uploads }: ScrapeRunDeps, scrape: ScrapeRow, found:
 }
 
 /**
- * Carries out a scrape. A scrape that has ended, or that a newer one has replaced, is left as it is.
- * @throws the reason of `signal`; ThreadUnavailableError; errors of the database. The scrape can then be carried out again
+ * Carries out a scrape. If the scrape has ended, or a newer one has replaced it, nothing happens.
+ * @throws the reason of `signal`; ThreadUnavailableError; errors of the database. After any of these, the scrape can be
+ *   carried out again
  */
 export async function runScrape(deps: ScrapeRunDeps, id: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

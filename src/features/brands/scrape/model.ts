@@ -12,7 +12,7 @@ export interface ScrapeRow {
   status: 'scraping' | 'completed' | 'failed' | 'discarded';
   fields_found: ScrapedField[];
   error: ScrapeError | null;
-  /** What the brand had when the scrape began. */
+  /** The brand's values when the scrape began. */
   before: Partial<Record<ScrapedField, unknown>>;
   started_at: Date;
   finished_at: Date | null;
@@ -44,7 +44,10 @@ export async function findScrape(
   return rows[0] ?? null;
 }
 
-/** Finds a scrape that has not ended. @returns null if it has, or if a newer one has replaced it */
+/**
+ * Finds an unfinished scrape.
+ * @returns null if it has ended, or a newer one has replaced it
+ */
 export async function findUnfinished(db: Queryable, id: number): Promise<ScrapeRow | null> {
   const { rows } = await db.query<ScrapeRow>(
     `select ${COLUMNS} from brand_scrapes where id = $1 and status = 'scraping'`,
@@ -53,10 +56,16 @@ export async function findUnfinished(db: Queryable, id: number): Promise<ScrapeR
   return rows[0] ?? null;
 }
 
-/** How long the reconciler lets a scrape go without a sign of its workflow: it is sent to another process by then. */
+/**
+ * How long a scrape may go without a sign of its workflow before the reconciler checks it. By then, the workflow has
+ * passed the scrape of a dead process to another.
+ */
 const NEXT_STEP = `interval '10 minutes'`;
 
-/** Finds the scrape of a brand that is to be done. @returns its id; null if all have ended */
+/**
+ * Finds the brand's unfinished scrape.
+ * @returns its id; null if all have ended
+ */
 export async function takeNextScrape(db: Queryable, brandId: number): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
     `update brand_scrapes set engine_expected_by = now() + ${NEXT_STEP}
@@ -67,7 +76,10 @@ export async function takeNextScrape(db: Queryable, brandId: number): Promise<nu
   return rows[0]?.id ?? null;
 }
 
-/** Locks the brand, so that scrapes of it begin and end one after another. @returns null if the account has no such brand */
+/**
+ * Locks the brand, so that its scrapes begin and end one after another.
+ * @returns null if the account has no such brand
+ */
 export async function lockBrand(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
@@ -79,7 +91,7 @@ export async function lockBrand(
   return rows[0] ?? null;
 }
 
-/** Scrapes of one account wait here for each other until they commit, so that all of them are counted. */
+/** Serializes the scrapes of one account until the transaction commits, so that each one is counted. */
 export async function lockScrapes(trx: Queryable, accountId: number): Promise<void> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('scrapes ' || $1::text, 0))`, [accountId]);
 }
@@ -98,7 +110,7 @@ export async function secondsUntilAllowed(
   return rows[0]?.seconds ?? null;
 }
 
-/** Replaces scrapes of the brand that have not ended by a new one. */
+/** Replaces the brand's unfinished scrapes with a new one. */
 export async function insertScrape(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
@@ -117,7 +129,10 @@ export async function insertScrape(
   return rows[0]?.id ?? 0;
 }
 
-/** Ends a scrape. @returns false if it has ended, or a newer one has replaced it */
+/**
+ * Ends a scrape.
+ * @returns false if it has already ended, or a newer one has replaced it
+ */
 export async function endScrape(
   db: Queryable,
   id: number,
@@ -134,7 +149,7 @@ export async function endScrape(
   return rowCount === 1;
 }
 
-/** Remembers what a scrape has written, and where it is from. */
+/** Records what a scrape has written, and its source. */
 export async function rememberScraped(
   trx: Queryable,
   { accountId, brandId }: BrandScope,

@@ -10,23 +10,26 @@ import { insertScrape, lockBrand, lockScrapes, secondsUntilAllowed } from './mod
 import { scrapeWake } from './workflow.ts';
 
 const PER_BRAND = 10;
-/** Of all its brands together. */
+/** Limit for all brands of an account together. */
 const PER_ACCOUNT = 30;
 
-/** Messages that depend on the text of the address only. All others get one message, which says nothing of networks. */
+/**
+ * Messages that depend only on the text of the URL. All other refusals get one message, which reveals nothing about
+ * networks.
+ */
 const MESSAGES: Partial<Record<RefusalReason, string>> = {
   invalid_url: 'is not a valid URL',
   scheme: 'must begin with https:// or http://',
   credentials: 'must not contain a user name or password',
 };
-const NOT_PUBLIC = 'must be the address of a public website on port 80 or 443';
+const NOT_PUBLIC = 'must be the URL of a public website on port 80 or 443';
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /**
- * Completes an address: a bare domain becomes https.
- * @returns the address without its fragment
- * @throws AppError validation_error unless it is that of a public website
+ * Completes a URL: a bare domain gets https.
+ * @returns the URL without its fragment
+ * @throws AppError validation_error if it is not the URL of a public website
  */
 export async function requireWebsite(websites: Egress, given: string): Promise<string> {
   const text = given.trim();
@@ -54,10 +57,10 @@ async function requireFew(trx: Queryable, { accountId, brandId }: BrandScope): P
 }
 
 /**
- * Starts a scrape, which replaces one that runs. Wake `outbox` after the commit.
+ * Starts a scrape, which replaces a running one. Wake `outbox` after the commit.
  * @param url from {@link requireWebsite}
  * @returns the id of the scrape
- * @throws AppError rate_limited after 10 of the brand, or 30 of the account, in an hour; not_found
+ * @throws AppError rate_limited after 10 scrapes of the brand, or 30 of the account, in an hour; not_found
  */
 export async function startScrape(
   trx: Queryable,

@@ -20,7 +20,7 @@ export function scrapeStart({ accountId, brandId }: RowOfWorkflow): WorkflowStar
   };
 }
 
-/** Starts the workflow for a new scrape, or interrupts the older scrape that it runs. */
+/** Starts the workflow for a new scrape, or makes the running one interrupt its older scrape. */
 export function scrapeWake(row: RowOfWorkflow): OutboxEntry {
   return {
     kind: 'signal_with_start',
@@ -30,7 +30,7 @@ export function scrapeWake(row: RowOfWorkflow): OutboxEntry {
   };
 }
 
-/** A scrape that has not ended needs the workflow of its brand. */
+/** An unfinished scrape needs the workflow of its brand. */
 export const scrapeSource = workflowsOfTable({
   name: 'brand scrape',
   table: 'brand_scrapes',

@@ -1,4 +1,4 @@
-/** Finds which declarations apply to a few elements of a page, by the rules of the cascade. */
+/** Finds the declarations that apply to a few elements of a page, by the rules of the CSS cascade. */
 import { compile } from 'css-select';
 import { AttributeAction, type AttributeSelector, parse, type Selector, SelectorType } from 'css-what';
 import type { Element } from 'domhandler';
@@ -16,7 +16,7 @@ interface Winner {
 /** Declared values by property. */
 export type Style = ReadonlyMap<string, string>;
 
-/** Names by which a selector can only match one of the elements. */
+/** The tags, classes and ids of the elements. A selector that names any other matches none of them. */
 interface Names {
   tags: Set<string>;
   classes: Set<string>;
@@ -44,7 +44,7 @@ const COMBINATORS: ReadonlySet<string> = new Set([
 
 const isId = ({ name, action }: AttributeSelector) => name === 'id' && action === AttributeAction.Equals;
 
-/** Whether all that the last compound of a selector names is a name of one of the elements. */
+/** Whether the last compound of a selector names only tags, classes and ids that the elements have. */
 function mayMatch(selector: readonly Selector[], names: Names): boolean {
   for (let n = selector.length - 1; n >= 0; n -= 1) {
     const token = selector[n];
@@ -74,7 +74,7 @@ function isStronger(one: Winner, other: Winner): boolean {
   return one.specificity >= other.specificity;
 }
 
-/** States such as `:hover` apply to no element. */
+/** States such as `:hover` never apply. */
 const STATES = new Set([
   'hover',
   'focus',
@@ -95,7 +95,7 @@ function parseSelectors(text: string): Selector[][] {
   }
 }
 
-/** @returns null for a selector that is not supported, or that applies to a state */
+/** @returns null for a selector that is not supported, or that requires a state */
 function matcherOf(selector: Selector[]): ((element: Element) => boolean) | null {
   if (selector.some((token) => token.type === SelectorType.Pseudo && STATES.has(token.name))) return null;
   try {
@@ -121,7 +121,7 @@ export function stylesOf(elements: readonly Element[], { rules }: Stylesheets): 
     const own = winners.get(element);
     for (const { property, value, important } of declarations) {
       const winner = { value, important, ...rank };
-      // A shorthand replaces what it stands for.
+      // A shorthand replaces its longhand properties.
       for (const name of property === 'background' ? [property, 'background-color'] : [property]) {
         const former = own?.get(name);
         if (!former || isStronger(winner, former)) own?.set(name, winner);
@@ -155,7 +155,10 @@ export function stylesOf(elements: readonly Element[], { rules }: Stylesheets): 
 const MAX_LENGTH = 500;
 const MAX_STEPS = 100;
 
-/** Replaces `var(…)` by the values of custom properties. @returns null if one has no value, or there are too many */
+/**
+ * Replaces `var(…)` with the values of custom properties.
+ * @returns null if one has no value, or there are too many
+ */
 export function resolveVariables(value: string, lookUp: (name: string) => string | undefined): string | null {
   let text = value;
   for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -174,7 +177,10 @@ export function resolveVariables(value: string, lookUp: (name: string) => string
   return null;
 }
 
-/** @param open the place of an opening bracket @returns the place of its closing one; -1 if there is none */
+/**
+ * @param open the position of an opening bracket
+ * @returns the position of its closing bracket; -1 if there is none
+ */
 export function closingBracket(text: string, open: number): number {
   let depth = 0;
   for (let n = open; n < text.length; n += 1) {

@@ -1,11 +1,11 @@
-/** Reads CSS colors, and gives them roles: that of the brand, of texts and of the background. */
+/** Reads CSS colors, and chooses those of the brand, the text and the background. */
 import { converter, formatHex, parse, type Rgb, wcagContrast } from 'culori';
 import { closingBracket } from './cascade.ts';
 
 const toRgb = converter('rgb');
 const toOklch = converter('oklch');
 
-/** More transparent colors are not seen as such. */
+/** A color that is more transparent is hardly visible and does not count. */
 const MIN_ALPHA = 0.5;
 const MAX_VALUE = 500;
 
@@ -20,13 +20,13 @@ function inGamut({ r, g, b, alpha }: Rgb): HexColor | null {
 
 const CHANNELS = /^-?\d{1,3}(?:\.\d{1,6})?%?(?:[\s,]+-?\d{1,3}(?:\.\d{1,6})?%?){2}$/;
 
-/** Custom properties often have the parts of a color only: `13, 110, 253` for rgb, `222 47% 11%` for hsl. */
+/** Custom properties often contain only a color's components: `13, 110, 253` for rgb, `222 47% 11%` for hsl. */
 function ofChannels(text: string): string {
   if (!CHANNELS.test(text)) return text;
   return text.includes('%') ? `hsl(${text})` : `rgb(${text})`;
 }
 
-/** @returns null for a value that is no color, or one that is nearly transparent */
+/** @returns null for a value that is not a color, or is nearly transparent */
 export function readColor(value: string): HexColor | null {
   const text = value.trim().toLowerCase();
   if (text === '' || text.length > 100) return null;
@@ -35,7 +35,7 @@ export function readColor(value: string): HexColor | null {
   return rgb && [rgb.r, rgb.g, rgb.b].every(Number.isFinite) ? inGamut(rgb) : null;
 }
 
-/** Splits a value at spaces, commas and slashes outside of brackets. */
+/** Splits a value at spaces, commas and slashes outside brackets. */
 function partsOf(value: string): string[] {
   const parts: string[] = [];
   let part = '';
@@ -55,7 +55,7 @@ function partsOf(value: string): string[] {
 
 const WRAPPER = /^(?:light-dark|(?:repeating-)?(?:linear|radial|conic)-gradient|color-mix)\(/i;
 
-/** The first color in a value such as that of `background`. The first color of a gradient stands for it. */
+/** The first color in a value such as that of `background`. A gradient counts as its first color. */
 export function firstColor(value: string): HexColor | null {
   for (const part of partsOf(value.slice(0, MAX_VALUE))) {
     const color = readColor(part);
@@ -75,10 +75,10 @@ export function contrast(one: HexColor, other: HexColor): number {
   return wcagContrast(one, other);
 }
 
-/** Grays have less. */
+/** Grays have a lower chroma. */
 const MIN_CHROMA = 0.04;
 
-/** Whether a color is one that people remember: no gray, neither nearly white nor nearly black. */
+/** Whether people would remember the color: it is neither gray nor nearly white or black. */
 export function isVivid(color: HexColor): boolean {
   const lch = toOklch(color);
   return lch !== undefined && lch.c >= MIN_CHROMA && lch.l > 0.15 && lch.l < 0.97;
@@ -90,7 +90,7 @@ export interface Evidence {
   weight: number;
 }
 
-/** What a page says about its colors. Lists are in the order of preference. */
+/** What a page says about its colors. Lists are in order of preference. */
 export interface ColorEvidence {
   brand: readonly Evidence[];
   text: readonly (HexColor | null)[];
@@ -104,9 +104,9 @@ export interface RoleColors {
 }
 
 const WHITE = '#ffffff';
-/** WCAG 2, level AA, for texts of ordinary size. */
+/** WCAG 2, level AA, for text of ordinary size. */
 const READABLE = 4.5;
-/** A brand's color must stand out from the background, if only as a surface. */
+/** A brand's color must stand out from the background, at least as a surface. */
 const VISIBLE = 1.25;
 
 function heaviest(evidence: readonly Evidence[], fits: (color: HexColor) => boolean): HexColor | null {
@@ -120,8 +120,9 @@ function heaviest(evidence: readonly Evidence[], fits: (color: HexColor) => bool
 }
 
 /**
- * Chooses one color for each role. The background is what the page says, or white, which browsers show, if it says
- * something of other colors. The text must be readable on it, and the brand's color visible; vivid colors come first.
+ * Chooses one color for each role. If the page names other colors but no background, the background is white, which is
+ * what browsers show. The text must be readable on the background, and the brand's color visible. Vivid colors come
+ * first.
  */
 export function chooseColors({ brand, text, background }: ColorEvidence): RoleColors {
   const ground = background.find((color) => color !== null) ?? null;

@@ -1,18 +1,20 @@
-/** Reads a page into a tree of limited size and depth. */
+/** Parses a page into a tree of limited size and depth. */
 import { Element, isTag, isText, type ChildNode, type Document } from 'domhandler';
 import { DomHandler, Parser } from 'htmlparser2';
 import { webAddress } from './texts.ts';
 
 const MAX_ELEMENTS = 60_000;
 const MAX_DEPTH = 300;
-/** Elements inside each other beyond the depth, after which the rest of the page is not read. */
+/** After this many elements nested too deeply, the rest of the page is not read. */
 const MAX_SKIPPED = 2_000;
-/** The parser's time grows with the square of the depth, so it gets the page in pieces and is stopped in time. */
+/**
+ * The parser's time grows with the square of the depth, so it gets the page in pieces and can be stopped between them.
+ */
 const PIECE = 4_096;
-/** Nodes that are read for one text. */
+/** Maximum number of nodes to read for one text. */
 const MAX_TEXT_NODES = 500;
 
-/** What a browser shows no text of. */
+/** Elements whose text browsers do not show. */
 const SILENT = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'iframe', 'object']);
 
 /** Leaves out elements beyond the limits. */
@@ -42,7 +44,7 @@ class BoundedHandler extends DomHandler {
   override oncommentend(): void {}
 }
 
-/** Parses HTML, or XML such as SVG, of any form. */
+/** Parses HTML, or XML such as SVG, however malformed. */
 export function parseTree(text: string, xmlMode = false): Document {
   const handler = new BoundedHandler(null, { xmlMode });
   const parser = new Parser(handler, { xmlMode, decodeEntities: true, recognizeSelfClosing: true });
@@ -53,15 +55,15 @@ export function parseTree(text: string, xmlMode = false): Document {
   return handler.root;
 }
 
-/** A page: its elements in the order of the document. */
+/** A page. Its elements are in document order. */
 export interface Page {
-  /** Where it was read, or what `<base>` says: relative addresses start here. */
+  /** The URL that relative ones are resolved against: the page's own, or that of `<base>`. */
   base: string;
   url: string;
   elements: readonly Element[];
-  /** Those in a header, footer, navigation or aside. */
+  /** Elements in a header, footer, navigation or aside. */
   asides: ReadonlySet<Element>;
-  /** Those in a dialog about cookies, which comes from another vendor. */
+  /** Elements in a cookie dialog, which comes from another vendor. */
   consents: ReadonlySet<Element>;
 }
 
@@ -99,7 +101,7 @@ export function readPage(html: string, url: string): Page {
   };
 }
 
-/** The text that a browser shows of an element, at most `maxLength` characters. Spaces are as in the page. */
+/** The text of an element as a browser shows it, at most `maxLength` characters. White space is as in the page. */
 export function textOf(element: Element, maxLength: number): string {
   return textOfNodes([element], maxLength);
 }
@@ -120,7 +122,7 @@ function textOfNodes(nodes: readonly ChildNode[], maxLength: number): string {
     if ((count += 1) > MAX_TEXT_NODES) break;
     if (isText(node)) text += node.data.slice(0, maxLength);
     if (!isTag(node) || SILENT.has(node.name)) continue;
-    // Words of neighboring elements do not belong together.
+    // Keep the words of neighboring elements apart.
     if (node.name === 'br' || BLOCKS.has(node.name)) text += '\n';
     for (let n = node.children.length - 1; n >= 0; n -= 1) stack.push(node.children[n] as ChildNode);
   }
@@ -129,12 +131,12 @@ function textOfNodes(nodes: readonly ChildNode[], maxLength: number): string {
 
 const BLOCKS = new Set(['p', 'div', 'li', 'tr', 'td', 'address', 'section', 'h1', 'h2', 'h3']);
 
-/** The element and those that it is in, innermost first. */
+/** The element and its ancestors, innermost first. */
 export function* chainOf(element: Element): Generator<Element> {
   for (let at: Element | null = element; at; at = at.parent instanceof Element ? at.parent : null) yield at;
 }
 
-/** What an element calls itself: class, id, role and label. */
+/** An element's names for itself: class, id, role and label. */
 export function labelsOf({ attribs }: Element): string {
   const { class: classes = '', id = '', role = '', 'aria-label': label = '' } = attribs;
   return `${classes} ${id} ${role} ${label}`.slice(0, 500);

@@ -1,7 +1,7 @@
 /** Finds the encoding of a page or stylesheet, and decodes it. */
 import { TextDecoder } from 'node:util';
 
-/** Where a page declares its encoding (WHATWG HTML, "prescan a byte stream"). */
+/** Where a page may declare its encoding (WHATWG HTML, "prescan a byte stream"). */
 const PRESCAN_BYTES = 1_024;
 const META = /<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
 const CSS_CHARSET = /^@charset "([\w.:-]{1,40})";/;
@@ -30,13 +30,13 @@ function decoderOf(label: string | null | undefined): TextDecoder | null {
   }
 }
 
-/** A declaration that can be read byte by byte is not UTF-16, whatever it says. */
+/** A declaration that can be read byte by byte is not in UTF-16, even if it says so. */
 function declared(text: string, pattern: RegExp): TextDecoder | null {
   const decoder = decoderOf(pattern.exec(text)?.[1]);
   return decoder?.encoding.startsWith('utf-16') ? new TextDecoder('utf-8') : decoder;
 }
 
-/** The last character of a text that was cut off may be incomplete. */
+/** If the text was cut off, its last character may be incomplete. */
 const MAX_CUT = 3;
 
 function looksLikeUtf8(bytes: Uint8Array): boolean {

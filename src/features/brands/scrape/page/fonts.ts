@@ -1,9 +1,9 @@
-/** Reads names of fonts. */
+/** Reads the names of fonts. */
 import { plainText } from './texts.ts';
 
 const MAX_NAME = 100;
 
-/** Names that stand for what a system happens to have. */
+/** Generic names, which mean whatever font the system has. */
 const GENERIC = new Set([
   'serif',
   'sans-serif',
@@ -26,17 +26,17 @@ const GENERIC = new Set([
   'revert',
   'revert-layer',
 ]);
-/** Their letters are icons. */
+/** Fonts whose letters are icons. */
 const ICONS = /icon|awesome|material symbols|glyph/i;
 const QUOTED = /^(["'])(.*)\1$/;
-/** Of the value of `font`: everything up to the size, which the family follows. */
+/** Matches the part of a `font` value that precedes the family: everything up to the size. */
 const UP_TO_SIZE = /^.*?\d(?:\.\d+)?(?:px|r?em|%|pt|vw|ch|ex)(?:\s*\/\s*\S+)?\s+/i;
 
 /**
- * Finds the font that a page wants.
+ * Finds the font that a page asks for.
  * @param family the value of `font-family`
  * @param shorthand the value of `font`
- * @returns null if it wants a font of the system
+ * @returns null if it asks for a system font
  */
 export function readFontFamily(family: string | null, shorthand: string | null): string | null {
   const value = family ?? (shorthand === null ? '' : shorthand.slice(0, 500).replace(UP_TO_SIZE, ''));

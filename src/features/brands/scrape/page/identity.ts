@@ -1,4 +1,4 @@
-/** Finds who publishes a page, and how they write. */
+/** Finds the publisher of a page, and samples of how they write. */
 import type { Element } from 'domhandler';
 import { getDomainWithoutSuffix } from 'tldts';
 import { type Page, textOf } from './document.ts';
@@ -27,13 +27,15 @@ function metaOf({ elements }: Page, ...names: string[]): string | null {
 }
 
 const SEPARATOR = /\s+[|\-–—·•:»]+\s+|:\s+|\s*\|\s*/;
-/** Titles that name no company. */
+/** Titles that are not the name of a company. */
 const EMPTY_TITLE = /^(?:home(?:page)?|index|welcome|start(?:seite)?|accueil|inicio|untitled.*|document)$/i;
 
-/** Legal forms, which only names of companies have. */
+/** Legal forms, which only company names have. */
 const LEGAL_FORM = /\b(?:inc|ltd|llc|plc|gmbh|kg|ag|srl|bv|oy|ab|aps)\.?$|株式会社|有限会社|有限公司/i;
 
-/** The part of the title that is the name: the one like the domain or with a legal form, else the shortest. */
+/**
+ * The part of the title that is the name: the part that resembles the domain or has a legal form, else the shortest.
+ */
 function nameInTitle(title: string, url: string): string | null {
   const parts = plainText(title, 300)
     .split(SEPARATOR)
@@ -73,7 +75,7 @@ function description(page: Page, organization: Organization): string | null {
   return given === null ? null : plainText(given, MAX_DESCRIPTION) || null;
 }
 
-/** An address has a number: that of a house or a postal code. */
+/** A postal address contains a number: a house number or a postal code. */
 const HAS_NUMBER = /\p{N}/u;
 
 function addressIn({ elements }: Page): string[] {
@@ -106,7 +108,7 @@ export interface SocialLink {
   title: string;
 }
 
-/** Networks, by the registrable domain of their pages. */
+/** Social networks, by the registrable domain of their pages. */
 const NETWORKS: Readonly<Record<string, [icon: string, title: string]>> = {
   'facebook.com': ['facebook', 'Facebook'],
   'instagram.com': ['instagram', 'Instagram'],
@@ -125,7 +127,7 @@ const NETWORKS: Readonly<Record<string, [icon: string, title: string]>> = {
   'mastodon.social': ['mastodon', 'Mastodon'],
 };
 
-/** Pages by which visitors share something. */
+/** Paths with which visitors share a page. */
 const SHARE =
   /^\/(?:sharer|share|sharearticle|intent|dialog|pin\/create|plugins|home\?status|embed|watch)\b/i;
 
@@ -136,7 +138,7 @@ function networkOf(address: string): [icon: string, title: string] | undefined {
   return Object.hasOwn(NETWORKS, host) ? NETWORKS[host] : undefined;
 }
 
-/** The first page of each network that the page links to. */
+/** For each network, the first page that this page links to. */
 function socialLinks({ elements, base }: Page, { sameAs }: Organization): SocialLink[] {
   const found = new Map<string, SocialLink>();
   const add = (given: string) => {
@@ -151,7 +153,7 @@ function socialLinks({ elements, base }: Page, { sameAs }: Organization): Social
   return [...found.values()];
 }
 
-/** Headings and paragraphs of the page's own text, the first first. */
+/** Headings and paragraphs of the page's own text, in order. */
 function exampleCopy({ elements, asides, consents }: Page): string[] {
   const found: string[] = [];
   for (const element of elements) {

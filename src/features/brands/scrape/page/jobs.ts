@@ -1,4 +1,4 @@
-/** What the thread that reads pages is asked, and what it replies. */
+/** The jobs of the thread that reads pages, and its replies. */
 import type { Encoded } from './encoding.ts';
 import type { Identity } from './identity.ts';
 import type { LogoImage } from './logo-image.ts';
@@ -6,26 +6,26 @@ import type { LogoCandidate } from './logos.ts';
 import type { Look } from './look.ts';
 import type { RobotsRule } from './robots.ts';
 
-/** Something that was fetched. */
+/** A fetched resource. */
 export interface Source extends Encoded {
   url: string;
 }
 
 export interface Jobs {
-  /** The rules of a robots.txt for a user agent. */
+  /** Reads the rules of a robots.txt for a user agent. */
   robots: { job: { text: Uint8Array; agent: string }; reply: RobotsRule[] };
-  /** Whether rules let an address of their origin be fetched. */
+  /** Checks whether the rules of a URL's origin allow it to be fetched. */
   allowed: { job: { rules: RobotsRule[]; url: string }; reply: boolean };
-  /** Addresses of the stylesheets of a page, in their order. */
+  /** Finds the URLs of a page's stylesheets, in their order. */
   sheets: { job: { page: Source }; reply: string[] };
-  /** Addresses that a stylesheet imports. */
+  /** Finds the URLs that a stylesheet imports. */
   imports: { job: { sheet: Source }; reply: string[] };
-  /** What a page says with its stylesheets, which have the addresses of `sheets`. */
+  /** Reads a page with its stylesheets, which have the URLs that `sheets` returned. */
   page: { job: { page: Source; sheets: FetchedSheet[] }; reply: PageFindings };
   logo: { job: { logo: LogoSource; color: string }; reply: LogoImage | null };
 }
 
-/** A stylesheet, and those that it imports. `address` is as the page has it: it may have been redirected. */
+/** A stylesheet with those that it imports. `address` is the URL in the page; the request may have been redirected. */
 export interface FetchedSheet extends Source {
   address: string;
   imported: FetchedSheet[];

@@ -1,4 +1,4 @@
-/** Checks an image that may be a logo, and draws SVG as PNG, which mail programs show. */
+/** Checks an image that may be a logo. Draws SVG as PNG, which mail clients show. */
 import { readFile } from 'node:fs/promises';
 import { initWasm, Resvg } from '@resvg/resvg-wasm';
 import { fileTypeFromBuffer } from 'file-type';
@@ -7,16 +7,16 @@ import { cleanSvg } from './svg-text.ts';
 import { withMemoryLimit } from './wasm-memory.ts';
 
 export const MAX_LOGO_BYTES = 1024 * 1024;
-/** Pixels of the longer side. */
+/** Maximum length of the longer side, in pixels. */
 const MAX_SIDE = 4_096;
 const MIN_SIDE = 16;
-/** Of an image that is drawn: enough for a logo of 300 pixels on a sharp screen. */
+/** Side of a drawn image, in pixels: enough for a logo of 300 pixels on a sharp screen. */
 const DRAWN_SIDE = 600;
 
-/** Memory of the program that draws. It keeps what it once took. */
+/** Memory limit of the drawing program, which never releases memory. */
 const MAX_DRAWING_MB = 128;
 
-/** Formats that mail programs show, and the file names that stand for them. */
+/** Formats that mail clients show, and their file name extensions. */
 const FORMATS: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -37,16 +37,19 @@ async function loadDrawing(): Promise<void> {
   await initWasm(withMemoryLimit(program, MAX_DRAWING_MB));
 }
 
-/** Loads the program that draws. It runs in a sandbox of WebAssembly and can load nothing itself. */
+/** Loads the drawing program. It runs in a WebAssembly sandbox and can load nothing itself. */
 function prepareDrawing(): Promise<void> {
   ready ??= loadDrawing();
   return ready;
 }
 
-/** The program that draws has stopped in the middle, such as for lack of memory. This thread can use it no more. */
+/** The drawing program stopped halfway, for example for lack of memory. This thread can no longer use it. */
 export class DrawingBrokenError extends Error {}
 
-/** Draws an SVG from {@link cleanSvg}. @param color that of parts whose color is `currentColor` */
+/**
+ * Draws an SVG returned by {@link cleanSvg}.
+ * @param color the color of parts that use `currentColor`
+ */
 function draw(svg: string, color: string): LogoImage | null {
   const colored = svg.replace('<svg', `<svg color="${color}"`);
   const measured = new Resvg(colored);
@@ -71,7 +74,7 @@ async function drawOrNull(text: string, color: string): Promise<LogoImage | null
   try {
     return draw(svg, color);
   } catch (error) {
-    // The program reports an SVG that it cannot read as an Error; all others come from WebAssembly itself.
+    // The program reports an unreadable SVG as an Error. All other errors come from WebAssembly itself.
     if (error instanceof Error && error.name !== 'Error') throw new DrawingBrokenError(error.message);
     return null;
   }
@@ -99,14 +102,14 @@ export async function readLogo(bytes: Uint8Array, color: string): Promise<LogoIm
   return fits ? { bytes, extension } : null;
 }
 
-/** As {@link readLogo}, for an SVG of the page itself. */
+/** Like {@link readLogo}, for an SVG in the page itself. */
 export function readInlineLogo(svg: string, color: string): Promise<LogoImage | null> {
   return drawOrNull(svg, color);
 }
 
 const DATA = /^data:image\/[\w.+-]{1,40}(?:;charset=[\w-]{1,20})?(;base64)?,/i;
 
-/** The bytes of a `data:` address. */
+/** The bytes of a `data:` URL. */
 export function bytesOfData(address: string): Uint8Array {
   const [head, base64] = DATA.exec(address) ?? [];
   if (head === undefined) return new Uint8Array();

@@ -1,4 +1,4 @@
-/** Finds images that may be the logo of a page. */
+/** Finds images that may be a page's logo. */
 import type { Element } from 'domhandler';
 import { getDomain } from 'tldts';
 import { chainOf, labelsOf, type Page } from './document.ts';
@@ -7,12 +7,12 @@ import { svgTextOf } from './svg-text.ts';
 import { webAddress } from './texts.ts';
 
 const MAX_CANDIDATES = 5;
-/** Ancestors whose class or id may say that an image is a logo. */
+/** Number of ancestors whose class or id may mark an image as a logo. */
 const MAX_ANCESTORS = 4;
-/** Characters of a `data:` address: a megabyte in base64. */
+/** Maximum length of a `data:` URL in characters: a megabyte in base64. */
 const MAX_DATA = 1_400_000;
 
-/** Where a logo is: an image to fetch, or an SVG in the page, or the data of an image in it. */
+/** Where a logo is: the URL of an image, an SVG in the page, or image data in the page. */
 export type LogoCandidate = { url: string } | { svg: string } | { data: string };
 
 interface Ranked {
@@ -21,7 +21,7 @@ interface Ranked {
 }
 
 const LOGO = /logo/i;
-/** Logos of others. */
+/** Names that suggest the logos of other companies. */
 const OTHERS =
   /partner|client|customer|sponsor|press|payment|trust|cloud|carousel|slider|marquee|wall|award|badge/i;
 
@@ -68,12 +68,12 @@ function candidateAt(source: string, base: string): LogoCandidate | null {
   return url === null ? null : { url };
 }
 
-/** The file's name: a folder may have `logo` in its name and other images in it. */
+/** Uses only the file name: a folder called `logo` may contain other images, too. */
 function fileName(source: string): string {
   return source.startsWith('data:') ? '' : (source.split(/[?#]/)[0]?.split('/').at(-1) ?? '').slice(0, 200);
 }
 
-/** How much says that an image in the page is its logo; 0: nothing. */
+/** How likely an image in the page is its logo; 0: not at all. */
 function imageScore(element: Element, page: Page): number {
   const { alt = '', title = '' } = element.attribs;
   const { labels, isHomeLink } = placeOf(element, page);
@@ -102,21 +102,21 @@ function imagesIn(page: Page): Ranked[] {
 
 const LARGE = /svg|(?:^|\s)(?:6[4-9]|[7-9]\d|\d{3,4})x/i;
 
-/** How much says that an icon is the logo. An `.ico` file is none of the formats that mail shows. */
+/** How likely an icon is the logo. Mail clients do not show `.ico` files. */
 function iconScore({ rel = '', type = '', sizes = '' }: Record<string, string>): number {
   if (/apple-touch-icon/i.test(rel)) return 7;
   if (!/^(?:shortcut )?icon$/i.test(rel)) return 0;
   return LARGE.test(`${type} ${sizes}`) ? 6 : 1;
 }
 
-/** How much says that an image for posts about the page is the logo. */
+/** How likely the image for social posts about the page is the logo. */
 function postImageScore({ property = '', content = '' }: Record<string, string>): number {
   if (property.toLowerCase() === 'og:logo') return 10;
   if (property.toLowerCase() !== 'og:image') return 0;
   return LOGO.test(fileName(content)) ? 8 : 2;
 }
 
-/** What a page declares in its head: icons, and the image for posts that link to it. */
+/** Images that a page declares in its head: icons, and the image for social posts. */
 function declaredIn({ elements, base }: Page): Ranked[] {
   const found: Ranked[] = [];
   for (const { name, attribs } of elements) {
@@ -130,7 +130,7 @@ function declaredIn({ elements, base }: Page): Ranked[] {
   return found;
 }
 
-/** The images that are most likely the logo, the likeliest first. */
+/** The most likely logos, the likeliest first. */
 export function findLogos(page: Page, { logo }: Organization): LogoCandidate[] {
   const declared = logo === null ? null : candidateAt(logo, page.base);
   const ranked = [

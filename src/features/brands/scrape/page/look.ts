@@ -1,4 +1,4 @@
-/** Finds the colors and fonts that a page uses, by what its elements are for. */
+/** Finds the colors and fonts that a page uses, judging by the purpose of its elements. */
 import type { Element } from 'domhandler';
 import { resolveVariables, type Style, stylesOf } from './cascade.ts';
 import {
@@ -18,7 +18,7 @@ const MAX_LINKS = 8;
 const MAX_TEXTS = 4;
 const MIN_PARAGRAPH = 40;
 
-/** Elements that show how the page looks. */
+/** The elements that show what the page looks like. */
 interface Samples {
   root: Element | undefined;
   body: Element | undefined;
@@ -70,7 +70,7 @@ function samplesOf({ elements, asides, consents }: Page): Samples {
   };
 }
 
-/** Reads declared values, with variables replaced: those of the element, else of the body or the root. */
+/** Reads declared values with variables replaced: those of the element, else of the body or the root. */
 function createReader({ root, body }: Samples, styles: ReadonlyMap<Element, Style>) {
   const styleOf = (element: Element | undefined) => (element ? styles.get(element) : undefined);
   return function read(element: Element | undefined, property: string): string | null {
@@ -99,7 +99,10 @@ function colorOf(read: Reader, element: Element | undefined): HexColor | null {
   return value === null ? null : firstColor(value);
 }
 
-/** Names of custom properties that stand for the brand, with how much they say. WordPress defines `preset` ones for all. */
+/**
+ * Names of custom properties that usually have the brand's color, each with its weight. WordPress defines the `preset`
+ * ones for all sites.
+ */
 const BRAND_NAMES: readonly [pattern: RegExp, weight: number][] = [
   [/preset/i, 0],
   [
@@ -133,7 +136,7 @@ function variableEvidence(read: Reader, samples: Samples, styles: ReadonlyMap<El
 /** How much the places of a color say about the brand. */
 const WEIGHTS = { themeColor: 8, tile: 4, mask: 6, button: 6, link: 3, header: 3 } as const;
 
-/** What an element of the head says: `<meta name="theme-color">` and its like. One for dark screens does not count. */
+/** Colors from the head, such as `<meta name="theme-color">`. Those for dark mode do not count. */
 function evidenceOfHead({ name, attribs }: Element): Evidence | null {
   const { content = '', media = '', rel = '', color = '' } = attribs;
   if (name === 'link') {
@@ -161,7 +164,7 @@ function headEvidence({ elements }: Page): Evidence[] {
     .slice(0, MAX_HEAD_COLORS);
 }
 
-/** Each color once: a page with ten black buttons says no more than one with one. */
+/** Removes duplicates: ten black buttons on a page mean no more than one. */
 function distinct(colors: readonly (HexColor | null)[], weight: number): Evidence[] {
   return [...new Set(colors)].map((color) => ({ color, weight }));
 }
@@ -182,7 +185,7 @@ function colorsOf(
       ...variableEvidence(read, samples, styles),
       ...headEvidence(page),
       ...distinct(buttonColors, WEIGHTS.button),
-      // Among several, the first button of the page is the most important one.
+      // If there are several buttons, the first one is the most important.
       { color: firstButton, weight: 1 },
       ...distinct(links.map(color), WEIGHTS.link),
       { color: background(header), weight: WEIGHTS.header },
@@ -206,7 +209,7 @@ export interface Look extends RoleColors {
 const GOOGLE_FONTS = /[?&]family=([^&:@]{1,100})/g;
 const MAX_FONTS = 5;
 
-/** Families that the page loads from Google. */
+/** Font families that the page loads from Google. */
 function loadedFonts({ elements }: Page): string[] {
   const found: string[] = [];
   for (const { name, attribs } of elements) {
@@ -242,7 +245,7 @@ function fontsOf(page: Page, samples: Samples, read: Reader): Pick<Look, 'font_h
   return { font_body: bodyFont, font_heading: headingFont ?? second ?? bodyFont };
 }
 
-/** @param sheets of the page, in their order */
+/** @param sheets the page's stylesheets, in their order */
 export function findLook(page: Page, sheets: Stylesheets): Look {
   const samples = samplesOf(page);
   const { root, body, header, headings, paragraphs, links, buttons } = samples;

@@ -1,6 +1,6 @@
 /**
- * The thread that reads what websites contain, one part after another. Whatever a page does to it, it can be ended (see
- * `reader.ts`).
+ * The thread that reads what websites contain, one part after another. If a page makes it hang or crash, `reader.ts`
+ * ends it.
  */
 import { parentPort } from 'node:worker_threads';
 import { readPage } from './document.ts';
@@ -52,7 +52,7 @@ async function reply(job: ThreadJob): Promise<void> {
   try {
     answer = { value: await work(job) };
   } catch (error) {
-    // Another thread does the next job.
+    // This thread ends, and another one does the next job.
     if (error instanceof DrawingBrokenError) process.exit(1);
     answer = { failure: (error as Error).message };
   }

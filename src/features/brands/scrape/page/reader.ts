@@ -1,4 +1,4 @@
-/** Reads what websites contain, in threads: a page can take neither the process's time nor its memory. */
+/** Reads what websites contain in threads, so that a page can exhaust neither the process's time nor its memory. */
 import {
   createThreadPool,
   type ThreadPool,
@@ -10,22 +10,23 @@ import type { JobName, Jobs, ThreadJob, ThreadReply } from './jobs.ts';
 
 export interface PageReader {
   /**
-   * Reads something in a thread, when the account's turn has come.
-   * @returns null if it takes too long or too much memory, or cannot be read at all, or the scrape has no time left
+   * Runs a job in a thread when it is the account's turn.
+   * @returns null if the job takes too long or too much memory, the content cannot be read at all, or the scrape has no
+   *   time left
    * @throws ThreadUnavailableError, which says nothing about the page
    * @throws the reason of the scrape's signal
    */
   read<Name extends JobName>(name: Name, job: Jobs[Name]['job']): Promise<Jobs[Name]['reply'] | null>;
-  /** Call it once for each {@link open}. Threads that nobody uses are ended: each takes about 100 MB. */
+  /** Call it once for each {@link open}. Threads that no scrape uses are ended: each takes about 100 MB. */
   close(): Promise<void>;
 }
 
-/** For whom a page is read, and for how long. */
+/** The account that a page is read for, and how long it may take. */
 export interface ReaderUse {
   accountId: number;
-  /** Aborted when the time of the scrape is over. What is being read then is given up. */
+  /** Aborted when the scrape's time is over. The current job is then given up. */
   deadline: AbortSignal;
-  /** Aborted when the scrape is to end for another reason. */
+  /** Aborted when the scrape must end for another reason. */
   signal: AbortSignal;
 }
 
@@ -35,17 +36,17 @@ export interface PageReaders {
 }
 
 export interface PageReaderOptions {
-  /** One account has all but one of them at once. */
+  /** One account gets at most all but one of them at a time. */
   threads?: number;
-  /** Ends a thread that has worked on one part of a website for this long. */
+  /** Ends a thread that has worked on one part of a website for longer than this. */
   limitMs?: number;
   maxHeapMb?: number;
-  /** The code of the threads. */
+  /** The module that the threads run. */
   entry?: URL;
 }
 
 const THREADS = 2;
-/** The largest pages and stylesheets take about a second on a machine that is not busy. */
+/** The largest pages and stylesheets take about a second on an idle machine. */
 const LIMIT_MS = 10_000;
 const MAX_HEAP_MB = 256;
 

@@ -1,13 +1,13 @@
-/** Reads robots.txt (RFC 9309) within limits, and says what its rules allow. */
+/** Reads robots.txt files (RFC 9309) within limits, and decides what their rules allow. */
 
-/** Rules for one robot; the rest are not read. Large websites have some hundreds. */
+/** Maximum number of rules to read for one robot. Large websites have a few hundred. */
 const MAX_RULES = 1_000;
-/** Characters of a line; longer ones are not read. */
+/** Maximum number of characters in a line; longer lines are ignored. */
 const MAX_LINE = 1_000;
 
 export interface RobotsRule {
   allow: boolean;
-  /** The beginning of a path: `*` stands for any characters, `$` at the end for the end of the address. */
+  /** The start of a path: `*` matches any characters, a final `$` the end of the URL. */
   pattern: string;
 }
 
@@ -15,7 +15,7 @@ const LINE_END = /\r\n|\r|\n/;
 const LINE = /^\s*([a-z-]{1,20})\s*:([^#]*)/i;
 const PRODUCT = /^(?:\*|[\w-]+)/;
 
-/** A name and its value, without comments. */
+/** Splits a line into its name and value, without comments. */
 function* linesOf(text: string): Generator<[name: string, value: string]> {
   for (const line of text.replace(/^\ufeff/, '').split(LINE_END)) {
     const [, name, value] = (line.length <= MAX_LINE && LINE.exec(line)) || [];
@@ -23,7 +23,7 @@ function* linesOf(text: string): Generator<[name: string, value: string]> {
   }
 }
 
-/** Writes percent-encodings as addresses have them, so that both can be compared. */
+/** Normalizes percent-encoding to the form that URLs have, so that both can be compared. */
 function normalized(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (encoded) => encoded.toUpperCase());
 }
@@ -32,7 +32,10 @@ function patternOf(value: string): string {
   return normalized(encodeURI(value.toWellFormed()).replaceAll('%25', '%'));
 }
 
-/** Reads the groups that name one of the robots. @returns their rules, by robot */
+/**
+ * Reads the groups that name one of the robots.
+ * @returns the rules by robot
+ */
 function readGroups(text: string, wanted: readonly string[]): Map<string, RobotsRule[]> {
   const groups = new Map<string, RobotsRule[]>();
   let named: RobotsRule[][] = [];
@@ -59,7 +62,7 @@ function readGroups(text: string, wanted: readonly string[]): Map<string, Robots
 /**
  * Reads the rules for a robot: those of the groups that name it, else those for all robots.
  * @param agent its product token, such as `Carillon-Brand`
- * @returns at most 1,000 rules, the longest first: the first that matches an address decides
+ * @returns at most 1,000 rules, the longest first: the first one that matches a URL decides
  */
 export function readRobots(text: string, agent: string): RobotsRule[] {
   const own = agent.toLowerCase();
@@ -70,7 +73,7 @@ export function readRobots(text: string, agent: string): RobotsRule[] {
   );
 }
 
-/** Takes each part of the pattern at its first place, so that nothing is tried twice. */
+/** Matches each part of the pattern at its first occurrence, so that no position is tried twice. */
 function matches(pattern: string, path: string): boolean {
   const isWhole = pattern.endsWith('$');
   const [start = '', ...parts] = (isWhole ? pattern.slice(0, -1) : pattern).split('*');
@@ -86,7 +89,7 @@ function matches(pattern: string, path: string): boolean {
   return end === undefined ? at === path.length : path.length - end.length >= at && path.endsWith(end);
 }
 
-/** @param rules from {@link readRobots}, for the origin of the address */
+/** @param rules from {@link readRobots}, for the URL's origin */
 export function isAllowed(rules: readonly RobotsRule[], url: string): boolean {
   const { pathname, search } = new URL(url);
   const path = normalized(pathname + search);

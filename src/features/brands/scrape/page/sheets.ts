@@ -1,4 +1,4 @@
-/** Finds the stylesheets of a page, and puts their rules into their order. */
+/** Finds a page's stylesheets, and brings their rules into the right order. */
 import { type Element, isText } from 'domhandler';
 import type { Page } from './document.ts';
 import { decodeCss } from './encoding.ts';
@@ -29,7 +29,7 @@ function isStyle(element: Element): boolean {
   return element.name === 'style' && isScreen(element);
 }
 
-/** The addresses of the stylesheets of a page, those that its own styles import included, in their order. */
+/** The URLs of a page's stylesheets, including those that its own style elements import, in their order. */
 export function findSheets(page: Page): string[] {
   const found = new Set<string>();
   for (const element of page.elements) {
@@ -41,13 +41,16 @@ export function findSheets(page: Page): string[] {
   return [...found].slice(0, MAX_SHEETS);
 }
 
-/** What a stylesheet imports comes before its own rules. */
+/** The rules that a stylesheet imports come before its own. */
 function add(sheets: Stylesheets, sheet: FetchedSheet): void {
   for (const each of sheet.imported) add(sheets, each);
   sheets.add(decodeCss(sheet));
 }
 
-/** All rules of a page. @param fetched stylesheets that could be fetched */
+/**
+ * All rules of a page.
+ * @param fetched the stylesheets that could be fetched
+ */
 export function sheetsIn(page: Page, fetched: readonly FetchedSheet[]): Stylesheets {
   const byAddress = new Map(fetched.map((sheet) => [sheet.address, sheet]));
   const sheets = new Stylesheets();

@@ -1,4 +1,4 @@
-/** Reads what a page says in JSON-LD (https://schema.org/Organization) about who publishes it. */
+/** Reads what a page's JSON-LD (https://schema.org/Organization) says about its publisher. */
 import { isText } from 'domhandler';
 import { type Page, textOfMarkup } from './document.ts';
 
@@ -7,12 +7,12 @@ const MAX_SCRIPT = 256 * 1024;
 const MAX_NODES = 5_000;
 const MAX_LINES = 20;
 
-/** Untrusted texts, as in the page. */
+/** Untrusted texts, exactly as in the page. */
 export interface Organization {
   name: string | null;
   description: string | null;
   logo: string | null;
-  /** One entry a line. */
+  /** One line of the address per entry. */
   address: string[];
   sameAs: string[];
 }
@@ -30,7 +30,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value.slice(0, MAX_LINES) : [value];
 }
 
-/** Many pages write texts as in HTML, with entities or even tags. */
+/** Many pages write these texts like HTML, with entities or even tags. */
 function textIn(value: unknown): string | null {
   for (const each of listOf(value)) {
     if (typeof each === 'string' && each.trim() !== '') return textOfMarkup(each);
@@ -74,7 +74,7 @@ function addressLines(value: unknown): string[] {
       (text) => text !== '',
     );
     const lines = [...part('streetAddress').split('\n'), town.join(' '), country ?? ''];
-    // A country alone is no address.
+    // A country alone is not an address.
     if (lines.slice(0, -1).some((line) => line.trim() !== '')) return lines.slice(0, MAX_LINES);
   }
   return [];
@@ -111,7 +111,7 @@ function scriptsOf({ elements }: Page): string[] {
 
 const NOTHING: Organization = { name: null, description: null, logo: null, address: [], sameAs: [] };
 
-/** Merges what the page says of organizations: the first one that says something. A website's name comes last. */
+/** Merges what the page says about organizations: for each field, the first value wins. A website's name comes last. */
 export function readOrganization(page: Page): Organization {
   const things = scriptsOf(page).flatMap((json) => [...thingsIn(json)]);
   const organizations = things.filter((thing) => hasType(thing, TYPE)).map(organizationOf);

@@ -1,21 +1,21 @@
-/** Reads the rules of stylesheets that say something about colors and fonts. */
+/** Reads the stylesheet rules that concern colors and fonts. */
 import { type CssNode, ident, parse } from 'css-tree';
 import { webAddress } from './texts.ts';
 
-/** Rules of all stylesheets of a page. */
+/** Maximum number of rules in all stylesheets of a page. */
 const MAX_RULES = 20_000;
 const MAX_DEPTH = 16;
 const MAX_PRELUDE = 1_000;
 const MAX_VALUE = 500;
 const MAX_LAYERS = 200;
-/** The width of the screen for which media queries are judged, in pixels. */
+/** The screen width assumed in media queries, in pixels. */
 const SCREEN_WIDTH = 1_280;
 const PIXELS_PER_EM = 16;
 
 const PROPERTIES = new Set(['color', 'background', 'background-color', 'font', 'font-family', 'fill']);
 
 export interface Declaration {
-  /** In lower case; names of custom properties as they are. */
+  /** In lower case, except for custom properties. */
   property: string;
   value: string;
   important: boolean;
@@ -24,16 +24,16 @@ export interface Declaration {
 export interface Rule {
   selectors: string;
   declarations: readonly Declaration[];
-  /** Rules of a later cascade layer win; those outside of all layers win over all. */
+  /** Rules of a later cascade layer win; rules outside all layers win over layered ones. */
   layer: number;
 }
 
-/** What the stylesheets of a page say, in their order. */
+/** The rules of a page's stylesheets, in order. */
 export class Stylesheets {
   readonly rules: Rule[] = [];
   readonly #layers = new Map<string, number>();
 
-  /** Adds the rules of a stylesheet. What is not CSS is left out, as browsers do. */
+  /** Adds the rules of a stylesheet. Ignores invalid CSS, as browsers do. */
   add(css: string): void {
     const sheet = parseCss(css);
     if (sheet) this.#read(sheet, { layer: '', depth: 0 });
@@ -112,7 +112,7 @@ function declarationsIn(block: CssNode | null): Declaration[] {
   return found;
 }
 
-/** The declarations of an attribute `style`. */
+/** The declarations in a `style` attribute. */
 export function inlineDeclarations(style: string): Declaration[] {
   return declarationsIn(parseCss(style.slice(0, MAX_VALUE * 10), 'declarationList'));
 }
@@ -133,7 +133,10 @@ function isShown(query: string): boolean {
 
 const IMPORT = /^(?:url\(\s*)?(?:"([^"]*)"|'([^']*)'|([^"')\s]+))/i;
 
-/** The stylesheets that a stylesheet imports. @param base where it was read */
+/**
+ * The URLs of the stylesheets that a stylesheet imports.
+ * @param base the stylesheet's own URL
+ */
 export function importsOf(css: string, base: string): string[] {
   const sheet = parseCss(css);
   if (sheet?.type !== 'StyleSheet') return [];

@@ -1,6 +1,6 @@
 /**
- * Writes an SVG again with nothing in it but shapes: no scripts, no styles from elsewhere, no other images, no filters, and
- * no more parts than take a moment to draw.
+ * Rewrites an SVG so that it contains nothing but shapes: no scripts, no external styles, no other images, no filters,
+ * and few enough parts to be drawn in a moment.
  */
 import { isTag, isText, type Element } from 'domhandler';
 import { parseTree } from './document.ts';
@@ -8,12 +8,12 @@ import { parseTree } from './document.ts';
 const MAX_ELEMENTS = 2_000;
 const MAX_DEPTH = 40;
 const MAX_CHARACTERS = 500_000;
-/** Elements that `<use>` draws again, in all. */
+/** Maximum number of elements that all `<use>` elements draw again. */
 const MAX_REUSED = 4_000;
-/** Their characters, in all: a path may have very many points. */
+/** Maximum number of characters in those elements: a path may have very many points. */
 const MAX_REUSED_CHARACTERS = 1_000_000;
 
-/** Elements by their names in lower case, as the parser of HTML gives them. */
+/** Elements by their names in lower case, the form that the HTML parser returns. */
 const ELEMENTS = new Map(
   [
     'svg',
@@ -36,9 +36,9 @@ const ELEMENTS = new Map(
     'style',
   ].map((name) => [name.toLowerCase(), name]),
 );
-/** What they contain is drawn as part of the element that they are in. */
+/** Elements whose content is drawn as part of their parent. */
 const GROUPS = new Set(['a', 'switch']);
-/** Without them, the image would be another. */
+/** Elements without which the image would look different. */
 const NEEDED = new Set(['text', 'image', 'foreignobject', 'pattern']);
 
 const ATTRIBUTES = new Map(
@@ -99,7 +99,7 @@ const ATTRIBUTES = new Map(
 /** A reference to anything but a part of the same image, or a rule that loads something. */
 const FOREIGN = /url\(\s*["']?\s*(?!["'#])|@import|@font-face|\\/i;
 
-/** A short dash makes millions of parts of a line. */
+/** Short dashes split a line into millions of parts. */
 const DASHES = /stroke-dasharray/i;
 
 class NotDrawableError extends Error {}
@@ -126,7 +126,7 @@ class Writer {
   #text = '';
   #elements = 0;
   readonly #reused: string[] = [];
-  /** Elements in each element with an id, and whether `<use>` is among them. */
+  /** Counts the elements in each element with an id, and finds out whether `<use>` is among them. */
   readonly #sizes = new Map<string, { size: number; characters: number; reuses: boolean }>();
 
   get text(): string {
@@ -171,7 +171,10 @@ class Writer {
     if (!FOREIGN.test(css)) this.#add(escape(css));
   }
 
-  /** Elements that are drawn again may grow with each level of `<use>`, so there is only one level. */
+  /**
+   * With several levels of `<use>`, the number of drawn elements could grow exponentially, so only one level is
+   * allowed.
+   */
   requireFew(): void {
     let [elements, total] = [0, 0];
     for (const target of this.#reused) {
@@ -200,7 +203,10 @@ export function svgTextOf(element: Element): string | null {
   }
 }
 
-/** Cleans the text of an SVG file. @returns null as {@link svgTextOf}, or if it is no SVG */
+/**
+ * Cleans the text of an SVG file.
+ * @returns null in the same cases as {@link svgTextOf}, or if it is not an SVG
+ */
 export function cleanSvg(text: string): string | null {
   const root = parseTree(text).children.find((node) => isTag(node) && node.name === 'svg');
   return root && isTag(root) ? svgTextOf(root) : null;

@@ -1,12 +1,12 @@
-/** Cleans texts of strangers' pages, so that they are plain text within the limits of a field. */
+/** Cleans the texts of untrusted pages, so that they are plain text within a field's limits. */
 
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
-/** Marks that change the direction of what follows, and characters without a width. */
+/** Marks that change the direction of the text after them, and characters without a width. */
 const INVISIBLE = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 const SPACES = /\s+/g;
 /** Texts are cut to this many characters before they are cleaned. */
 const MAX_RAW = 20_000;
-/** The part of a cut text in which it may end between two words. */
+/** A cut text may end between two words only within this last part of it. */
 const WORD_END = 40;
 
 /** One line of plain text, cut between words if it is longer than `maxLength` UTF-16 code units. */
@@ -38,7 +38,7 @@ export function plainLines(raw: readonly string[], maxLines: number, maxLength: 
     .join('\n');
 }
 
-/** A name with letters and digits only, to compare it with another. */
+/** A name reduced to its letters and digits, for comparisons. */
 export function nameKey(name: string): string {
   return name
     .slice(0, 200)
@@ -47,7 +47,7 @@ export function nameKey(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** @returns the absolute address; null unless it is a web address of at most 2,000 characters */
+/** @returns the absolute URL; null if it is not an http or https URL of at most 2,000 characters */
 export function webAddress(text: string, base: string): string | null {
   if (text.length > MAX_ADDRESS) return null;
   const url = URL.parse(text.trim(), base);

@@ -1,8 +1,8 @@
-/** Limits the memory of a WebAssembly program, of which the limits of its thread know nothing. */
+/** Limits the memory of a WebAssembly program, which the memory limit of its thread does not cover. */
 
 const HEADER_BYTES = 8;
 const MEMORY_SECTION = 5;
-/** One memory, which has a first size and a last one. */
+/** The first bytes of the section: one memory, with an initial and a maximum size. */
 const ONE_WITH_MAXIMUM = [1, 1];
 const PAGES_PER_MB = 16;
 
@@ -22,10 +22,9 @@ function numberBytes(value: number): number[] {
 }
 
 /**
- * Gives the memory of a program a maximum. Beyond it the program fails with a WebAssembly.RuntimeError.
+ * Gives a program's memory a maximum size. If the program exceeds it, it fails with a WebAssembly.RuntimeError.
  * @param program a module with one memory of its own
- * @throws Error if it has none
- * @see https://webassembly.github.io/spec/core/binary/modules.html#memory-section
+ * @throws Error if it has none @see https://webassembly.github.io/spec/core/binary/modules.html#memory-section
  */
 export function withMemoryLimit(program: Uint8Array, megabytes: number): Uint8Array<ArrayBuffer> {
   for (let at = HEADER_BYTES; at < program.length;) {

@@ -1,8 +1,8 @@
-/** Decodes the body of a response, and never more of it than is wanted. */
+/** Decodes the body of a response, and never more of it than is needed. */
 import { createBrotliDecompress, createGunzip, createInflate, constants } from 'node:zlib';
 import type { Transform } from 'node:stream';
 
-/** What requests accept. */
+/** The encodings that requests accept. */
 export const ACCEPT_ENCODING = 'gzip, br';
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -12,7 +12,10 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
 };
 
-/** Reads a decoder until it has given enough, or ends, or finds its input broken. What came until then counts. */
+/**
+ * Reads from a decoder until it has returned enough, has ended, or finds its input damaged. Data from before the damage
+ * counts.
+ */
 function readUpTo(decoder: Transform, body: Buffer, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
@@ -33,7 +36,7 @@ function readUpTo(decoder: Transform, body: Buffer, maxBytes: number): Promise<B
 }
 
 /**
- * Decodes a body. A body that was cut off, or that is longer, gives its beginning.
+ * Decodes a body. If the body was cut off or is too long, returns its beginning.
  * @param encoding the response's Content-Encoding
  * @returns at most `maxBytes`; null for an encoding that was not accepted
  */
@@ -44,7 +47,7 @@ export async function decodeBody(
 ): Promise<Buffer | null> {
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return body.subarray(0, maxBytes);
-  // Several encodings in a row are a bomb in a bomb.
+  // Several nested encodings are a decompression bomb.
   const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   return decoder ? readUpTo(decoder(), body, maxBytes) : null;
 }

@@ -13,13 +13,13 @@ const MAX_PAGE_BYTES = 2 * 1024 * 1024;
 const MAX_SHEET_BYTES = 2 * 1024 * 1024;
 const MAX_SHEETS = 10;
 const MAX_IMPORT_DEPTH = 4;
-/** So that one slow server costs neither the other stylesheets nor the logo. */
+/** Time limit per stylesheet or image, so that one slow server delays neither the other stylesheets nor the logo. */
 const PART_MS = 8_000;
-/** The share of the time that stylesheets leave for reading the page with them. */
+/** The share of the time that fetching the stylesheets must leave for reading the page. */
 const READING_SHARE = 1 / 3;
 const DEFAULT_TEXT_COLOR = '#000000';
 
-/** Found values, within the limits of the brand's fields. */
+/** The values found, within the limits of the brand's fields. */
 export type FoundValues = Partial<Record<Exclude<ScrapedField, 'logo'>, unknown>>;
 
 export interface Found {
@@ -32,24 +32,24 @@ export type ScrapeOutcome = Found | { error: ScrapeError };
 export interface WebsiteScraperDeps {
   egress: Egress;
   readers: PageReaders;
-  /** Null without an endpoint: the tone is not found then. */
+  /** Null if no AI endpoint is configured: then no tone is found. */
   tone: ToneFinder | null;
   limits?: WebsiteLimits;
 }
 
 export interface WebsiteScraper {
   /**
-   * Reads the website at an address.
+   * Reads the website at a URL.
    * @throws ThreadUnavailableError; the reason of `signal`
    */
   scrape(target: { url: string; accountId: number }, signal: AbortSignal): Promise<ScrapeOutcome>;
 }
 
-/** One scrape at work. */
+/** One running scrape. */
 interface Visit {
   website: Website;
   reader: PageReader;
-  /** Time that is kept for reading the page. */
+  /** Time reserved for reading the page, in ms. */
   readingMs: number;
 }
 
@@ -61,7 +61,10 @@ function isHtml({ bytes, contentType }: Source): boolean {
   return HTML_START.test(Buffer.from(bytes.subarray(0, 500)).toString('utf8'));
 }
 
-/** Fetches the stylesheets of a page and those that they import, ten in all, while there is time. None is fetched twice. */
+/**
+ * Fetches the stylesheets of a page and those that they import, at most ten in all, while there is time. Fetches none
+ * twice.
+ */
 async function fetchSheets({ website, reader, readingMs }: Visit, page: Source): Promise<FetchedSheet[]> {
   const seen = new Set<string>();
 
@@ -87,7 +90,7 @@ async function fetchSheets({ website, reader, readingMs }: Visit, page: Source):
   return fetchAll((await reader.read('sheets', { page })) ?? [], 0);
 }
 
-/** Takes the likeliest image that can be fetched and is one that mail programs show. */
+/** Takes the likeliest image that can be fetched and that mail clients show. */
 async function findLogo({ website, reader }: Visit, findings: PageFindings): Promise<LogoImage | null> {
   const color = findings.text_color ?? DEFAULT_TEXT_COLOR;
   for (const candidate of findings.logos) {
@@ -113,7 +116,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** Keeps values that a client could have sent. */
+/** Keeps only values that a client could have sent. */
 function validValues(values: Record<Exclude<ScrapedField, 'logo'>, unknown>): FoundValues {
   const kept: FoundValues = {};
   for (const [name, value] of Object.entries(values)) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { plainText } from '../page/texts.ts';
 
-/** What the model reads: texts of a stranger's website. */
+/** The model's input: texts of an untrusted website. */
 export interface ToneTexts {
   name: string | null;
   description: string | null;
@@ -13,7 +13,8 @@ export interface ToneTexts {
 
 export interface ToneFinder {
   /**
-   * Describes how a brand writes. The answer is as untrusted as the texts, which may tell the model what to say.
+   * Describes how a brand writes. The answer is as untrusted as the texts, which may contain instructions for the
+   * model.
    * @returns one line of plain text; null if there is not enough text, or no usable answer
    */
   find(texts: ToneTexts, accountId: number, signal: AbortSignal): Promise<string | null>;
@@ -23,10 +24,10 @@ export interface ToneOptions {
   egress: Egress;
   /** AI_URL, AI_KEY and AI_MODEL. */
   endpoint: { url: string; key: string | undefined; model: string };
-  /** Called after each answer of the endpoint, which costs the operator money. */
+  /** Called after each response of the endpoint, because each one costs the operator money. */
   count: (accountId: number) => Promise<void>;
   log: Logger;
-  /** Of all requests for one tone together. */
+  /** Time limit for all requests for one tone together. */
   timeoutMs?: number;
 }
 
@@ -43,7 +44,7 @@ const answerSchema = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
 });
 
-/** Newer models refuse the older name of the limit, and other services know no other. */
+/** Newer models reject the older name of this limit, and other services know only the older one. */
 const LIMIT_NAMES = ['max_tokens', 'max_completion_tokens'] as const;
 
 function contentOf(body: Buffer): string | null {
@@ -54,7 +55,7 @@ function contentOf(body: Buffer): string | null {
   }
 }
 
-/** Uses an endpoint like `POST /chat/completions` of OpenAI (https://platform.openai.com/docs/api-reference/chat). */
+/** Uses an endpoint like OpenAI's `POST /chat/completions` (https://platform.openai.com/docs/api-reference/chat). */
 export function createToneFinder({
   egress,
   endpoint,
@@ -92,7 +93,7 @@ export function createToneFinder({
       if (!result?.ok || result.statusCode !== 200) {
         const status = result?.statusCode ?? null;
         const reason = result?.ok === false ? result.reason : null;
-        log.warn({ account_id: accountId, status, reason }, 'the AI endpoint gave no tone of a brand');
+        log.warn({ account_id: accountId, status, reason }, 'the AI endpoint returned no tone for a brand');
         return null;
       }
       await count(accountId);

@@ -1,4 +1,4 @@
-/** Fetches parts of a website within limits: bytes, time, requests, redirects, and what its robots.txt allows. */
+/** Fetches parts of a website within limits: bytes, time, requests, redirects, and its robots.txt. */
 import type { Egress } from '../../../../platform/egress/client.ts';
 import type { EgressFailure, EgressResponse } from '../../../../platform/egress/exchange.ts';
 import type { Source } from '../page/jobs.ts';
@@ -7,22 +7,22 @@ import type { RobotsRule } from '../page/robots.ts';
 import { webAddress } from '../page/texts.ts';
 import { ACCEPT_ENCODING, decodeBody } from './body.ts';
 
-/** The name by which robots.txt files know us. */
+/** The name under which robots.txt files address this robot. */
 export const ROBOT = 'Carillon-Brand';
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** RFC 9309, section 2.5: at least 500 KiB are read. */
+/** RFC 9309, section 2.5: at least 500 KiB must be read. */
 const MAX_ROBOTS_BYTES = 512 * 1024;
 const ROBOTS_MS = 10_000;
 
-/** Why something was not fetched. No reason says more about an address than that it cannot be reached. */
+/** Why something was not fetched. No reason reveals more about a URL than that it cannot be reached. */
 export type FetchFault = 'unreachable' | 'timeout' | 'robots';
 
 export type Fetched = Source | { fault: FetchFault };
 
 export interface WebsiteLimits {
-  /** Of all bodies together, as received or as decoded, whichever is more. */
+  /** Limit for all bodies together, as received or as decoded, whichever is larger. */
   totalBytes: number;
   totalMs: number;
   requests: number;
@@ -33,14 +33,14 @@ export const WEBSITE_LIMITS: WebsiteLimits = { totalBytes: 5 * 1024 * 1024, tota
 export interface FetchOptions {
   maxBytes: number;
   accept: string;
-  /** Of this request and its redirects, if less time is left in all. */
+  /** Time limit for this request and its redirects, unless less time is left overall. */
   maxMs?: number;
 }
 
 export interface Website {
-  /** Milliseconds until the time of the scrape is over; below 0 afterwards. */
+  /** How long until the scrape's time is over, in ms; negative afterwards. */
   timeLeftMs(): number;
-  /** Fetches an address. A body that is too long gives its beginning. Never throws for what the website does. */
+  /** Fetches a URL. If a body is too long, returns its beginning. Never throws because of the website. */
   fetch(url: string, options: FetchOptions): Promise<Fetched>;
 }
 
@@ -48,14 +48,14 @@ export interface WebsiteDeps {
   egress: Egress;
   reader: PageReader;
   limits: WebsiteLimits;
-  /** Aborted after the `totalMs` of the limits. */
+  /** Aborted after `limits.totalMs`. */
   deadline: AbortSignal;
   signal: AbortSignal;
 }
 
 /**
- * What a robots.txt says. A site without one allows everything; one whose robots.txt cannot be fetched allows nothing
- * (RFC 9309, section 2.3.1).
+ * The content of a robots.txt. A site without one allows everything; a site whose robots.txt cannot be fetched allows
+ * nothing (RFC 9309, section 2.3.1).
  */
 type Robots = readonly RobotsRule[] | FetchFault;
 
@@ -66,7 +66,7 @@ const EMPTY = Buffer.alloc(0);
 interface Asked {
   maxBytes: number;
   accept: string;
-  /** As given by `performance.now()`. */
+  /** A time of `performance.now()`. */
   until: number;
 }
 
@@ -75,7 +75,7 @@ type Ask = (
   asked: Asked,
 ) => Promise<{ response: EgressResponse; body: Buffer } | { fault: FetchFault }>;
 
-/** Makes single requests, without redirects, until the budget is used up. */
+/** Makes single requests, without following redirects, until the budget is used up. */
 function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
   let bytesLeft = limits.totalBytes;
   let requestsLeft = limits.requests;
@@ -107,7 +107,7 @@ function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
   };
 }
 
-/** Fetches robots.txt. It may lead elsewhere; what is found there counts for the origin that was asked. */
+/** Fetches robots.txt. It may be redirected to another origin; the result applies to the origin that was asked. */
 async function fetchRobots(ask: Ask, origin: string, until: number): Promise<Buffer | FetchFault | null> {
   let url: string | null = `${origin}/robots.txt`;
   for (let hop = 0; url !== null && hop <= MAX_REDIRECTS; hop += 1) {
@@ -120,10 +120,13 @@ async function fetchRobots(ask: Ask, origin: string, until: number): Promise<Buf
   return null;
 }
 
-/** Asks the robots.txt of each origin once. @returns why an address may not be fetched; null if it may be */
+/**
+ * Reads the robots.txt of each origin once.
+ * @returns why a URL may not be fetched; null if it may be
+ */
 function createRobots({ reader, deadline }: WebsiteDeps, ask: Ask) {
   const byOrigin = new Map<string, Promise<Robots>>();
-  /** What a thread did not read is not known to be allowed. */
+  /** Rules that the thread could not read allow nothing. */
   const unread = () => (deadline.aborted ? 'timeout' : 'robots');
 
   async function read(origin: string, until: number): Promise<Robots> {
@@ -187,7 +190,7 @@ function headerOf({ headers }: EgressResponse, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** Where a redirect leads; null for any other response, or if that cannot be the address of a page. */
+/** The target of a redirect; null for any other response, or if the target cannot be the URL of a page. */
 function nextOf(response: EgressResponse, url: string): string | null {
   if (!REDIRECTS.has(response.statusCode)) return null;
   return webAddress(headerOf(response, 'location') ?? '', url);
