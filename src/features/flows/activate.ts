@@ -25,7 +25,7 @@ export async function activateLocked(
 
 /** Reads what an activation or a change of an active flow needs, before its transaction. @throws AppError forbidden */
 export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Prepared> {
-  // Refused before events of the brand are looked at.
+  // Refused before the brand's events are read.
   await requireActivator(pool, tenant);
   const [brand] = await Promise.all([
     templates.brandOf(tenant),

@@ -1,4 +1,4 @@
-/** What an operator does: looks at flows that wait for approval, and decides. */
+/** The operator's side of approvals: lists the flows that wait, shows one, and approves or rejects it. */
 import { notFound } from '../../errors.ts';
 import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -19,7 +19,7 @@ export interface OperatorFlow extends Pick<
 
 /** What one email or sms step sends. */
 export interface OperatorContent {
-  /** Such as `steps[0]`. */
+  /** The path of the step, such as `steps[0]`. */
   step: string;
   version_id: number;
   channel: string;
@@ -32,7 +32,7 @@ export interface OperatorContent {
 }
 
 export interface OperatorFlowView extends OperatorFlow {
-  /** Of the steps, then of their contents in the order of the steps: what an approval names. */
+  /** The versions that an approval names: that of the steps, then those of their contents in the order of the steps. */
   versions: number[];
   steps: Step[];
   contents: OperatorContent[];
@@ -54,7 +54,10 @@ function presentOperatorFlow(row: FlowRow): OperatorFlow {
   };
 }
 
-/** Flows that wait for approval, oldest first. @param options.all also those that do not, unless they are archived */
+/**
+ * Flows that wait for approval, oldest first.
+ * @param options.all includes flows that do not wait, except archived ones
+ */
 export async function listFlowsForOperator(
   db: Queryable,
   { all }: { all: boolean },
@@ -75,7 +78,7 @@ interface Pinned {
   contents: PinnedContent[];
 }
 
-/** What waits for approval, or else what is in force. */
+/** The version that waits for approval, or else the one in force. */
 async function readPinned(db: Queryable, row: FlowRow): Promise<Pinned> {
   const versionId = row.pending?.version_id ?? row.version_id;
   const versions = await db.query<{ steps: Step[] }>('select steps from flow_versions where id = $1', [
@@ -127,7 +130,8 @@ export async function showFlowForOperator(db: Queryable, id: number): Promise<Op
 /**
  * Approves or rejects a flow. Wake `outbox` after the commit.
  * @param decision an approval names the versions as {@link showFlowForOperator} shows them
- * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if it has other versions
+ * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if its versions have
+ *   changed
  */
 export async function decideFlow(trx: Queryable, id: number, decision: Decision): Promise<OperatorFlow> {
   const row = await requireFlow(trx, id);

@@ -1,4 +1,4 @@
-/** Pauses flows that do harm: too many of their emails bounce or are reported as spam. */
+/** Pauses flows whose emails bounce or are reported as spam too often. */
 import type pg from 'pg';
 import {
   type ReputationCounts,
@@ -14,7 +14,7 @@ import { flowEvents } from './events.ts';
 import { lockFlow } from './model.ts';
 import { pauseFlow } from './transitions.ts';
 
-/** Days over which the rates are taken, unless the flow was activated or resumed since. */
+/** Number of days that the rates cover; fewer if the flow was activated or resumed within them. */
 const RATE_DAYS = 7;
 const ROWS_AT_ONCE = 5_000;
 
@@ -26,7 +26,7 @@ const harmSql = `
     where o.flow_id = f.id
       and o.since >= greatest(f.counted_from, $2::timestamptz - interval '${RATE_DAYS} days')`;
 
-/** Rows whose figures were not judged, as JSON: a time of PostgreSQL has microseconds. */
+/** Finds rows whose figures have not been judged yet, as JSON: a Date would lose PostgreSQL's microseconds. */
 async function findUnjudged(db: Queryable): Promise<{ flowId: number; row: string }[]> {
   const { rows } = await db.query<{ flowId: number; row: string }>({
     name: 'find_unjudged_flows',
@@ -36,7 +36,7 @@ async function findUnjudged(db: Queryable): Promise<{ flowId: number; row: strin
   return rows;
 }
 
-/** Marks rows that were judged, unless their figures have changed since. */
+/** Marks rows as judged, unless their figures have changed since they were read. */
 async function markJudged(db: Queryable, rows: readonly string[]): Promise<void> {
   await db.query({
     name: 'mark_flows_judged',
@@ -54,7 +54,7 @@ async function markJudged(db: Queryable, rows: readonly string[]): Promise<void>
   });
 }
 
-/** Finds which of these flows are active, with what they did. */
+/** Reads the reputation counts of those of these flows that are active. */
 async function readHarm(
   db: Queryable,
   flowIds: readonly number[],
@@ -69,7 +69,10 @@ async function readHarm(
   return rows;
 }
 
-/** Pauses a flow with its event, if it still does harm. @returns the work to wake; null if it goes on */
+/**
+ * Pauses a flow and publishes the event, if its rates still exceed a threshold.
+ * @returns the work to wake; null if the flow stays active
+ */
 async function pauseIfHarmful(
   pool: pg.Pool,
   events: EventPublisher,
@@ -78,7 +81,7 @@ async function pauseIfHarmful(
   asOf: Date,
 ): Promise<{ queued: QueuedWork; cause: ExceededRate } | null> {
   return inTransaction(pool, async (trx) => {
-    // A resume may have come between: the rates count from there.
+    // The flow may have been resumed since it was read; its rates then start over.
     await lockFlow(trx, flowId);
     const [harm] = await readHarm(trx, [flowId], asOf);
     const cause = harm ? stopReason(harm, limits) : null;
@@ -102,8 +105,8 @@ export interface BrakedFlow extends ExceededRate {
 }
 
 /**
- * Looks at flows whose outcomes have changed, and pauses those that do harm. Outcomes count as judged only after that, so
- * that a process that dies forgets none. Two workers at once do no harm.
+ * Checks flows whose outcomes have changed, and pauses those whose rates exceed a threshold. Outcomes are marked as
+ * judged only afterwards, so a crash skips none. Several workers may run this at once.
  * @param queue called with the work to wake
  */
 export async function brakeFlows(

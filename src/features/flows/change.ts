@@ -41,13 +41,13 @@ const triggerColumns = ['trigger_event', 'contact_list_id', 'segment_id'] as con
 
 interface Applied {
   row: FlowRow;
-  /** Something that activation fixes. */
+  /** Whether the change concerns something that activation pins. */
   pinned: boolean;
 }
 
 type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
 
-/** Applies what a request changes of a locked flow, apart from its status. @throws AppError validation_error */
+/** Applies the changes of a request to a locked flow, apart from its status. @throws AppError validation_error */
 export async function applyChanges(
   trx: Queryable,
   scope: BrandScope,
@@ -66,7 +66,7 @@ export async function applyChanges(
   }
   const merged = { ...row, ...values };
   const otherTrigger = triggerColumns.some((column) => merged[column] !== row[column]);
-  // Contacts who match another segment already do not enter.
+  // Contacts who already match the new segment do not enter.
   if (otherTrigger) {
     values.audience_seen_at = null;
     await forgetExisting(trx, row);
@@ -109,8 +109,8 @@ export function needsPreparation(
 }
 
 /**
- * Changes a flow. Of one that is active or paused, new runs follow the new steps, and contents reach all runs.
- * @param prepared null if {@link needsPreparation} says so
+ * Changes a flow. If it is active or paused, new runs follow the new steps, and new contents reach all runs.
+ * @param prepared null if {@link needsPreparation} returned false
  * @throws AppError not_found, validation_error, invalid_transition, conflict and those of an activation
  */
 export async function changeFlow(
@@ -129,7 +129,7 @@ export async function changeFlow(
   const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
   let { row } = applied;
   if (applied.pinned && isLive(row) && status !== 'archived') {
-    // Another request has activated it since this one began.
+    // Another request has activated the flow since this one began.
     if (!prepared) throw new AppError('conflict', 'the flow has just been activated; try again');
     const account = await requireActivator(trx, tenant);
     const options = { account, move: applyTo === 'waiting' };

@@ -1,4 +1,4 @@
-/** Everything that must be right before a flow is active. It is checked whole, so that a client learns of all at once. */
+/** Checks everything that must be right before a flow becomes active, and reports all problems at once. */
 import type pg from 'pg';
 import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
 import { Problems } from '../../errors.ts';
@@ -36,7 +36,7 @@ export interface CheckDeps {
   approvalTiers: readonly string[];
 }
 
-/** What is read and made outside of the transaction. */
+/** What is read and compiled outside the transaction. */
 export interface Prepared {
   brand: Brand;
   /** Contents that the request has compiled. */
@@ -68,13 +68,13 @@ async function pinContents(
   paths: Paths,
   problems: Problems,
 ): Promise<PinnedContent[]> {
-  // The versions are written in the transaction, which sees the content that the request has just changed.
+  // Versions are written in the transaction because it sees the content that the request has just changed.
   const deps = { pool: trx, contents: compiled, brandOf: () => Promise.resolve(brand) };
   const contents: PinnedContent[] = [];
   for (const step of steps) {
     const pinned = await pinVersion(deps, scope, step.template_id, { footer: 'marketing' });
     addContentProblems(problems, pinned, (name) =>
-      // A mistake in a part of the brand is not the step's.
+      // A mistake in the brand's part of a template is not reported at the step.
       name.startsWith('brand.') ? name : fieldPath(pathOf(paths, step), name),
     );
     if (pinned.version) {
@@ -105,7 +105,7 @@ async function checkTemplates(
       const message = 'is not a verified sender of this brand';
       problems.add({ [fieldPath(path, 'from_email')]: [message] }, 'sender_not_verified');
     }
-    // Of content that can be compiled, the subject is checked with it.
+    // If the content compiles, compilation has checked the subject.
     if (!compiled.has(step.id) && !template.subject?.trim()) {
       problems.add({ [fieldPath(path, 'subject')]: ['is required'] });
     }
@@ -120,10 +120,10 @@ function checkShape(problems: Problems, row: FlowRow): void {
 }
 
 /**
- * Checks a locked flow, and fixes everything that activation fixes.
+ * Checks a locked flow, and pins everything that activation pins.
  * @param trx the caller's transaction, which has applied the changes of the request
  * @param options.move whether runs under way move to the new steps
- * @throws AppError that names everything that is wrong: validation_error, or sender_not_verified if that is all
+ * @throws AppError that lists every problem: validation_error, or sender_not_verified if no other was found
  */
 export async function makePins(
   trx: pg.PoolClient,

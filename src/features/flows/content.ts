@@ -20,7 +20,7 @@ import { sendingSteps, type Step } from './steps/index.ts';
 
 const templateIdsOf = (steps: readonly Step[]) => sendingSteps(steps).map((step) => step.template_id);
 
-/** Finds the templates of a flow's present steps, by their ids. */
+/** Finds the templates of a flow's current steps, by their ids. */
 export async function findStepTemplates(
   db: Queryable,
   scope: BrandScope,
@@ -31,11 +31,11 @@ export async function findStepTemplates(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Bytes of the contents of one flow together. Each answer with the flow has them all. */
+/** Maximum size of a flow's contents together, in bytes. Every response that shows the flow includes them all. */
 export const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
 export const CONTENTS_TOO_LARGE = 'must have at most 8 MB of contents of emails and SMS together';
 
-/** Bytes of the parts of a template that may be large. */
+/** Counts the bytes of those parts of a template that may be large. */
 export function contentBytes({
   body,
   design,
@@ -47,7 +47,7 @@ export function contentBytes({
 
 /**
  * Finds the templates of flows of one brand for a list, by their ids.
- * @param summary whether bodies are left out, too
+ * @param summary whether bodies are left out as well
  */
 export async function findPageTemplates(
   db: Queryable,
@@ -60,7 +60,7 @@ export async function findPageTemplates(
   return new Map(found.map((template) => [template.id, template]));
 }
 
-/** Adds errors that name fields of a template as those of a step. */
+/** Reports validation errors of a template under the path of its step. */
 async function withPath<T>(path: string, problems: Problems, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
@@ -83,17 +83,17 @@ export interface StepContent {
   flowId: number;
   stepId: number;
   channel: Channel;
-  /** Of the step in errors. */
+  /** The path of the step in errors. */
   path: string;
   /** The step as the client wrote it. */
   input: InputStep;
-  /** The template of the step so far; null: a new step. */
+  /** The step's present template; null for a new step. */
   own: TemplateRow | null;
 }
 
 /**
- * Writes the content of a step into its template, which a new step gets. A field that is left out stays as it is; the id
- * of another template replaces the content first.
+ * Writes the content of a step into its template, which is created for a new step. If the step names another template,
+ * that one's content is copied first; fields that are left out keep their values.
  * @returns the template; null after an error was added to `problems`
  */
 export function writeStepContent(
@@ -118,7 +118,7 @@ export function writeStepContent(
   });
 }
 
-/** Hides the templates of steps that were removed. Their versions stay for runs that still come to them. */
+/** Hides the templates of steps that were removed. Their versions stay for runs that have yet to reach them. */
 export async function hideOtherTemplates(trx: Queryable, row: Pick<FlowRow, 'id'>, steps: readonly Step[]) {
   await trx.query(
     'update templates set removed_at = now() where flow_id = $1 and removed_at is null and not (id = any($2))',

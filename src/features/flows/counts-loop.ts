@@ -17,7 +17,7 @@ export interface FlowCountsDeps {
   log: Logger;
 }
 
-/** Folds the counts of flows and pauses flows that do harm, each second. Any number of processes may run this. */
+/** Every second, folds the counts of flows and pauses flows whose rates are too high. Any process may run this. */
 export function startFlowCounts(deps: FlowCountsDeps): Repeating {
   const { pool, waker, thresholds, log } = deps;
   return repeat(

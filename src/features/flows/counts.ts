@@ -1,10 +1,10 @@
 /**
- * What happened in flows. Transactions write changes as rows of their own, so that no two wait for one counter; the worker
- * folds them into the counters, each second.
+ * Counts what happened in flows. Transactions insert changes as rows, so that no two wait for the same counter; every
+ * second, the worker folds these rows into the counters.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** What is counted of runs, and of steps when `stepId` is given. Results of messages are counted by the sender. */
+/** What is counted for runs, and for steps if `stepId` is given. The sender counts the results of messages. */
 export type FlowCountName =
   | 'entered'
   /** With the reason, such as `not_entered:already_entered`. */
@@ -22,7 +22,7 @@ export type FlowCountName =
 
 export interface FlowCountChange {
   flowId: number;
-  /** Left out: of the flow as a whole. */
+  /** Left out: the flow as a whole is counted. */
   stepId?: number;
   name: FlowCountName;
   n: number;
@@ -50,12 +50,12 @@ export async function countForFlow(trx: Queryable, changes: readonly FlowCountCh
   });
 }
 
-/** Changes that are folded in one statement. */
+/** Maximum number of changes folded by one statement. */
 const FOLDED_AT_ONCE = 20_000;
 
 /**
  * SQL: folds changes into the counts by day, the outcomes by hour and the flows' own count of messages sent. An hour in
- * which a flow was resumed is divided there, so that the rates begin anew.
+ * which a flow was resumed is split at that moment, because its rates start over.
  */
 const foldSql = `
   with taken as (
@@ -90,8 +90,8 @@ const foldSql = `
   select count(*)::int as taken from taken`;
 
 /**
- * Folds changes into the counters. Several processes may fold at once: each takes other rows, and counters are locked in
- * one order.
+ * Folds changes into the counters. Several processes may fold at once: each takes different rows, and all lock the
+ * counters in the same order.
  * @returns whether there may be more changes
  */
 export async function foldFlowCounts(db: Queryable): Promise<boolean> {
@@ -107,8 +107,9 @@ export interface FlowCount {
 }
 
 /**
- * Counts what happened in a flow. A count is what was folded and what was not: one statement sees a change in either.
- * @param days UTC, both included, as `YYYY-MM-DD`; null: without a bound
+ * Reads the counts of a flow. They add changes that are not folded yet to the counters, in one statement, so that it
+ * sees each change exactly once.
+ * @param days inclusive, in UTC, as `YYYY-MM-DD`; null: no bound
  */
 export async function readFlowCounts(
   db: Queryable,
@@ -131,7 +132,7 @@ export async function readFlowCounts(
   return rows;
 }
 
-/** How many messages of a flow a provider has accepted, with those that are not folded yet. */
+/** How many messages of a flow providers have accepted, including changes that are not folded yet. */
 export async function readSentCount(db: Queryable, flowId: number): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select (f.sent_count + coalesce((

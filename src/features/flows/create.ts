@@ -13,7 +13,7 @@ import { activateLocked } from './activate.ts';
 import { applyChanges } from './change.ts';
 import { requireFlow } from './find.ts';
 
-/** The list of flows is returned whole. */
+/** Maximum number of flows that are not archived in a brand, because the list of flows is returned whole. */
 const MAX_FLOWS = 1_000;
 
 /** @throws AppError validation_error if the brand has as many flows as it can have */
@@ -23,7 +23,7 @@ async function requireRoom(trx: Queryable, scope: BrandScope): Promise<void> {
   throw invalid({ name: [message] });
 }
 
-/** Creates a flow, and activates it if the request says so. @throws AppError validation_error, forbidden … */
+/** Creates a flow, and activates it if the request asks for that. @throws AppError validation_error, forbidden … */
 export async function createFlow(
   trx: pg.PoolClient,
   deps: CheckDeps,
@@ -38,7 +38,7 @@ export async function createFlow(
   return status === 'active' && prepared ? activateLocked(trx, deps, tenant, row, prepared) : row;
 }
 
-/** Steps that name other templates. @param ids of templates, by the ids of steps */
+/** Returns the steps with the templates of the copy. @param ids the templates of the copy, by the ids of their steps */
 function withTemplates(steps: readonly Step[], ids: ReadonlyMap<number, number>): Step[] {
   return steps.map((step) => {
     const templateId = ids.get(step.id);

@@ -1,7 +1,7 @@
 /**
- * Filters in flows. They take the names of segments and some that only a run knows: `trigger.<path>`,
- * `received.<path>`, `step.<id>.<path>`, and opens and clicks of one step's message. Those are decided in memory; the
- * rest is one SQL condition for the contact.
+ * Filters in flows. They take the fields of segments and some that only a run knows: `trigger.<path>`,
+ * `received.<path>`, `step.<id>.<path>`, and opens and clicks of one step's message. Those are evaluated in memory; all
+ * others become one SQL condition on the contact.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
@@ -19,34 +19,34 @@ import { answersSql } from './steps/index.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** What steps of a run have left for filters. */
+/** What a step of a run has left for filters. */
 export interface StepOutput {
-  /** Of a webhook step: `status` and `body`, as `flow_run_steps.detail` has them; null: there is none. */
+  /** The response to a webhook step: `status` and `body`, as in `flow_run_steps.detail`; null: there is none. */
   answer: Data | null;
-  /** When the message of an email step was first opened, or clicked in; null: never. */
+  /** When the message of an email step was first opened; null: never. `clickedAt`: its first click. */
   openedAt: Date | null;
   clickedAt: Date | null;
 }
 
-/** What filters of a flow are evaluated for. */
+/** What the filters of a flow are evaluated for. */
 export interface FilterScope {
   brandId: number;
   contactId: number;
   asOf: Date;
-  /** The data of the event that started the run; null: no event did. */
+  /** The data of the event that started the run; null: it was not started by an event. */
   trigger: Data | null;
   /** The data of the event that arrived for a wait. */
   received: Data | null;
-  /** Asked once, and only if the filters name steps. A step that is absent has left nothing. */
+  /** Called once, and only if the filters name steps. Steps without an output are absent. */
   steps(ids: readonly number[]): Promise<ReadonlyMap<number, StepOutput>>;
-  /** What a simulated run has changed, of which the database knows nothing. */
+  /** What a simulated run has changed; the database does not have it. */
   changes?: SimulatedChanges;
 }
 
 /**
- * Checks filters of a flow when it is saved. The lists and segments that they name are checked elsewhere.
- * @param where the types of the steps that come before, by id, and whether the filters are those of a `wait_for_event` step
- * @returns what is wrong, with its path below the filters: `[0, 'value']`
+ * Checks the filters of a flow when it is saved, except that the lists and segments they name exist.
+ * @param where the types of the preceding steps, by id, and whether the filters belong to a `wait_for_event` step
+ * @returns the problems, each with its path below the filters, such as `[0, 'value']`
  */
 export function flowFilterProblems(filters: readonly unknown[], where: FlowNames): Problem[] {
   return parseFilters(filters, where).problems;
@@ -73,8 +73,8 @@ function stepsIn(conditions: readonly Condition[]): number[] {
 }
 
 /**
- * Whether all filters hold for a contact. A contact that does not exist passes none.
- * @throws AppError validation_error if the filters are not valid, as those of a saved flow are
+ * Whether a contact matches all filters. A contact that does not exist matches none.
+ * @throws AppError validation_error if the filters are invalid; those of a saved flow are valid
  */
 export async function flowMatches(
   db: Queryable,
@@ -105,7 +105,7 @@ export async function flowMatches(
   return rows.length > 0;
 }
 
-/** Reads what steps of a run have left for filters. */
+/** Reads the outputs of steps of a run that filters use. */
 export async function readStepOutputs(
   db: Queryable,
   runId: number,

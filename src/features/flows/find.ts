@@ -28,14 +28,14 @@ export async function getFlow(db: Queryable, scope: BrandScope, id: number): Pro
   return presentFlow(db, await requireFlow(db, scope, id));
 }
 
-/** Finds the flows of a page, newest first, with how large they are. */
+/** Finds the flows of a page, newest first, with their sizes. */
 export async function findListed(
   db: Queryable,
   scope: BrandScope,
   query: ListFlowsQuery,
   page: Page,
 ): Promise<{ items: SizedItem[]; count: RowCount }> {
-  // A body is shown with its step and with its template.
+  // A body is shown twice: with its step and with its template.
   return findFlows(db, scope, query, page, listedBytesSql(query.summary ? 0 : 2));
 }
 

@@ -43,7 +43,7 @@ export interface FlowRouteParts {
   pool: pg.Pool;
   deps: CheckDeps;
   largeLists: LargeLists;
-  /** Wakes what acts on a change, after its commit. */
+  /** Call it after the commit of a change; it wakes the loops that act on the change. */
   wake(): void;
 }
 
@@ -59,7 +59,7 @@ const activationErrors: ErrorCode[] = [
 ];
 
 const CHECKS =
-  'Everything is checked first, and all that is wrong is returned at once: the trigger, the steps and what they name, ' +
+  'Everything is checked first, and all problems are returned at once: the trigger, the steps and what they name, ' +
   'the contents with their Liquid, the senders, and the postal address of the brand.';
 
 /** The result of a POST on a flow. */
@@ -146,9 +146,9 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
     tag,
     summary: 'Change, activate, pause, resume or archive a flow',
     description:
-      'A draft changes freely. Changed steps of an active or paused flow are for contacts who enter from then on, ' +
-      'unless `apply_to` is `waiting`; a changed content also reaches runs that have not come to its step. Steps that ' +
-      `keep their \`id\` stay the same steps. ${CHECKS}`,
+      'A draft can be changed freely. Changed steps of an active or paused flow apply to contacts who enter later, ' +
+      'unless `apply_to` is `waiting`; changed contents also reach runs that have not reached their step yet. Steps that ' +
+      `keep their \`id\` remain the same steps. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts, which stay drafts' },
     params: flowParams,
@@ -176,8 +176,8 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
     tag,
     summary: 'Archive a flow',
     description:
-      'Nobody enters any more, and its runs end as canceled in the background. The flow can be read, but never be ' +
-      'active again.',
+      'Contacts no longer enter, and runs end as canceled in the background. An archived flow can be read, but never ' +
+      'activated again.',
     auth: 'brand',
     testKeys: 'refused',
     params: flowParams,
@@ -200,15 +200,15 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
     tag,
     summary: 'Activate a flow',
     description:
-      'Activates a draft. A paused flow is checked again and resumed. Contacts who are in the list or segment of the ' +
-      `trigger already enter only with \`enter_existing\`. ${CHECKS} Where an operator approves flows, it waits for ` +
-      'that: until then nobody enters.',
+      'Activates a draft. A paused flow is checked again and resumed. Contacts already in the list or segment of ' +
+      `the trigger enter only with \`enter_existing\`. ${CHECKS} If an operator must approve flows, no contacts enter ` +
+      'until then.',
     auth: 'brand',
     testKeys: 'refused',
     params: flowParams,
     body: activateFlowBody,
     bodyOptional: true,
-    responses: { 200: { description: 'The flow, which is active.', schema: flowSchema } },
+    responses: { 200: { description: 'The active flow.', schema: flowSchema } },
     errors: activationErrors,
     async prepare({ tenant, params }) {
       await requireFlow(pool, tenant, params.id);
@@ -262,7 +262,7 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
 
 const noFields = z.strictObject({});
 
-/** `/v1/my/flows` and what is done to a flow. */
+/** `/v1/my/flows` and the actions on a flow. */
 export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[] {
   return [
     listRoute(parts),
@@ -275,8 +275,8 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
       name: 'pause',
       summary: 'Pause a flow',
       description:
-        'Nobody enters, runs whose next step is due stay before it, and messages that are queued wait: once the request ' +
-        'is answered, nothing of the flow is sent.',
+        'Contacts do not enter, runs wait before their next step, and queued messages wait: once the response has ' +
+        'arrived, the flow sends nothing.',
       answer: 'The paused flow.',
       body: noFields,
       errors: ['invalid_transition'],
@@ -286,8 +286,8 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
       name: 'resume',
       summary: 'Resume a paused flow',
       description:
-        'Contacts who would have entered meanwhile do not. `overdue` decides about runs whose step was due meanwhile, ' +
-        'and about messages that waited.',
+        'Contacts who would have entered during the pause do not. `overdue` decides what happens to runs whose step ' +
+        'came due during the pause, and to messages that waited.',
       answer: 'The active flow.',
       body: resumeFlowBody,
       errors: ['invalid_transition', 'forbidden'],
@@ -296,7 +296,7 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
     actionRoute(parts, {
       name: 'duplicate',
       summary: 'Copy a flow as a draft',
-      description: 'With its contents. The steps of the copy have the same ids.',
+      description: 'Copies its contents, too. The steps keep their ids.',
       answer: 'The copy.',
       body: duplicateFlowBody,
       status: 201,

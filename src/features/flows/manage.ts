@@ -16,7 +16,7 @@ export { changeFlow, needsPreparation } from './change.ts';
 export { createFlow, duplicateFlow } from './create.ts';
 export { findListed, getFlow, presentPage, requireFlow } from './find.ts';
 
-/** @throws AppError not_found, invalid_transition; validation_error that names everything that is wrong */
+/** @throws AppError not_found, invalid_transition; validation_error that lists every problem */
 export async function activate(
   trx: pg.PoolClient,
   deps: CheckDeps,
@@ -28,7 +28,7 @@ export async function activate(
   const row = await activateLocked(trx, deps, tenant, await lockForRequest(trx, tenant, id), prepared);
   if (!entersExisting) return row;
   if (row.trigger_event !== null) {
-    throw invalid({ enter_existing: ['is for flows with a list or a segment: nobody is in an event'] });
+    throw invalid({ enter_existing: ['is allowed only for flows whose trigger is a list or a segment'] });
   }
   await enterExisting(trx, row);
   return row;
@@ -56,7 +56,7 @@ export async function resume(
   return resumed;
 }
 
-/** Archives a flow. One that is archived stays so. @throws AppError not_found */
+/** Archives a flow. An archived flow stays archived. @throws AppError not_found */
 export async function archive(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
   const row = await lockForRequest(trx, tenant, id);
   return (await archiveFlow(trx, row)) ?? row;

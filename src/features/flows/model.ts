@@ -12,7 +12,7 @@ export type ApprovalState = (typeof approvalStates)[number];
 
 export const stopReasons = ['bounce_rate', 'complaint_rate', 'rejected'] as const;
 
-/** Why the service paused a flow. `rate` and `threshold` are null unless a rate was the reason. */
+/** Why the service paused a flow. `rate` and `threshold` are null if the reason is not a rate. */
 export interface FlowStop {
   reason: (typeof stopReasons)[number];
   rate: number | null;
@@ -24,7 +24,7 @@ export interface FlowStop {
 /** When a contact who was in a flow may enter again. `every_time` is for events only. */
 export type Reentry = 'once' | 'every_time' | { after_seconds: number };
 
-/** `trigger.data` of the client. What is left out is absent; `reentry` is then `once`. */
+/** `trigger.data`, as the client sets it. Fields left out are absent; without `reentry`, it is `once`. */
 export interface TriggerData {
   filters?: Filters;
   exit_filters?: Filters;
@@ -38,12 +38,12 @@ export interface PinnedContent {
   version_id: number;
 }
 
-/** What a flow will do once an operator has approved it. Until then, runs under way follow what was approved before. */
+/** What a flow will do once an operator has approved it. Until then, active runs follow what was approved before. */
 export interface PendingFlow {
-  /** Of `flow_versions`. */
+  /** A row of `flow_versions`. */
   version_id: number;
   contents: readonly PinnedContent[];
-  /** Whether runs under way move to the version, see `apply_to`. */
+  /** Whether active runs move to the version, see `apply_to`. */
   move: boolean;
 }
 
@@ -62,10 +62,10 @@ export interface FlowRow {
   contact_list_id: number | null;
   segment_id: number | null;
   trigger_data: TriggerData;
-  /** The present steps. Runs follow the steps of their version. */
+  /** The current steps. Runs follow the steps of their version. */
   steps: Step[];
   next_step_id: number;
-  /** The version that new runs follow; null: none was activated and, where that is needed, approved. */
+  /** The version that new runs follow; null: none has been activated and, if required, approved. */
   version_id: number | null;
   /** What waits for approval; null: nothing. */
   pending: PendingFlow | null;
@@ -86,10 +86,10 @@ export const FLOW_COLUMNS = `id, account_id, brand_id, name, status, approval_st
   segment_id, trigger_data, steps, next_step_id, version_id, pending, stop, counted_from, sent_count, audience_seen_at,
   activated_at, paused_at, archived_at, engine_expected_by, created_at, updated_at`;
 
-/** Whether the flow was activated and is not archived: what is changed of it is pinned. */
+/** Whether the flow is active or paused: changes to it are pinned. */
 export const isLive = ({ status }: Pick<FlowRow, 'status'>) => status === 'active' || status === 'paused';
 
-/** For workflows, loops and operators, who work for all tenants. @returns null if there is none */
+/** For workflows, loops and operators, which work across tenants. @returns null if there is none */
 export async function findFlowById(db: Queryable, id: number): Promise<FlowRow | null> {
   const { rows } = await db.query<FlowRow>(`select ${FLOW_COLUMNS} from flows where id = $1`, [id]);
   return rows[0] ?? null;
@@ -117,7 +117,7 @@ export async function lockFlow(trx: Queryable, id: number): Promise<FlowRow | nu
   return rows[0] ?? null;
 }
 
-/** What a client gives, as stored. */
+/** The columns that a client sets. */
 export type FlowValues = Partial<
   Pick<
     FlowRow,
@@ -175,7 +175,7 @@ export interface FlowFilters {
   created_before?: string | undefined;
 }
 
-/** Counts the flows of a brand that are not archived, and keeps others from adding some until the transaction ends. */
+/** Counts the flows of a brand that are not archived, and blocks additions by others until the transaction ends. */
 export async function countFlows(trx: Queryable, { accountId, brandId }: BrandScope): Promise<number> {
   await trx.query('select 1 from brands where id = $1 and account_id = $2 for no key update', [
     brandId,
@@ -189,8 +189,8 @@ export async function countFlows(trx: Queryable, { accountId, brandId }: BrandSc
 }
 
 /**
- * The flows of a page, newest first, before they are read; without archived ones, unless they are asked for.
- * @param templateBytes SQL: bytes that `t`, the template of a step, has in the list
+ * Finds the ids and sizes of a page of flows, newest first, without archived ones unless the request asks for them.
+ * @param templateBytes SQL: the bytes that a step's template `t` takes in the list
  */
 export async function findFlows(
   db: Queryable,

@@ -10,7 +10,7 @@ import { repinFlow } from './transitions.ts';
 export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
   return {
     async changeOfFlow(trx, tenant, flowId, prepared, change) {
-      // Locked before the template, as by changes of the flow.
+      // Lock the flow before the template, in the order in which changes of a flow lock them.
       const row = await lockFlow(trx, flowId);
       requireDraftOfTestKey(tenant, row?.status, 'contents of flows');
       const template = await change();

@@ -44,8 +44,8 @@ function presentOverview(row: FlowRow, templates: Templates): Omit<FlowSummary, 
 }
 
 /**
- * Presents flows of one brand in a list, in their order, without the designs of their templates.
- * @param summary whether the bodies of contents are left out, too
+ * Presents a list of flows of one brand, in the given order, without the designs of their templates.
+ * @param summary whether the bodies of contents are left out as well
  */
 export async function presentFlows(
   db: Queryable,

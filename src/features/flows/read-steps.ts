@@ -1,4 +1,4 @@
-/** Reads steps as clients write them. It checks everything that needs no look into the database. */
+/** Reads steps as clients write them, and checks everything that can be checked without the database. */
 import type { z } from 'zod';
 import { isFull, type ValidationErrors } from '../../errors.ts';
 import { nearestName } from '../../platform/input/nearest-name.ts';
@@ -16,14 +16,14 @@ import {
 } from './steps/index.ts';
 import type { AnyStep } from './steps/step.ts';
 
-/** Steps of a flow, those of branches included. */
+/** Maximum number of steps in a flow, including those of branches. */
 export const MAX_STEPS = 200;
-/** Levels of branches. The steps of the flow itself are level 1. */
+/** Maximum number of nested levels. The steps of the flow itself are level 1. */
 export const MAX_LEVELS = 10;
 
 /**
- * A step of a request, of the shape of its type. Its branches are steps, too. Its id is that of a step that the flow has;
- * left out: a new step.
+ * A step of a request, in the shape of its type; its branches contain steps as well. Without an id it is a new step;
+ * with one, a step that the flow already has.
  */
 export interface InputStep extends AnyStep {
   type: StepTypeName;
@@ -40,7 +40,7 @@ export function inputsOf(steps: readonly InputStep[], list = 'steps'): { step: I
 
 const NO_ARRAY = 'must be an array of steps';
 
-/** The steps that come before a place, by their ids. */
+/** The steps that precede a place, by their ids. */
 type Before = ReadonlyMap<number, string>;
 
 class StepReader {
@@ -83,7 +83,7 @@ class StepReader {
     const shape = this.shapeOf(given, path);
     if (!shape) return null;
     const parsed = this.parse(shape, given, path) as InputStep | null;
-    // What is wrong inside a field or the branches is reported together with what is wrong with the step.
+    // Problems inside a field or the branches are reported together with those of the step.
     const step = this.readInside(parsed ?? (given as InputStep), path, level);
     if (parsed === null) return null;
     if (step.id !== undefined && this.ids.has(step.id)) {
@@ -105,7 +105,7 @@ class StepReader {
     return null;
   }
 
-  /** Parses a part of a step by a schema. @returns null after a report */
+  /** Parses a part of a step by a schema. @returns null if a problem was reported */
   private parse(schema: z.ZodType, given: unknown, path: string): unknown {
     const parsed = parseWith(schema, given, 'field');
     if (parsed.ok) return parsed.value;
@@ -115,7 +115,7 @@ class StepReader {
     return null;
   }
 
-  /** Reads what the shape of a step only describes. @returns the step with its branches */
+  /** Reads the parts that a step's shape only describes, such as its branches. @returns the step with its branches */
   private readInside(step: InputStep, path: string, level: number): InputStep {
     const inside = typeOf(step, this.table).fieldToRead?.(step);
     if (inside) this.parse(inside.shape, inside.value, fieldPath(path, inside.field));
@@ -123,7 +123,7 @@ class StepReader {
     return { ...step, ...mapBranches(step, read, this.table) };
   }
 
-  /** Checks what steps say of steps before them. A branch does not see the steps of the branches beside it. */
+  /** Checks what steps name of the steps before them. A branch does not see the steps of its sibling branches. */
   checkReferences(steps: readonly InputStep[], list: string, before: Before): Before {
     const seen = new Map(before);
     for (const [place, step] of steps.entries()) {
@@ -139,7 +139,7 @@ class StepReader {
   }
 
   private checkStep(step: InputStep, path: string, before: Before): void {
-    // Nothing more can be reported, and thousands of filters would take long.
+    // No further problem would be shown, and checking thousands of filters takes long.
     if (isFull(this.errors)) return;
     const { filters = [], received = false, before: named } = referencesOf(step, this.table);
     for (const problem of flowFilterProblems(filters, { steps: before, received })) {
@@ -152,7 +152,7 @@ class StepReader {
 
 /**
  * Reads the steps of a request.
- * @returns the steps, and what is wrong by its path, such as `steps[2].yes[0].duration`
+ * @returns the steps, and the problems by their paths, such as `steps[2].yes[0].duration`
  */
 export function readSteps(
   given: unknown,

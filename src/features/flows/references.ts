@@ -1,4 +1,4 @@
-/** Lists, segments and templates that a flow names must be those of its brand. */
+/** Checks that the lists and segments that a flow names belong to its brand. */
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -8,7 +8,7 @@ import { fieldPath } from './paths.ts';
 import { referencesOf } from './steps/index.ts';
 import type { AnyStep } from './steps/step.ts';
 
-/** Adds an error for each list and segment that steps name and the brand does not have. */
+/** Adds an error for each list or segment that steps name but the brand does not have. */
 export async function addForeignReferences(
   db: Queryable,
   scope: BrandScope,
@@ -29,7 +29,7 @@ export async function addForeignReferences(
   }
 }
 
-/** Those of the ids that are lists of the brand. None of them can be deleted until the transaction ends. */
+/** Returns those of the ids that are lists of the brand, and locks them against deletion until the transaction ends. */
 async function knownLists(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -44,7 +44,7 @@ async function knownLists(
 }
 
 async function hasSegment(db: Queryable, { accountId, brandId }: BrandScope, id: number): Promise<boolean> {
-  // It cannot be deleted until the transaction ends.
+  // Keeps the segment from being deleted until the transaction ends.
   const { rows } = await db.query(
     'select 1 from segments where account_id = $1 and brand_id = $2 and id = $3 for key share',
     [accountId, brandId, id],
@@ -54,7 +54,7 @@ async function hasSegment(db: Queryable, { accountId, brandId }: BrandScope, id:
 
 type Trigger = Pick<FlowRow, 'trigger_event' | 'contact_list_id' | 'segment_id' | 'trigger_data'>;
 
-/** Adds what is wrong with a trigger. */
+/** Adds the problems of a trigger. */
 export async function addTriggerProblems(
   db: Queryable,
   scope: BrandScope,
@@ -69,7 +69,9 @@ export async function addTriggerProblems(
   }
   if (data.reentry === 'every_time' && event === null && (listId ?? segmentId) !== null) {
     problems.add({
-      'trigger.data.reentry': ['must not be every_time, which is for events; give after_seconds instead'],
+      'trigger.data.reentry': [
+        'must not be every_time, which is for event triggers only; use after_seconds instead',
+      ],
     });
   }
   for (const name of ['filters', 'exit_filters'] as const) {

@@ -17,9 +17,9 @@ export function createReportRoutes({
       path: '/v1/my/flows/:id/report',
       operationId: 'getFlowReport',
       tag: 'Flows',
-      summary: 'Report what became of a flow',
+      summary: 'Get the report of a flow',
       description:
-        'Entries, ends of runs, and what became of the messages of each step. Runs and messages of test events are not ' +
+        'Entries, ended runs, and the outcomes of the messages of each step. Runs and messages of test events are not ' +
         'counted.',
       auth: 'brand',
       testKeys: 'refused',

@@ -1,4 +1,4 @@
-/** What became of a flow: who entered and how runs ended, and what became of the messages of each step. */
+/** The report of a flow: how many contacts entered, how runs ended, and the outcomes of the messages of each step. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -9,7 +9,7 @@ import type { FlowRow } from './model.ts';
 import { allSteps, channelOf } from './steps/index.ts';
 
 const count = z.int().min(0);
-const rate = z.number().nullable().meta({ description: 'Null if there is nothing to divide by.' });
+const rate = z.number().nullable().meta({ description: 'Null if the divisor is 0.' });
 const NOT_COUNTED = 'Null if counting takes too long.';
 const byReason = z.record(z.string(), count).meta({ description: 'By reason.' });
 
@@ -25,7 +25,7 @@ const results = {
     description: 'The contact unsubscribed, was suppressed or deleted after the message was written.',
   }),
   unknown_count: count.meta({
-    description: 'May have been sent: the outcome of the hand-over is not known.',
+    description: 'Messages that may have been sent: the response of the provider is unknown.',
   }),
   canceled_count: count,
 };
@@ -51,39 +51,41 @@ export const flowReportSchema = z
     completed_count: count,
     exited: byReason,
     canceled: byReason,
-    goal_count: count.meta({ description: 'Runs that ended with the goal of the flow.' }),
+    goal_count: count.meta({
+      description: 'Runs that ended because the contact reached the goal of the flow.',
+    }),
     goal_rate: rate,
     messages: z.object({ accepted_count: count, ...results, rates }),
     steps: z.array(
       z.object({
         step_id: z.int(),
-        type: z.string().nullable().meta({ description: 'Null: the flow has the step no more.' }),
+        type: z.string().nullable().meta({ description: 'Null if the step has been removed from the flow.' }),
         in_progress_count: count
           .nullable()
-          .meta({ description: `Runs that are at the step now. ${NOT_COUNTED}` }),
+          .meta({ description: `Runs that are currently at the step. ${NOT_COUNTED}` }),
         messages: z
           .object({
-            accepted_count: count.meta({ description: 'Messages that the step has written.' }),
+            accepted_count: count.meta({ description: 'Messages that the step has created.' }),
             not_accepted: byReason.meta({
               description:
-                'Runs that the step wrote no message for, by reason: `no_address`, `no_price`, `frequency_cap`, `sandbox_limit_reached`.',
+                'Runs without a message at this step, by reason: `no_address`, `no_price`, `frequency_cap`, `sandbox_limit_reached`.',
             }),
             ...results,
             rates,
           })
           .nullable()
-          .meta({ description: 'Null: the step sends none.' }),
+          .meta({ description: 'Null if the step sends no messages.' }),
       }),
     ),
   })
   .meta({ id: 'FlowReport' });
 export type FlowReport = z.input<typeof flowReportSchema>;
 
-/** Days in UTC, both included. */
+/** Days in UTC, inclusive. */
 export const flowReportQuery = z.strictObject({
   from: z.iso.date().optional().meta({ description: 'The first day, in UTC.' }),
   to: z.iso.date().optional().meta({
-    description: 'The last day. What became of a message counts on the day on which it was sent.',
+    description: 'The last day, in UTC. Outcomes of a message count on the day on which it was sent.',
   }),
 });
 
@@ -102,7 +104,7 @@ const names = [
 
 type Counts = ReadonlyMap<string, number>;
 
-/** Changes may be counted before what they correct. */
+/** A correction may be counted before the change that it corrects, so a sum can be negative for a moment. */
 const countIn = (counts: Counts, name: string) => Math.max(0, counts.get(name) ?? 0);
 const ratio = (part: number, whole: number) => (whole === 0 ? null : part / whole);
 
@@ -132,7 +134,7 @@ function presentResults(counts: Counts) {
   };
 }
 
-/** The counts with this prefix, by what follows it. */
+/** Returns the counts whose names have one of these prefixes, by the rest of the name, largest first. */
 function reasonsOf(counts: Counts, ...prefixes: readonly string[]): Record<string, number> {
   const reasons: [string, number][] = [];
   for (const [name, n] of counts) {
@@ -151,11 +153,11 @@ function byStep(found: readonly FlowCount[]): Map<number, Map<string, number>> {
   return steps;
 }
 
-/** Of the flow `$1`. Its index has all that it reads. */
+/** Counts the active runs of the flow `$1` by step. An index covers all columns that it reads. */
 export const IN_PROGRESS_SQL = `select coalesce(step_id, 0) as step, count(*)::bigint as count from flow_runs
   where flow_id = $1 and state = 'active' and not test group by 1`;
 
-/** Runs that are under way, by step; 0: before the first. Those of test events are left out. */
+/** Counts active runs by step, without those of test events; 0 stands for runs before their first step. */
 async function findInProgress(db: Queryable, flowId: number): Promise<Map<number, number>> {
   const { rows } = await db.query<{ step: number; count: number }>({
     name: 'runs_in_progress',
@@ -201,7 +203,7 @@ function sumOf(counts: ReadonlyMap<number, Counts>): Counts {
 }
 
 /**
- * Reports what became of a flow. It reads counters, a row for each day, step and name; only runs under way are counted.
+ * Returns the report of a flow. It reads counters, one row per day, step and name; it counts rows only for active runs.
  * @throws AppError rate_limited; unavailable if it takes too long
  */
 export async function reportFlow(

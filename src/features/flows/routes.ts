@@ -18,7 +18,7 @@ import { createReportRoutes } from './report-routes.ts';
 import { createRunRoutes } from './runs-routes.ts';
 import { createSimulateRoutes } from './simulate-routes.ts';
 
-/** What the routes of flows are built from. Each file of routes declares the part that it needs. */
+/** The dependencies of the flow routes. Each file of routes declares the part that it needs. */
 export interface FlowDeps {
   config: Config;
   database: Database;

@@ -48,13 +48,16 @@ const runFields = {
     .nullable()
     .meta({ description: 'The step that an active run is at; null: before the first.' }),
   waits_for: z.enum(waitReasons).nullable().meta({
-    description: 'What an active run waits for; `resume`: the flow is paused. Null: its next step is due.',
+    description:
+      'What an active run waits for; `resume` means that the flow is paused. Null if its next step is due.',
   }),
   due_at: when
     .nullable()
-    .meta({ description: 'When it goes on if nothing else happens; null: not by time.' }),
+    .meta({ description: 'When the run continues at the latest; null if no time is set.' }),
   cause: z.enum(runCauses).meta({ description: 'What let the contact enter.' }),
-  test: z.boolean().meta({ description: 'A test event caused it: its messages are test messages.' }),
+  test: z
+    .boolean()
+    .meta({ description: 'Whether a test event started the run; its messages are then test messages.' }),
   created_at: when,
   updated_at: when,
   ended_at: when.nullable(),
@@ -75,7 +78,7 @@ const pathStep = z.object({
         'and others.',
     }),
   detail: z.record(z.string(), z.unknown()).nullable().meta({
-    description: 'More of it, such as `reason`, or `status` and `body` of the answer of a webhook.',
+    description: 'Details, such as `reason`, or the `status` and `body` of a webhook response.',
   }),
   message: z
     .object({
@@ -85,7 +88,7 @@ const pathStep = z.object({
     })
     .meta({ id: 'FlowRunMessage' })
     .nullable()
-    .meta({ description: 'The message that the step wrote, as it is now.' }),
+    .meta({ description: 'The message that the step created, in its current state.' }),
   event_id: z.int().nullable().meta({ description: 'The event that arrived, or that the step tracked.' }),
   entered_at: when,
   left_at: when.nullable(),
@@ -99,7 +102,7 @@ export const runSchema = z
       .object({ id: z.int(), name: z.string() })
       .nullable()
       .meta({ description: 'The event that let the contact enter.' }),
-    path: z.array(pathStep).meta({ description: 'The steps that were done, in their order.' }),
+    path: z.array(pathStep).meta({ description: 'The steps that the run has taken, in order.' }),
   })
   .meta({ id: 'FlowRun' });
 export type FlowRun = z.input<typeof runSchema>;

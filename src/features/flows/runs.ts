@@ -9,7 +9,7 @@ import { endRuns } from './run/ends.ts';
 import type { CauseEvent, RunStateName, WaitsFor } from './run/load.ts';
 import type { FlowRun, ListRunsQuery, PathStep, RunSummary } from './runs-schema.ts';
 
-/** A flow has at most 200 steps; a run that moved to other versions may have done more. */
+/** A flow has at most 200 steps, but a run that moved between versions may have taken more. */
 const MAX_PATH = 1_000;
 
 interface RunRow {
@@ -31,7 +31,7 @@ interface RunRow {
 const COLUMNS = `r.id, r.flow_id, r.contact_id, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
   r.created_at, r.updated_at, r.ended_at`;
 
-/** By the first letter of `flow_runs.cause`. */
+/** What started a run, by the first letter of `flow_runs.cause`. */
 const causes: Readonly<Record<string, RunSummary['cause']>> = {
   e: 'event',
   t: 'event',
@@ -88,7 +88,7 @@ export async function listRuns(
   const conditions = given.flatMap(([test, value]) =>
     value === undefined ? [] : [`and r.${test} $${values.push(value)}`],
   );
-  // Written out, so that the index of active runs serves.
+  // Written as a literal, so that the planner can use the partial index of active runs.
   if (step_id !== undefined) conditions.push(`and r.state = 'active'`);
   const source = `flow_runs r where r.flow_id = $1 ${conditions.join(' ')}`;
   const below = page.after === null ? '' : `and r.id < ${page.after}`;
@@ -126,7 +126,7 @@ const presentStep = (row: PathRow): PathStep => ({
   left_at: iso(row.left_at),
 });
 
-/** The steps that were done. The answer of a webhook step belongs to the path once the run has left the step. */
+/** Reads the steps that a run has taken. The response to a webhook step is shown once the run has left the step. */
 async function readPath(db: Queryable, runId: number): Promise<PathStep[]> {
   const { rows } = await db.query<PathRow>(
     `select s.step_id, s.type, s.outcome, s.detail, s.event_id, s.message_id, m.status, m.failure, s.entered_at,
@@ -155,7 +155,7 @@ export async function getRun(
 }
 
 /**
- * Ends a run. Its messages that are queued are sent. Wake `outbox` after the commit.
+ * Ends a run. Its queued messages are still sent. Wake `outbox` after the commit.
  * @throws AppError not_found; invalid_transition if it has ended
  */
 export async function cancelRun(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRun> {

@@ -15,9 +15,9 @@ import type { StepType } from './steps/step.ts';
 
 const MAX_NAME = 255;
 const MAX_FILTERS = 50;
-/** Bytes of the filters of a trigger as JSON. */
+/** Maximum size of the filters of a trigger as JSON, in bytes. */
 const MAX_FILTER_BYTES = 65_536;
-/** Ten years. */
+/** Longest delay before a contact may enter again: ten years, in seconds. */
 const MAX_REENTRY_SECONDS = 315_360_000;
 
 const when = z.iso.datetime();
@@ -30,7 +30,7 @@ export interface FlowStep {
   [field: string]: unknown;
 }
 
-/** Fields of all types in one schema: which of them a step has depends on its type. */
+/** The fields of all types in one schema; the type of a step decides which of them it has. */
 function optional(fields: readonly Readonly<Record<string, z.ZodType>>[]): Record<string, z.ZodType> {
   const all = fields.flatMap((each) => Object.entries(each));
   return Object.fromEntries(all.map(([name, schema]) => [name, schema.optional()]));
@@ -38,7 +38,7 @@ function optional(fields: readonly Readonly<Record<string, z.ZodType>>[]): Recor
 
 const presentedBranches = () => z.array(z.lazy(() => stepSchema));
 
-/** A step as it is answered. Which fields it has depends on its type. */
+/** A step of a response. Its type decides which fields it has. */
 const stepSchema: z.ZodType<FlowStep, FlowStep> = z
   .object({
     type: z.enum(stepTypeNames),
@@ -75,7 +75,10 @@ const summaryFields = {
   goal: nullableText.meta({ description: 'The name of the event that ends a run.' }),
   trigger: triggerSchema,
   steps: z.array(stepSchema),
-  sent_count: z.int().min(0).meta({ description: 'Messages that a provider accepted. It never falls.' }),
+  sent_count: z
+    .int()
+    .min(0)
+    .meta({ description: 'Messages that a provider accepted. The number never decreases.' }),
   stop: z
     .object({
       reason: z.enum(stopReasons),
@@ -105,7 +108,7 @@ export const flowSchema = z
   .meta({ id: 'Flow' });
 export type Flow = z.input<typeof flowSchema>;
 
-/** Checks filters of a trigger. They may name the event of the trigger, but no steps. */
+/** Checks the filters of a trigger. They may name the trigger's event, but no steps. */
 const readableFilters = z
   .array(z.unknown())
   .max(MAX_FILTERS)
@@ -130,10 +133,14 @@ const triggerBody = z
     segment_id: id.nullish().meta({ description: 'Contacts enter when they begin to match this segment.' }),
     data: z
       .strictObject({
-        filters: triggerFilters.optional().meta({ description: 'Who may enter: all of them must hold.' }),
+        filters: triggerFilters
+          .optional()
+          .meta({ description: 'Contacts who match all of these filters may enter.' }),
         exit_filters: triggerFilters
           .optional()
-          .meta({ description: 'A run ends before its next step when all of them hold.' }),
+          .meta({
+            description: 'A run ends before its next step if the contact matches all of these filters.',
+          }),
         reentry: z
           .union([z.enum(['once', 'every_time']), reentryDelay], {
             error: ({ input }) =>
@@ -144,11 +151,11 @@ const triggerBody = z
           .optional()
           .meta({
             description:
-              'Whether a contact who was in the flow may enter again; `once` by default. `every_time` is for events.',
+              'Whether a contact may enter the flow again; `once` by default. `every_time` is for event triggers only.',
           }),
       })
       .nullish()
-      .meta({ description: 'Replaces what was stored.' }),
+      .meta({ description: 'Replaces the stored value.' }),
   })
   .superRefine((trigger, context) => {
     const given = (['event', 'contact_list_id', 'segment_id'] as const).filter(
@@ -223,7 +230,7 @@ export type ChangeFlowBody = z.output<typeof changeFlowBody>;
 
 export const activateFlowBody = z.strictObject({
   enter_existing: z.boolean().default(false).meta({
-    description: 'Whether contacts who are in the list or segment of the trigger already enter, too.',
+    description: 'Whether contacts who are already in the list or segment of the trigger enter, too.',
   }),
 });
 export type ActivateFlowBody = z.output<typeof activateFlowBody>;
@@ -231,7 +238,7 @@ export type ActivateFlowBody = z.output<typeof activateFlowBody>;
 export const resumeFlowBody = z.strictObject({
   overdue: z.enum(['run', 'exit']).default('run').meta({
     description:
-      'What becomes of runs whose step was due while the flow was paused, and of messages that waited: they go on, or end.',
+      'Whether runs whose step came due during the pause, and messages that waited, continue (`run`) or end (`exit`).',
   }),
 });
 export type ResumeFlowBody = z.output<typeof resumeFlowBody>;
@@ -241,7 +248,7 @@ export const duplicateFlowBody = z.strictObject({
 });
 export type DuplicateFlowBody = z.output<typeof duplicateFlowBody>;
 
-/** A client may send a flow back as it received it. */
+/** Fields that requests ignore, so that a client may send a flow back as it received it. */
 export const flowReadOnlyFields = [
   'id',
   'account_id',
@@ -258,8 +265,11 @@ export const flowParams = z.strictObject({ id: idParam });
 export const listFlowsQuery = z.strictObject({
   ...wholeListQuery,
   ...summaryQuery,
-  status: z.enum(flowStatuses).optional().meta({ description: 'Left out: all but the archived ones.' }),
-  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only flows of exactly this name.' }),
+  status: z
+    .enum(flowStatuses)
+    .optional()
+    .meta({ description: 'Without it, all flows except archived ones.' }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only flows with exactly this name.' }),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
 });

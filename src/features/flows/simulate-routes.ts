@@ -11,11 +11,11 @@ export function createSimulateRoutes({ heavyReads }: { heavyReads: HeavyReads })
       path: '/v1/my/flows/:id/simulate',
       operationId: 'simulateFlow',
       tag: 'Flows',
-      summary: 'Show the path that a contact would take',
+      summary: 'Simulate the path of a contact',
       description:
-        'Follows the present steps of the flow, also of a draft, with the contact as it is now. Waits are jumped over, and ' +
-        'nothing is written or sent. Events from outside, answers of webhooks, opens and clicks are those of `answers`; ' +
-        'without an answer no event arrives, webhooks answer 200, and nothing is opened.',
+        'Follows the current steps of the flow, which may be a draft, with the contact as it is now. Waits are skipped, ' +
+        'and nothing is stored or sent. External events, webhook responses, opens and clicks are taken from `answers`; ' +
+        'otherwise no event arrives, webhooks respond with 200, and no message is opened.',
       auth: 'brand',
       testKeys: 'allowed',
       idempotency: 'none',

@@ -16,11 +16,11 @@ import {
 import type { MessagesChange } from './run/waiting-messages.ts';
 import { flowAudienceWake } from './workflow.ts';
 
-/** What can be done to a flow. `docs/flows.md` has the same table. */
+/** The actions on a flow. `docs/flows.md` has the same table. */
 export type FlowAction =
   'activate' | 'pause' | 'resume' | 'archive' | 'approve' | 'reject' | 'change' | 'enter';
 
-/** What can be done to a flow in which states. */
+/** Which actions each state of a flow allows. */
 export const flowTransitions = defineTransitions<FlowRow, FlowAction>({
   noun: 'flow',
   table: 'flows',
@@ -52,17 +52,17 @@ interface At {
   asOf?: Date;
 }
 
-/** Everything about a flow that activation fixes. */
+/** Everything about a flow that activation pins. */
 export interface FlowPins extends PendingFlow {
   contents: readonly PinnedContent[];
-  /** Whether an operator must approve flows of the account. */
+  /** Whether an operator must approve the account's flows. */
   needsApproval: boolean;
 }
 
 /**
- * Locks a flow as {@link begin} does, and waits for its intents that are under way. Once the transaction has committed, only
- * messages that were intended before a stop can still leave, and a resume finds all messages that intents have made wait.
- * Intents do not wait for the row, so it may be locked first.
+ * Locks a flow as {@link begin} does, and waits for its uncommitted intents. Once this transaction has committed, only
+ * messages that were intended before a stop can still leave, and a resume finds all messages that intents put on hold.
+ * Intents do not wait for the flow's row, so locking it first cannot deadlock.
  */
 async function beginWithoutIntents(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
   const row = await begin(trx, id, action);
@@ -70,10 +70,10 @@ async function beginWithoutIntents(trx: Queryable, id: number, action: FlowActio
   return row;
 }
 
-/** By then, the audience workflow of a flow with a segment must have had a step. */
+/** SQL: when the audience workflow of a flow with a segment must have taken its first step. */
 const expected = `engine_expected_by = case when segment_id is null then null else now() + interval '2 minutes' end`;
 
-/** Asks for a change of all present runs of a flow, which a loop makes in pages. */
+/** Requests a change of all present runs of a flow; a loop applies it in pages. */
 async function changeRuns(
   trx: Queryable,
   { id }: Flow,
@@ -91,8 +91,8 @@ async function changeRuns(
 }
 
 /**
- * Asks for a change of the messages of a flow that wait in the queue, which a loop makes in pages. Messages that are written
- * from now on have higher ids.
+ * Requests a change of the flow's messages in the queue; a loop applies it in pages. It does not reach messages written
+ * from now on, because their ids are higher.
  */
 async function changeMessages(
   trx: Queryable,
@@ -107,20 +107,20 @@ async function changeMessages(
   );
 }
 
-/** Lets the messages of a paused flow go. The pause does not count in their lifetime. */
+/** Releases the messages of a paused flow. The pause does not count towards their lifetime. */
 async function releaseMessages(trx: Queryable, row: FlowRow, asOf: Date): Promise<void> {
   const pausedMs = row.paused_at ? Math.max(0, asOf.getTime() - row.paused_at.getTime()) : 0;
   await changeMessages(trx, row, 'release', pausedMs / 1_000);
 }
 
-/** Changes a locked flow that takes contacts from now on. Those who match its segment already do not enter. */
+/** Changes a locked flow that contacts can enter from now on. Contacts who already match its segment do not enter. */
 async function openLocked(trx: Queryable, id: number, set: string, values: unknown[]): Promise<FlowRow> {
   const row = await changeLocked(trx, id, set, values);
   await rememberMembers(trx, row);
   return row;
 }
 
-/** Puts the contents and the version in force. */
+/** Puts the pinned contents and version into force. */
 async function applyPins(trx: Queryable, { id }: Flow, pins: PendingFlow): Promise<void> {
   await trx.query(
     `insert into flow_contents (flow_id, step_id, template_id, version_id)
@@ -133,7 +133,7 @@ async function applyPins(trx: Queryable, { id }: Flow, pins: PendingFlow): Promi
   if (pins.move) await changeRuns(trx, { id }, 'move', { version_id: pins.version_id });
 }
 
-/** Whether an operator has approved what is pinned: the same steps with the same contents for the same trigger. */
+/** Whether an operator has already approved these pins: the same version with the same contents. */
 async function isApproved(trx: Queryable, row: FlowRow, pins: FlowPins): Promise<boolean> {
   if (row.approval_state !== 'approved' || row.version_id !== pins.version_id) return false;
   const { rows } = await trx.query<Pick<PinnedContent, 'step_id' | 'version_id'>>(
@@ -144,7 +144,10 @@ async function isApproved(trx: Queryable, row: FlowRow, pins: FlowPins): Promise
   return pins.contents.every((content) => approved.get(content.step_id) === content.version_id);
 }
 
-/** Pins a locked flow: at once, or when an operator approves it. @returns how `set` continues, from `$2` */
+/**
+ * Pins a locked flow, or stores the pins until an operator approves them.
+ * @returns more of the `set` clause, with parameters from `$2` on
+ */
 async function pin(
   trx: Queryable,
   row: FlowRow,
@@ -153,7 +156,7 @@ async function pin(
   const set = 'approval_state = $2, version_id = $3, pending = $4';
   if (pins.needsApproval && !(await isApproved(trx, row, pins))) {
     const { version_id, contents, move } = pins;
-    // A move that waits for approval is not forgotten by the next change.
+    // The next change must not drop a move that waits for approval.
     const pending: PendingFlow = { version_id, contents, move: move || row.pending?.move === true };
     return { set, values: ['pending', row.version_id, JSON.stringify(pending)] };
   }
@@ -162,8 +165,8 @@ async function pin(
 }
 
 /**
- * Lets events of a brand be looked at from now on. The first flow of a brand waits for events that are being written, and
- * holds up others: call it in a short transaction before the one that activates.
+ * Makes the consumer process the brand's events from now on. For the first flow of a brand this waits for transactions
+ * that are writing events, and blocks new ones: call it in a short transaction before the one that activates the flow.
  */
 export async function openBrand(trx: Queryable, brandId: number): Promise<void> {
   const { rows } = await trx.query('select 1 from flow_brands where brand_id = $1', [brandId]);
@@ -173,8 +176,8 @@ export async function openBrand(trx: Queryable, brandId: number): Promise<void> 
 }
 
 /**
- * Activates a draft, or a paused flow with what it contains now. Contacts enter once it is approved, where that is
- * needed. Wake `outbox` after the commit, also for the functions below.
+ * Activates a draft, or a paused flow with what it contains now. If approval is required, contacts enter once it is
+ * given. Wake `outbox` after the commit, also for the functions below.
  * @param trx the caller's transaction
  * @returns null if the flow is neither a draft nor paused
  */
@@ -202,7 +205,7 @@ export async function activateFlow(
 }
 
 /**
- * Pins what was changed of an active or paused flow: the version that new runs follow, and the contents of all runs.
+ * Pins the changes to an active or paused flow: the version that new runs follow, and the contents for all runs.
  * @param row the locked row
  */
 export async function repinFlow(trx: Queryable, row: FlowRow, pins: FlowPins): Promise<FlowRow> {
@@ -210,15 +213,15 @@ export async function repinFlow(trx: Queryable, row: FlowRow, pins: FlowPins): P
   const needed = `status = 'active' and segment_id is not null`;
   const expected = `case when ${needed} then now() + interval '2 minutes' end`;
   const changed = await changeLocked(trx, row.id, `${set}, engine_expected_by = ${expected}`, values);
-  // Its trigger is another one.
+  // The trigger has changed.
   if (changed.audience_seen_at === null) await rememberMembers(trx, changed);
   return changed;
 }
 
 /**
- * Pauses a flow: nobody enters, runs whose next step is due stay before it, and messages that are queued wait. It waits for
- * the intents of the flow that are under way; once the caller's transaction has committed, no other message of it leaves.
- * @param options.stop why the service pauses it; left out: a client or an operator does
+ * Pauses a flow: contacts do not enter, runs wait before their next step, and queued messages wait. It waits for the
+ * flow's uncommitted intents; once the caller's transaction has committed, no other messages of the flow leave.
+ * @param options.stop why the service pauses it; left out if a client or an operator does
  * @returns null if it is not active
  */
 export async function pauseFlow(
@@ -236,10 +239,10 @@ export async function pauseFlow(
 }
 
 /**
- * Resumes a paused flow. Its rates for the stop thresholds are counted from now on. Entries are not caught up. One that
- * was rejected asks for approval again.
- * @param options.overdue what becomes of runs whose step was due while the flow was paused, and of messages that wait;
- *   `run` by default, `exit` ends the runs and cancels the messages
+ * Resumes a paused flow. Its rates for the stop thresholds start over, and entries missed during the pause are not made
+ * up. A rejected flow waits for approval again.
+ * @param options.overdue what happens to runs whose step came due during the pause, and to messages that wait: `run`
+ *   (the default) continues them, `exit` ends the runs and cancels the messages
  * @returns null if it is not paused
  */
 export async function resumeFlow(
@@ -262,7 +265,10 @@ export async function resumeFlow(
   );
 }
 
-/** Archives a flow for ever. A loop ends its runs and cancels its messages. @returns null if it is archived */
+/**
+ * Archives a flow permanently. A loop ends its runs and cancels its messages.
+ * @returns null if it is already archived
+ */
 export async function archiveFlow(
   trx: Queryable,
   { id }: Flow,
@@ -281,8 +287,8 @@ export async function archiveFlow(
 }
 
 /**
- * Approves what waits for it in a flow, or was rejected.
- * @param check looks at the locked row, and throws if it is not what was approved
+ * Approves the pins of a flow that wait for approval or were rejected.
+ * @param check receives the locked row, and throws if it is not what the operator has approved
  * @returns null if there is nothing to approve
  */
 export async function approveFlow(
@@ -304,7 +310,7 @@ export async function approveFlow(
   );
 }
 
-/** Rejects a flow that waits for approval, which pauses it. @returns null if it does not wait for approval */
+/** Rejects and pauses a flow that waits for approval. @returns null if it does not wait for approval */
 export async function rejectFlow(
   trx: Queryable,
   { id }: Flow,

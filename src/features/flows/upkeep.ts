@@ -2,7 +2,7 @@ import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/hou
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { flowAudienceSource, flowRunSource } from './workflow.ts';
 
-/** Longer than the rates of the brakes look back. */
+/** How long outcomes are kept, in days: longer than `brakes.ts` looks back. */
 const OUTCOME_DAYS = 8;
 
 const flowOutcomes = batchTask(
@@ -13,8 +13,8 @@ const flowOutcomes = batchTask(
 );
 
 /**
- * Deletes runs that ended long ago. The last run of a contact stays, without its path, if it decides whether the contact may
- * enter again; it replaces the one that stayed before.
+ * Deletes runs that ended long ago. A contact's last run stays, without its path, if it decides whether the contact may
+ * enter again; it replaces the one kept before.
  */
 const endedRuns = batchTask(
   'flow_runs',
@@ -42,13 +42,13 @@ const endedRuns = batchTask(
   ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
 );
 
-/** The hour (UTC) in which all rows of runs are looked at. */
+/** The hour (UTC) in which all rows of runs are scanned. */
 const WALK_HOUR = 2;
 const WALK_PAGE = 20_000;
 
 /**
- * Once a night, deletes what stayed of runs and decides about no entry any more: the flow was archived or can be entered every
- * time, the contact was deleted, or has a newer run.
+ * Once a night, deletes kept runs that no longer decide about an entry: the flow is archived or can be entered every
+ * time, or the contact is deleted or has a newer run.
  */
 const lastRuns: HousekeepingTask = {
   name: 'last_flow_runs',
@@ -82,7 +82,7 @@ const lastRuns: HousekeepingTask = {
   },
 };
 
-/** Deletes events that arrived for a run while it ended: nothing judges them. */
+/** Deletes events that arrived for a run while it ended; no step will read them. */
 const lateArrivals = batchTask(
   'late_flow_arrivals',
   `delete from flow_arrivals where ctid = any (array(
@@ -92,8 +92,8 @@ const lateArrivals = batchTask(
 );
 
 /**
- * Contents of steps that were removed, once no version has the step that is in force, waits for approval, or is followed by
- * a run under way. Their templates go then, too.
+ * Deletes contents of removed steps once the step is in no version that is in force, waits for approval, or is followed
+ * by an active run. Without these rows, their templates can be deleted, too.
  */
 const removedContents = batchTask(
   'removed_flow_contents',
@@ -110,8 +110,8 @@ const removedContents = batchTask(
 );
 
 /**
- * Versions that nobody needs: not the newest, nor in force, nor waiting for approval, nor followed by a run that is under
- * way or moves to it.
+ * Deletes unused versions: those that are not the newest, in force, waiting for approval, or followed by a run that is
+ * active or moves to them.
  */
 const oldVersions = batchTask(
   'flow_versions',
@@ -127,7 +127,7 @@ const oldVersions = batchTask(
   (_deps, asOf) => daysBefore(asOf, 1),
 );
 
-/** Contacts noted for flows that take nobody by a segment now. When they do again, all contacts are compared. */
+/** Deletes candidates of flows that no segment feeds now. If one does again, all contacts are compared. */
 const idleCandidates = batchTask(
   'flow_candidates',
   `delete from flow_candidates where ctid = any (array(
@@ -138,12 +138,12 @@ const idleCandidates = batchTask(
      limit $2 for update skip locked))`,
 );
 
-/** How long after a change of a flow its messages are looked at. */
+/** How long after a change of a flow its messages are checked, in days. */
 const CHANGED_DAYS = 2;
 
 /**
- * Asks for what becomes of messages that still wait for the resume of a flow which is not paused any more. During an upgrade, a
- * process of an earlier version may have resumed or archived it, and asks for nothing.
+ * Requests a change of messages that still wait although their flow is no longer paused. During an upgrade, a process
+ * of an earlier version may have resumed or archived the flow without requesting it.
  */
 const waitingMessages = batchTask(
   'waiting_flow_messages',
@@ -158,7 +158,7 @@ const waitingMessages = batchTask(
   (_deps, asOf) => daysBefore(asOf, CHANGED_DAYS),
 );
 
-/** Workflows of runs and of audiences, and hourly tasks, are added here, one line each. */
+/** The workflows of runs and audiences, and the hourly tasks: add one line for each new one. */
 export const flowsUpkeep: Upkeep = {
   tasks: [
     endedRuns,

@@ -5,13 +5,13 @@ import type { FlowRow } from './model.ts';
 import type { Step } from './steps/index.ts';
 import type { Filters } from './steps/step.ts';
 
-/** Versions that a process keeps. One has at most 200 steps. */
+/** Maximum number of versions that a process caches. Each has at most 200 steps. */
 const MAX_CACHED = 500;
 
 /** There is no such version. */
 export class FlowVersionMissingError extends Error {}
 
-/** The structure that a run follows from its entry to its end. */
+/** The steps and trigger data that a run follows from its entry to its end. */
 export interface FlowVersion {
   id: number;
   flowId: number;
@@ -27,7 +27,7 @@ export interface FlowVersion {
  */
 export type FlowVersionReader = (versionId: number, db?: Queryable) => Promise<FlowVersion>;
 
-/** Returns a function that finds a version, from a cache or else from the database. Several callers share one query. */
+/** Returns a function that finds a version in a cache or the database. Concurrent callers share one query. */
 export function createFlowVersionReader(pool: Queryable): FlowVersionReader {
   const cache = new LRUCache<number, FlowVersion, Queryable>({
     max: MAX_CACHED,
@@ -54,7 +54,7 @@ type VersionedFlow = Pick<
 >;
 
 /**
- * Stores the present structure and trigger of a locked flow as a version, unless its newest version has the same one.
+ * Stores the steps and trigger of a locked flow as a version, unless its newest version is the same.
  * @returns the id of the version
  */
 export async function writeFlowVersion(

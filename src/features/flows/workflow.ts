@@ -23,7 +23,7 @@ export interface FlowWithAudience extends RowOfWorkflow {
   name: string;
 }
 
-/** The names of flows may be long; a summary is one short line. */
+/** Names of flows are cut to this length, because a workflow's summary is one short line. */
 const MAX_NAME = 80;
 
 /** Describes the workflow `flow-run/<flow>/<contact>/<cause>`, so that it can be started from the row alone. */
@@ -42,8 +42,9 @@ export function flowRunStart(row: RunOfFlow): WorkflowStart {
 }
 
 /**
- * Signals the workflow that its row changed, or that an event arrived. Starts the workflow if it is not running. All wake-ups
- * of a run are equal, so that the outbox sends those that wait together as one: which events arrived is in the database.
+ * Signals the workflow that its row changed, or that an event arrived. Starts the workflow if it is not running. All
+ * wake-ups of a run are equal, so that the outbox sends those that wait as one; the database has the events that
+ * arrived.
  */
 export function flowRunWake(row: RunOfFlow): OutboxEntry {
   return { kind: 'signal_with_start', ...flowRunStart(row), signal: flowRunSignals.wake };

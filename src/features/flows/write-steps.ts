@@ -16,7 +16,7 @@ import { type InputStep, inputsOf } from './read-steps.ts';
 import { addForeignReferences } from './references.ts';
 import { allSteps, channelOf, mapBranches, type Step } from './steps/index.ts';
 
-/** Bytes of the steps of a flow as JSON, without the contents of emails and SMS. */
+/** Maximum size of the steps of a flow as JSON, in bytes, without the contents of emails and SMS. */
 const MAX_BYTES = 256 * 1024;
 
 interface Written {
@@ -27,17 +27,17 @@ interface Written {
 /** What is stored of each step of a request. */
 interface Placed {
   id: number;
-  /** Of a step that sends. */
+  /** Only in steps that send. */
   templateId: number | null;
 }
 
 type Placement = ReadonlyMap<InputStep, Placed>;
 
-/** Steps as they are stored. Their shapes were checked, and fields that are left out are absent. */
+/** Returns steps as they are stored. Their shapes have been checked; fields that were left out are absent. */
 function storeAll(steps: readonly InputStep[], placement: Placement): Step[] {
   return steps.map((step) => {
     const { id, templateId } = placement.get(step) as Placed;
-    // The content is stored with the template.
+    // The content is stored in the template.
     if (templateId !== null) return { type: step.type, id, template_id: templateId } as Step;
     const fields = Object.entries(step).filter(([, value]) => value !== undefined);
     const branches = mapBranches(step, (inner) => storeAll(inner, placement));
@@ -66,7 +66,7 @@ function addUnknownIds(
 /**
  * Writes the steps of a request into a locked flow. The caller stores what it returns.
  * @param isNew whether the request creates the flow
- * @throws AppError validation_error that names everything that is wrong by its path
+ * @throws AppError validation_error that lists every problem by its path
  */
 export async function writeSteps(
   trx: Queryable,
@@ -96,7 +96,7 @@ export async function writeSteps(
       const content = { flowId: row.id, stepId: id, channel, path, input: step, own };
       const template = await writeStepContent(trx, scope, content, problems);
       if (template) bytes += contentBytes(template);
-      // Further copies are not made.
+      // Stop copying contents once the limit is exceeded.
       if (bytes > MAX_CONTENT_BYTES) throw invalid({ steps: [CONTENTS_TOO_LARGE] });
       templateId = template?.id ?? null;
     }
