@@ -136,11 +136,9 @@ const triggerBody = z
         filters: triggerFilters
           .optional()
           .meta({ description: 'Contacts who match all of these filters may enter.' }),
-        exit_filters: triggerFilters
-          .optional()
-          .meta({
-            description: 'A run ends before its next step if the contact matches all of these filters.',
-          }),
+        exit_filters: triggerFilters.optional().meta({
+          description: 'A run ends before its next step if the contact matches all of these filters.',
+        }),
         reentry: z
           .union([z.enum(['once', 'every_time']), reentryDelay], {
             error: ({ input }) =>

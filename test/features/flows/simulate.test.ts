@@ -258,10 +258,10 @@ describe('POST /flows/{id}/simulate', () => {
     expect(answer.body.validation_errors).toEqual({
       'answers.steps.1': ['must be an object with opened and clicked'],
       'answers.steps.2': ['must be "yes" or "no" for a step of type condition'],
-      'answers.steps.4': ['names a step of type wait, which has no answer'],
+      'answers.steps.4': ['names a step of type wait, about which nothing can be assumed'],
       'answers.steps.5': ['must be an object with status and body for a step of type webhook'],
       'answers.steps.9': ['names a step that the flow does not have'],
-      'answers.goal': ['must be left out: the flow has no goal'],
+      'answers.goal': ['must be left out, because the flow has no goal'],
     });
   });
 

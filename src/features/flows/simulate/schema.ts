@@ -5,7 +5,7 @@ import { stepTypes } from '../steps/index.ts';
 import type { StepType } from '../steps/step.ts';
 import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './simulation.ts';
 
-/** A flow has at most so many steps. */
+/** Maximum number of steps with an answer: that of the steps of a flow. */
 const MAX_ANSWERS = 200;
 /** A year and a day, like the longest wait. */
 const MAX_SECONDS = 31_622_400;
@@ -36,7 +36,7 @@ export const simulateParams = z.object({ id: idParam });
 
 export const simulateBody = z
   .strictObject({
-    // Checked after the flow was found.
+    // Checked after the flow has been found.
     contact_id: z
       .int()
       .min(1)
@@ -56,14 +56,13 @@ export const simulateBody = z
           .optional()
           .meta({
             description: [
-              'By the id of a step.',
+              'Assumptions by the id of their step.',
               ...assumptions.map(({ type, description }) => `\`${type}\`: ${description}.`),
             ].join(' '),
           }),
-        goal: z
-          .strictObject({ after_seconds: seconds })
-          .optional()
-          .meta({ description: 'When the contact reaches the goal of the flow, after the entry.' }),
+        goal: z.strictObject({ after_seconds: seconds }).optional().meta({
+          description: 'When the contact reaches the goal of the flow, in seconds after the entry.',
+        }),
       })
       .optional(),
   })
@@ -76,17 +75,17 @@ export type SimulateBody = z.output<typeof simulateBody>;
 const simulatedStep = z.object({
   step_id: z.int(),
   type: z.string(),
-  entered_at: when.meta({ description: 'When the run comes to the step.' }),
-  left_at: when.meta({ description: 'When it goes on.' }),
+  entered_at: when.meta({ description: 'When the run reaches the step.' }),
+  left_at: when.meta({ description: 'When the run leaves the step.' }),
   outcome: z.string(),
   detail: z.record(z.string(), z.unknown()).nullable(),
 });
 
 export const simulationSchema = z
   .object({
-    passes_filters: z
-      .boolean()
-      .meta({ description: 'Whether the filters of the trigger hold. If not, the contact would not enter.' }),
+    passes_filters: z.boolean().meta({
+      description: 'Whether the contact matches the filters of the trigger. If not, it would not enter.',
+    }),
     path: z.array(simulatedStep).max(MAX_SIMULATED_STEPS),
     ends: z.object({
       state: z.enum(['active', 'completed', 'exited']).meta({

@@ -7,11 +7,11 @@ import { type Answer, type Answers, simulateRun } from './simulation.ts';
 import { readSimulatedContact } from './simulated-contact.ts';
 import type { FlowSimulation, SimulateBody } from './schema.ts';
 
-/** @returns what is wrong with an answer; null: nothing */
+/** @returns what is wrong with an answer; null if nothing is */
 function problemOf(step: Step | undefined, answer: Answer): string | null {
   if (!step) return 'names a step that the flow does not have';
   const { assumptions } = stepTable.types.get(step.type) ?? {};
-  if (!assumptions) return `names a step of type ${step.type}, which has no answer`;
+  if (!assumptions) return `names a step of type ${step.type}, about which nothing can be assumed`;
   const { yesNo } = assumptions;
   const fields = Object.keys(assumptions.fields);
   if (typeof answer === 'string') return yesNo ? null : `must be an object with ${fields.join(' and ')}`;
@@ -35,13 +35,14 @@ function readAnswers(
     if (problem === null) steps.set(Number(id), answer);
     else errors[`answers.steps.${id}`] = [problem];
   }
-  if (given?.goal && flow.goal === null) errors['answers.goal'] = ['must be left out: the flow has no goal'];
+  if (given?.goal && flow.goal === null)
+    errors['answers.goal'] = ['must be left out, because the flow has no goal'];
   if (Object.keys(errors).length > 0) throw invalid(errors);
   return { steps, goalAfterSeconds: given?.goal?.after_seconds ?? null };
 }
 
 /**
- * Follows the run that a contact would take through the present steps of a flow. Nothing is written or sent.
+ * Simulates the run of a contact through the current steps of a flow. Nothing is stored or sent.
  * @throws AppError not_found; validation_error; rate_limited or unavailable if its conditions take too long
  */
 export function simulateFlow(

@@ -31,7 +31,7 @@ async function readReachable(db: Queryable, brandId: number, contactId: number):
   return rows[0] ?? null;
 }
 
-/** Why a contact would not get a message; null: it would. */
+/** Why a contact would not get a message; null if it would. */
 function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string } | { skip: string } | null {
   if (contact[channel] === null) return { skip: 'no_address' };
   if (!contact[`${channel}_subscribed`]) return { exit: 'unsubscribed' };
@@ -40,7 +40,7 @@ function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string
 }
 
 /**
- * Reads a contact for a simulation: what it is now, with what the simulated run has changed.
+ * Reads a contact for a simulation: its current state, with the changes of the simulated run.
  * @returns null if the brand has no such contact
  */
 export async function readSimulatedContact(

@@ -1,4 +1,4 @@
-/** The run that a contact would take: the interpreter in a context that writes nothing and jumps over waits. */
+/** The simulated run of a contact: the interpreter in a context that writes nothing and skips waits. */
 import type { Channel } from '../../../delivery/message.ts';
 import {
   advanceSteps,
@@ -13,13 +13,13 @@ import type { Changes, Filters, StoredStep } from '../steps/step.ts';
 import type { StepOutput } from '../filters.ts';
 
 export const MAX_SIMULATED_STEPS = 1_000;
-/** A simulation looks this many years ahead. */
+/** How far a simulation looks ahead, in years. */
 export const MAX_SIMULATED_YEARS = 10;
 
-/** What is assumed about a step: whether its filters hold, or what its type takes. */
+/** What is assumed about a step: the result of its filters, or the fields that its type takes. */
 export type Answer = 'yes' | 'no' | Readonly<Record<string, unknown>>;
 
-/** What is assumed about a step that waits for an event: it arrives so long after the wait has begun, with this data. */
+/** What is assumed about a step that waits for an event: when it arrives after the wait has begun, and its data. */
 interface AssumedEvent {
   after_seconds?: number;
   data?: Readonly<Record<string, unknown>>;
@@ -27,25 +27,25 @@ interface AssumedEvent {
 
 export interface Answers {
   steps: ReadonlyMap<number, Answer>;
-  /** When the contact reaches the goal, in seconds after the entry; null: not by an event from outside. */
+  /** When the contact reaches the goal by an external event, in seconds after the entry; null if it does not. */
   goalAfterSeconds: number | null;
 }
 
-/** The state of the simulation, for reads of the contact. */
+/** The state of the simulation that reads of the contact depend on. */
 export interface SimulatedState {
   asOf: Date;
   changes: Changes;
-  /** What the steps have left for filters so far. */
+  /** The step outputs so far, for filters. */
   steps: ReadonlyMap<number, StepOutput>;
 }
 
-/** What the simulation asks about the real contact. */
+/** What the simulation reads of the real contact. */
 export interface SimulatedContact extends Pick<RunContext, 'percentile'> {
   matches(state: SimulatedState, filters: Filters, received?: ArrivedEvent): Promise<boolean>;
   timeOf(state: SimulatedState, field: string): Promise<Date | null>;
   timezone(state: SimulatedState): Promise<string>;
   quietUntil(state: SimulatedState): Promise<Date | null>;
-  /** Whether the contact would get the message: `sent`, `skipped`, or the reason for which the run ends. */
+  /** Whether the contact would get the message: `sent`, `skipped`, or the reason for ending the run. */
   send(channel: Channel): Promise<StepResult | { exit: string }>;
 }
 
@@ -63,7 +63,7 @@ export interface SimulatedFlow {
   goal: string | null;
 }
 
-/** A step of the path. Times are in ISO 8601. */
+/** A step of the path, with times in ISO 8601. */
 export interface SimulatedStep {
   step_id: number;
   type: Step['type'];
@@ -95,7 +95,7 @@ const later = (time: Date, seconds: number) => new Date(time.getTime() + 1_000 *
 class Simulation implements RunContext {
   asOf: Date;
   readonly path: SimulatedStep[] = [];
-  /** When an event arrives for the wait of now; null: none will. */
+  /** When an event arrives for the current wait; null if none will. */
   arrivesAt: Date | null = null;
   /** Webhook steps whose request is assumed to have been made. */
   readonly called = new Set<number>();
@@ -171,7 +171,7 @@ class Simulation implements RunContext {
     );
   }
 
-  /** Events that the run has tracked itself count if they are not from before; those of outside are assumed. */
+  /** Returns the run's own events that count for the wait, and the assumed external one once it has arrived. */
   async awaitEvent(step: AwaitedEvent): Promise<readonly ArrivedEvent[]> {
     const answer = this.answers.steps.get(step.id);
     if (answer === 'no') return [];
@@ -225,7 +225,7 @@ function earliest(times: readonly (Date | null)[]): Date {
   return new Date(Math.min(...given));
 }
 
-/** Follows a run. */
+/** Simulates a run. */
 export async function simulateRun(
   flow: SimulatedFlow,
   contact: SimulatedContact,

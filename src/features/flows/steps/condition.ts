@@ -8,7 +8,7 @@ export interface ConditionStep extends YesNo {
   filters: Filters;
 }
 
-/** Takes one of two branches: whether all filters hold for the contact. */
+/** Takes one of two branches, depending on whether the contact matches all filters. */
 export const condition: StepType<ConditionStep> = {
   type: 'condition',
   shape: stepShape('condition', { filters: stepFilters(1) }),

@@ -13,7 +13,7 @@ export interface EventStep {
   data?: Readonly<Record<string, unknown>>;
 }
 
-/** An event of a client may start a flow, whose event starts a second, and so on up to this many. */
+/** How many flows may start one another by events: a client's event starts the first, whose event starts the next. */
 export const MAX_CHAIN_DEPTH = 5;
 
 function resultOf(result: ChainedResult): StepResult {
@@ -24,8 +24,8 @@ function resultOf(result: ChainedResult): StepResult {
 }
 
 /**
- * Takes the lock of the brand's events and then the contact's. A transaction that locks its contact takes the lock of the
- * brand before, if the flow has such a step.
+ * Locks the events of the brand, then those of the contact. If a flow has such a step, a transaction that locks its
+ * contact must lock the brand first.
  */
 async function act(step: EventStep, { trx, run, consumers, afterCommit, holdLocks }: Acting) {
   holdLocks();

@@ -8,7 +8,7 @@ export interface ExitStep {
   reason?: string;
 }
 
-/** Reasons with which the service itself ends runs, so that a report tells them from those of the client. */
+/** Reasons for which the service itself ends runs. Clients cannot use them, so reports can distinguish the two. */
 const OWN_REASONS = [
   'end',
   'goal',
@@ -25,14 +25,17 @@ const OWN_REASONS = [
   'date_missing',
 ];
 
-/** Ends the run, out of all branches. */
+/** Ends the run, also from inside branches. */
 export const exit: StepType<ExitStep> = {
   type: 'exit',
   shape: stepShape('exit', {
     reason: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,63}$/)
-      .refine((reason) => !OWN_REASONS.includes(reason), 'is a reason of the service itself')
+      .refine(
+        (reason) => !OWN_REASONS.includes(reason),
+        'is a reason that the service itself uses; choose another one',
+      )
       .optional(),
   }),
   presented: { reason: z.string() },

@@ -19,7 +19,7 @@ import { wait } from './wait.ts';
 import { waitForEvent } from './wait-for-event.ts';
 import { webhook } from './webhook.ts';
 
-/** In the order of the description of the API and of error messages. */
+/** The types in the order in which the API description and error messages list them. */
 export const stepTypes = [
   email,
   sms,
@@ -37,26 +37,26 @@ export const stepTypes = [
 
 type StepOf<T> = T extends StepType<infer S> ? S : never;
 
-/** A step as it is stored. Ids are unique in the flow and never used again. */
+/** A step as it is stored. Ids are unique in the flow and never reused. */
 export type Step = StepOf<(typeof stepTypes)[number]>;
 export type StepTypeName = Step['type'];
 
-/** The types of steps by their names; tests have their own. */
+/** The types of steps by name. Tests use tables of their own. */
 export interface StepTable {
   types: ReadonlyMap<string, StepType>;
   names: readonly string[];
-  /** What clients write, by type; branches are only described. */
+  /** The shapes that clients write, by type. Their branches are described but not parsed. */
   shapes: ReadonlyMap<string, z.ZodObject>;
-  /** Steps as the description of the API shows them. */
+  /** The schema of steps for the API description. */
   describe: () => z.ZodType;
 }
 
-/** `wait_for_event`: `WaitForEventStep`. */
+/** Turns `wait_for_event` into `WaitForEventStep`. */
 const componentName = (type: string) =>
   `${type}_step`.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 export function createStepTable(types: readonly StepType[]): StepTable {
-  // Branches are read apart, so that errors in them have their paths.
+  // Branches are parsed separately, so that errors in them get their own paths.
   const branch = describeAs(z.unknown(), () => describe().nullable()).optional();
   const shapes = types.map(({ type, shape, branches }): [string, z.ZodObject] => {
     const whole = branches ? shape.extend(branches.fields(branch)) : shape;
@@ -65,7 +65,7 @@ export function createStepTable(types: readonly StepType[]): StepTable {
   const [first, ...others] = shapes.map(([, shape]) => shape);
   const input = z
     .discriminatedUnion('type', [first as z.ZodObject, ...others])
-    .meta({ id: 'FlowStepInput', description: 'A step of a flow, as clients write it.' });
+    .meta({ id: 'FlowStepInput', description: 'A step of a flow in a request.' });
   const describe = () => z.array(input);
   return {
     types: new Map(types.map((type) => [type.type, type])),
@@ -78,14 +78,17 @@ export function createStepTable(types: readonly StepType[]): StepTable {
 export const stepTable = createStepTable(stepTypes);
 export const stepTypeNames = stepTable.names as [StepTypeName, ...StepTypeName[]];
 
-/** @throws Error if there is no such type: a later version of the service stored the step */
+/** @throws Error if there is no such type, because a later version of the service stored the step */
 export function typeOf({ type }: AnyStep, table = stepTable): StepType {
   const found = table.types.get(type);
   if (!found) throw new Error(`there are no steps of type ${type}`);
   return found;
 }
 
-/** The fields of a step that have branches, with other steps in them. @param change also receives the branch's name */
+/**
+ * Returns the fields of a step that contain branches, with the steps in them replaced.
+ * @param change also receives the name of the branch
+ */
 export function mapBranches<S extends AnyStep>(
   step: S,
   change: (steps: readonly S[], name: string) => unknown,
@@ -95,7 +98,7 @@ export function mapBranches<S extends AnyStep>(
   return branches?.map(step, (steps, name) => change(steps as readonly S[], name)) ?? {};
 }
 
-/** The branches of a step, by the name that paths have for them: `yes`, `no`, `branches.0.steps`. */
+/** The branches of a step, with their names in paths: `yes`, `no`, `branches.0.steps`. */
 export function branchesOf<S extends AnyStep>(
   step: S,
   table = stepTable,
@@ -116,11 +119,11 @@ export function allSteps<S extends AnyStep>(steps: readonly S[], table = stepTab
 export const referencesOf = (step: AnyStep, table = stepTable): References =>
   table.types.get(step.type)?.references?.(step as StoredStep) ?? {};
 
-/** The event that runs wait for at a step; null: none. */
+/** The event that runs wait for at a step; null if they wait for none. */
 export const awaitedEvent = (step: StoredStep): string | null =>
   stepTable.types.get(step.type)?.awaits?.(step) ?? null;
 
-/** The channel of the messages that a step sends; null: it sends none. */
+/** The channel of the messages that a step sends; null if it sends none. */
 export const channelOf = (step: AnyStep): Channel | null => stepTable.types.get(step.type)?.sends ?? null;
 
 /** The steps that send, each before those of its branches. */
@@ -128,18 +131,21 @@ export function sendingSteps(steps: readonly Step[]): (Step & SendingStep)[] {
   return allSteps(steps).filter((step): step is Step & SendingStep => channelOf(step) !== null);
 }
 
-/** The fields of a step that are not stored with it. @param content its template; undefined: it has none */
+/** The fields of a step that are not stored with it. @param content its template; undefined if it has none */
 export const presentFields = (step: StoredStep, content: ListedTemplateRow | undefined): object =>
   stepTable.types.get(step.type)?.present?.(step, content) ?? {};
 
-/** Lets a step act. @throws Error if steps of its type do not */
+/** Executes a step. @throws Error if steps of its type do not act */
 export function act(step: StoredStep, acting: Acting): Promise<StepResult | { exit: string }> {
   const type = typeOf(step);
   if (!type.act) throw new Error(`steps of type ${type.type} do not act`);
   return type.act(step, acting);
 }
 
-/** Does in a simulation what the step or an endpoint would do. @throws Error if steps of its type do nothing */
+/**
+ * Simulates what the step would do, or how its endpoint would respond.
+ * @throws Error if its type cannot be simulated
+ */
 export async function simulate(
   step: StoredStep,
   simulating: Simulating,
@@ -150,7 +156,7 @@ export async function simulate(
   return type.simulate(step, simulating);
 }
 
-/** SQL: whether a row of `flow_run_steps` has the answer of a step in `detail`. */
+/** SQL: whether `detail` of a row of `flow_run_steps` contains the output of a step. */
 export function answersSql(row: string): string {
   const names = stepTypes.filter((type) => 'leavesAnswer' in type).map(({ type }) => `'${type}'`);
   return `${row}.type in (${names.join(', ')})`;

@@ -1,4 +1,4 @@
-/** The steps that change whether the contact is in a list. */
+/** The steps that add the contact to a list or remove it. */
 import { z } from 'zod';
 import { MAX_ID } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
@@ -14,7 +14,7 @@ export interface ListStep<Type extends string> extends StoredStep {
 
 interface ListChange<Type extends string> {
   type: Type;
-  /** Whether the contact is in the list after it. */
+  /** Whether the contact is in the list afterwards. */
   isIn: boolean;
   /** @returns the changed members */
   change(trx: Queryable, contactId: number, listId: number): Promise<readonly unknown[]>;

@@ -4,11 +4,11 @@ import type { Move, StepResult } from '../run/interpreter.ts';
 import { type Acting, actAndGoOn, type StoredStep, type Place } from './step.ts';
 
 export interface SendingStep extends StoredStep {
-  /** The flow's own template with `action_id` = the step's id; its content is in `flow_contents`. */
+  /** The flow's own template whose `action_id` is the step's id; `flow_contents` has the pinned version. */
   template_id: number;
 }
 
-/** Writes a message, after the quiet hours of the brand. */
+/** Queues a message once the brand's quiet hours are over. */
 export async function sendAfterQuietHours(step: StoredStep, at: Place): Promise<Move> {
   const { context } = at;
   const until = await context.quietUntil();
@@ -16,10 +16,10 @@ export async function sendAfterQuietHours(step: StoredStep, at: Place): Promise<
   return actAndGoOn(step, at);
 }
 
-/** Writes the message of a step. */
+/** Queues the message of a step. */
 export function writeMessage(channel: Channel) {
   return ({ id }: SendingStep, { run, send, holdLocks }: Acting): Promise<StepResult | { exit: string }> => {
-    // Other test messages of the account wait for the lock under which they are counted.
+    // Test messages are counted under a lock for which other test messages of the account wait.
     if (run.test) holdLocks();
     return send({ id, channel });
   };

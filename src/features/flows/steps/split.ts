@@ -6,7 +6,7 @@ import type { Branches, StepType } from './step.ts';
 export interface SplitStep {
   type: 'split';
   id: number;
-  /** Weights add up to 100. */
+  /** All weights add up to 100. */
   branches: readonly { weight: number; steps: readonly Step[] }[];
 }
 
@@ -21,7 +21,7 @@ const branches: Branches = {
       .superRefine((given, context) => {
         const sum = given.reduce((total, { weight }) => total + weight, 0);
         if (sum === 100) return;
-        context.addIssue({ code: 'custom', message: `have weights that add up to ${sum} instead of 100` });
+        context.addIssue({ code: 'custom', message: `must have weights that add up to 100, not ${sum}` });
       }),
   }),
   presented: (steps) => ({ branches: z.array(z.object({ weight: z.int(), steps: steps() })) }),
@@ -35,7 +35,7 @@ const branches: Branches = {
   },
 };
 
-/** Takes one of several branches: which one depends on the flow, the contact and the step alone. */
+/** Takes one of several branches. Only the ids of the flow, the contact and the step decide which one. */
 export const split: StepType<SplitStep> = {
   type: 'split',
   shape: stepShape('split', {}),
@@ -46,7 +46,7 @@ export const split: StepType<SplitStep> = {
     const percentile = context.percentile(step.id);
     let upTo = 0;
     const chosen = step.branches.findIndex(({ weight }) => percentile < (upTo += weight));
-    // Weights with fractions may add up to a little less than 100.
+    // Fractional weights may add up to slightly less than 100.
     const n = chosen === -1 ? step.branches.length - 1 : chosen;
     const first = step.branches[n]?.steps[0];
     return Promise.resolve({ result: { outcome: `branch ${n + 1}` }, next: first ?? next });

@@ -8,7 +8,7 @@ import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.t
 import type { LoadedRun } from '../run/load.ts';
 import type { Step } from './index.ts';
 
-/** What steps of requests and stored steps have in common. A step that a client adds has no id yet. */
+/** What steps of requests and stored steps share. A step that a client adds has no id yet. */
 export interface AnyStep {
   type: string;
   id?: number | undefined;
@@ -18,7 +18,7 @@ export interface StoredStep extends AnyStep {
   id: number;
 }
 
-/** Filters as a client wrote them: they were parsed when the flow was saved, and are parsed again by each evaluation. */
+/** Filters as a client wrote them. They are checked when the flow is saved, and parsed again for each evaluation. */
 export type Filters = readonly unknown[];
 
 /**
@@ -31,42 +31,49 @@ export type Filters = readonly unknown[];
 export interface StepType<S extends StoredStep = StoredStep, A extends object = object> {
   readonly type: S['type'];
 
-  /** What clients write, without branches; see `stepShape`. */
+  /** The shape that clients write, without branches; see `stepShape`. */
   readonly shape: z.ZodObject;
-  /** Returns a field whose shape depends on its value, so that errors name the fields inside. `shape` only describes it. */
+  /**
+   * Returns a field whose shape depends on its value, so that errors can name fields inside it. `shape` only describes
+   * it.
+   */
   fieldToRead?(given: object): { field: string; value: object; shape: z.ZodType } | null;
   readonly branches?: Branches;
-  /** What the step names. Also asked for steps of requests. */
+  /** What the step names. Also called for steps of requests. */
   references?(step: S): References;
   /**
-   * The channel of the messages that the step sends. Such a step has a template of its own in `template_id`, which has the
-   * content that clients write.
+   * The channel of the messages that the step sends. Such a step has its own template in `template_id`, which stores
+   * the content that clients write.
    */
   readonly sends?: Channel;
 
-  /** The fields that clients read, beside branches. Types that share a name share the schema. */
+  /** The fields that clients read, without branches. A name has the same schema in all types that have it. */
   readonly presented: Readonly<Record<string, z.ZodType>>;
-  /** Fields that are not stored with the step. @param content the step's template; undefined: it has none */
+  /** Fields that are not stored with the step. @param content the step's template; undefined if it has none */
   present?(step: S, content: ListedTemplateRow | undefined): object;
 
-  /** Decides what a run does at the step. Asked again when a wait may have ended. */
+  /** Decides what a run does at the step. Called again when a wait may have ended. */
   run(step: S, at: Place): Promise<Move>;
-  /** The event that runs wait for at the step. Its first branch is taken with the event, its second without. */
+  /**
+   * The event that runs wait for at the step. They take its first branch if the event arrives, its second otherwise.
+   */
   awaits?(step: S): string;
   /**
-   * Acts on behalf of {@link RunContext.act}, in the transaction of the run.
+   * Acts on behalf of {@link RunContext.act}, in the run's transaction.
    * @returns what was done, or `exit` with a reason if the run must end
    */
   act?(step: S, acting: Acting): Promise<StepResult | { exit: string }>;
-  /** Whether the `detail` that the step leaves in the path is an answer, which filters name as `step.<id>.<path>`. */
+  /**
+   * Whether the `detail` that the step leaves in the path is an output that filters can name, as `step.<id>.<path>`.
+   */
   readonly leavesAnswer?: true;
 
-  /** What `act` would do, or what would be answered from outside. It writes nothing. */
+  /** Returns what `act` would do, or how an endpoint would respond. It writes nothing. */
   simulate?(step: S, simulating: Simulating<A>): StepResult | Promise<StepResult | { exit: string }>;
   readonly assumptions?: Assumptions;
 }
 
-/** How a step has its branches. */
+/** How a type of step stores its branches. */
 export interface Branches {
   /** The fields that clients write. @param branch the shape of the steps of a branch */
   fields(branch: z.ZodType): z.ZodRawShape;
@@ -74,30 +81,30 @@ export interface Branches {
   presented(steps: () => z.ZodType): Readonly<Record<string, z.ZodType>>;
   /**
    * Replaces the steps of each branch.
-   * @param step as a client wrote it or as it is stored: fields of the wrong shape stay as they are
-   * @param change also receives the name that paths have for the branch: `yes`, `branches.0.steps`
+   * @param step as a client wrote it or as it is stored; fields of the wrong shape are left as they are
+   * @param change also receives the branch's name in paths, such as `yes` or `branches.0.steps`
    * @returns the fields to replace
    */
   map(step: object, change: (steps: unknown, name: string) => unknown): object;
 }
 
-/** What a step names. Steps of requests are checked for it, and those of flows that are activated. */
+/** What a step names. It is checked in requests and when a flow is activated. */
 export interface References {
   /** A list of the brand, in the field `list_id`. */
   listId?: number;
-  /** In the field `filters`. */
+  /** The filters in the field `filters`. */
   filters?: Filters;
-  /** Whether the filters are those of an event that arrives: they may name `received.<path>`. */
+  /** Whether the filters apply to an event that arrives, and may name `received.<path>`. */
   received?: boolean;
-  /** A step that comes before, and the field that names it. */
+  /** A preceding step, and the field that names it. */
   before?: { step: number; field: string };
 }
 
-/** Where a run is when it comes to a step, or returns to it after a wait. */
+/** The position of a run that reaches a step, or continues there after a wait. */
 export interface Place {
-  /** The step that comes after it and its branches; null: the run ends after it. */
+  /** The step after this one and its branches; null if the run ends here. */
   next: Step | null;
-  /** What the run has waited for at the step; null: it has just come to it. */
+  /** What the run has waited for at the step; null if it has just reached it. */
   wait: RunWait | null;
   context: RunContext;
 }
@@ -107,19 +114,19 @@ export interface Acting {
   trx: Queryable;
   run: ActingRun;
   asOf: Date;
-  /** What acts on tracked events. */
+  /** The consumers of tracked events. */
   consumers: readonly TrackedEventConsumer[];
-  /** Receives what to do after the commit. */
+  /** Functions to call after the commit; the step adds its own. */
   afterCommit: (() => void)[];
-  /** Writes the message of a step. */
+  /** Queues the message of a step. */
   send: (message: { id: number; channel: Channel }) => Promise<StepResult | { exit: string }>;
-  /** Call it before taking a lock for which others wait: the transaction does no further step. */
+  /** Call it before taking a lock for which other transactions wait: this transaction then takes no further step. */
   holdLocks: () => void;
 }
 
 /**
- * What steps read of the run. Test runs track test events, and leave contacts and lists as they are: these belong to live
- * flows, too.
+ * What steps read of the run. Test runs track test events, and do not change contacts and lists, because live flows use
+ * these, too.
  */
 export type ActingRun = Pick<
   LoadedRun,
@@ -133,13 +140,13 @@ export type ActingRun = Pick<
 export interface Simulating<A extends object = object> {
   asOf: Date;
   changes: Changes;
-  /** Of the event that starts the run. */
+  /** The data of the event that starts the run. */
   eventData: Readonly<Record<string, unknown>>;
-  /** What the client assumes of the step, by the fields of {@link Assumptions}. */
+  /** What the client assumes about the step, in the fields of {@link Assumptions}. */
   assumed: Partial<A>;
   /** Whether the contact would get a message. */
   send: (channel: Channel) => Promise<StepResult | { exit: string }>;
-  /** Leaves what later filters find out about the step. */
+  /** Stores the output of the step for later filters. */
   leave: (facts: StepOutput) => void;
 }
 
@@ -150,16 +157,16 @@ export interface Changes {
   events: { name: string; data: Readonly<Record<string, unknown>>; at: Date }[];
 }
 
-/** What a client of a simulation may say of a step, in `answers.steps`. */
+/** What a client may assume about a step in a simulation, in `answers.steps`. */
 export interface Assumptions {
-  /** `"yes"` and `"no"`: whether the filters of the step hold. */
+  /** Whether `"yes"` and `"no"` are allowed: the result of the step's filters. */
   yesNo: boolean;
   fields: z.ZodRawShape;
-  /** For the description of the API. */
+  /** The text for the API description. */
   description: string;
 }
 
-/** Acts, and goes on to the next step. */
+/** Acts, and continues with the next step. */
 export async function actAndGoOn(step: StoredStep, { next, context }: Place): Promise<Move> {
   const result = await context.act(step);
   if (!('exit' in result)) return { result, next };

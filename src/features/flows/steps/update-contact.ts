@@ -10,7 +10,7 @@ export interface UpdateContactStep {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Patches the data of the contact. */
+/** Merges fields into the data of the contact. */
 export const updateContact: StepType<UpdateContactStep> = {
   type: 'update_contact',
   shape: stepShape('update_contact', {

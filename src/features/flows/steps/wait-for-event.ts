@@ -7,9 +7,9 @@ import { type YesNo, yesNo } from './yes-no.ts';
 
 export interface WaitForEventStep extends YesNo, AwaitedEvent {
   type: 'wait_for_event';
-  /** Of the contact and, as `received.<path>`, of the event that arrives. */
+  /** Filters on the contact and, as `received.<path>`, on the event that arrives. */
   filters?: Filters;
-  /** Seconds until the branch `no` is taken. */
+  /** Seconds until the run takes the branch `no`. */
   duration: number;
 }
 
@@ -28,7 +28,7 @@ const shape = stepShape('wait_for_event', {
 
 const presentedSince = z.object({ step: z.int() }).meta({ id: 'SinceStep' });
 
-/** Finds the first event that counts and that the filters of the wait accept. */
+/** Finds the first event in time that matches the filters of the wait. */
 async function firstMatch(
   step: WaitForEventStep,
   events: readonly ArrivedEvent[],
@@ -43,12 +43,11 @@ async function firstMatch(
 }
 
 /**
- * The first event that matches and occurred before the end of the wait decides, even if the run looks at it later.
- * The lock of the contact decides about an event whose transaction began before the end and commits after the run looked:
- * it comes too late.
+ * The first matching event that occurred before the end of the wait decides, even if the run reads it later. An event
+ * whose transaction began before the end but gets the contact's lock only after the run has read is too late.
  */
 async function run(step: WaitForEventStep, { next, wait: waited, context }: Place): Promise<Move> {
-  // A new version of the flow may have given the step another event.
+  // A new version of the flow may have changed the step's event.
   const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
   const until = wait ? new Date(wait.until) : new Date(context.asOf.getTime() + 1_000 * step.duration);
   const events = wait ? await context.arrivals(step) : await context.awaitEvent(step);
@@ -62,7 +61,7 @@ async function run(step: WaitForEventStep, { next, wait: waited, context }: Plac
     : { result: { outcome: 'timeout' }, next: step.no[0] ?? next };
 }
 
-/** Waits for an event of the contact: takes one branch with the first that matches, the other after some time. */
+/** Waits for an event of the contact: takes one branch when a matching event arrives, the other after a time-out. */
 export const waitForEvent: StepType<WaitForEventStep> = {
   type: 'wait_for_event',
   shape,

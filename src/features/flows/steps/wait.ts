@@ -11,15 +11,15 @@ import type { Place, StepType } from './step.ts';
 export interface LocalTime {
   /** `HH:MM`. */
   time: string;
-  /** 1 is Monday, 7 is Sunday; left out: any day. */
+  /** 1 is Monday, 7 is Sunday. Left out, any day will do. */
   weekdays?: readonly number[];
-  /** An IANA name, or `contact`: that of the contact, else of the country, else of the brand, else UTC. */
+  /** An IANA name, or `contact`: the time zone of the contact, else of its country, else of the brand, else UTC. */
   timezone?: string;
 }
 
 /** Until a date in the contact's data. */
 export interface FieldTime {
-  /** `data.<path>` or a column that is a time. */
+  /** `data.<path>`, or a column that contains a time. */
   field: string;
   offset_seconds?: number;
   /** What happens if the time is missing or has passed; `continue` by default. */
@@ -29,7 +29,7 @@ export interface FieldTime {
 export type WaitStep =
   { type: 'wait'; id: number; duration: number } | { type: 'wait'; id: number; until: LocalTime | FieldTime };
 
-/** Names of nested objects in `data.<path>`. */
+/** Maximum number of names in `data.<path>`. */
 const MAX_PATH_NAMES = 10;
 const MAX_FIELD = 300;
 
@@ -80,11 +80,12 @@ const shape = stepShape('wait', {
   ).optional(),
 }).superRefine(({ duration, until }, context) => {
   if ((duration === undefined) !== (until === undefined)) return;
-  const message = duration === undefined ? 'is required, or until' : 'must be left out: until is given';
+  const message =
+    duration === undefined ? 'is required, or until' : 'must be left out, because until is given';
   context.addIssue({ code: 'custom', path: ['duration'], message });
 });
 
-/** When a wait that begins now ends; null: it does not begin. */
+/** When a wait that begins now ends; null if there is no wait. */
 async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | null> {
   if ('duration' in step) return new Date(context.asOf.getTime() + 1_000 * step.duration);
   const { until } = step;
@@ -93,7 +94,7 @@ async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | nu
   return nextLocalTime(context.asOf, until, timezone === 'contact' ? await context.timezone() : timezone);
 }
 
-/** Null: the time is missing. */
+/** Null if the time is missing. */
 async function timeOfField(until: FieldTime, context: RunContext): Promise<Date | null> {
   const time = await context.timeOf(until.field);
   return time && new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
@@ -103,7 +104,7 @@ async function run(step: WaitStep, { next, wait, context }: Place): Promise<Move
   const field = 'until' in step && !isLocalTime(step.until) ? step.until : null;
   if (wait?.for === 'time') {
     if (new Date(wait.until) > context.asOf) return { wait };
-    // The date may have been put off meanwhile.
+    // The date may have been postponed in the meantime.
     const moved = field && (await timeOfField(field, context));
     if (moved && moved > context.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
     return { result: { outcome: 'done', detail: { until: wait.until } }, next };

@@ -1,4 +1,4 @@
-/** The request of a webhook step, which is made outside of any transaction. */
+/** The request of a webhook step, which is made outside any transaction. */
 import { createHmac } from 'node:crypto';
 import type pg from 'pg';
 import type { Egress } from '../../../platform/egress/client.ts';
@@ -12,14 +12,14 @@ import type { CallTurns } from '../run/call-turns.ts';
 import { findStep } from '../run/interpreter.ts';
 import type { CauseEvent } from '../run/load.ts';
 
-/** After a failed attempt the next one comes so much later. Without an entry, the step has failed. */
+/** Backoff after each failed attempt, in ms. The step has failed if the attempt after the last one fails, too. */
 const RETRY_MS = [60_000, 330_000, 1_800_000] as const;
 const DEADLINE_MS = 10_000;
 const RESPONSE_BYTES = 64 * 1024;
-/** A longer JSON body is not kept. */
+/** Maximum size of a JSON body that is kept, in bytes. */
 const MAX_BODY_BYTES = 8 * 1024;
 
-/** The request has failed and is to be made again. The message has no data of the contact. */
+/** The request has failed and must be retried. The message contains no data of the contact. */
 export class WebhookStepRetryError extends Error {
   readonly delayMs: number;
 
@@ -29,16 +29,16 @@ export class WebhookStepRetryError extends Error {
   }
 }
 
-/** What a webhook step leaves: `step.<id>.status` and `step.<id>.body.<path>` in filters. */
+/** The output of a webhook step: `step.<id>.status` and `step.<id>.body.<path>` in filters. */
 interface Answer {
   outcome: 'done' | 'failed';
   detail: { status: number | null; body: unknown; error?: string };
 }
 
-/** As in a simulation that gives none. */
+/** The same as a simulation assumes by default. */
 const TEST_ANSWER: Answer = { outcome: 'done', detail: { status: 200, body: null } };
 
-/** These will not be different at the next attempt. */
+/** Reasons that another attempt cannot change. */
 const finalReasons = new Set<EgressReason>([
   'invalid_url',
   'scheme',
@@ -46,7 +46,7 @@ const finalReasons = new Set<EgressReason>([
   'port',
   'invalid_request',
 ]);
-/** Answers of the 4xx class that ask for another attempt. */
+/** Responses of the 4xx class after which the request is retried. */
 const temporaryStatuses = new Set([408, 425, 429]);
 
 const secretOf = ({ key }: Subkey, accountId: number, flowId: number): string => {
@@ -54,9 +54,7 @@ const secretOf = ({ key }: Subkey, accountId: number, flowId: number): string =>
   return `whsec_${mac}`;
 };
 
-/**
- * The secret that signs the requests of a flow's webhook steps. It is derived from APP_SECRET, so that nothing is stored.
- */
+/** The secret that signs the requests of a flow's webhook steps. It is derived from APP_SECRET and not stored. */
 export function flowWebhookSecret(
   keyring: Pick<Keyring, 'subkey'>,
   { accountId, flowId }: { accountId: number; flowId: number },
@@ -72,11 +70,11 @@ interface CallingRun {
   contact_id: number;
   event: CauseEvent | null;
   test: boolean;
-  /** Attempts that have failed. */
+  /** Number of failed attempts. */
   call_failures: number;
 }
 
-/** Reads a run that is at the step and has no answer of it. @returns null: there is nothing to call */
+/** Reads a run that is at the step and has no response yet. @returns null if there is nothing to call */
 async function readCallingRun(pool: pg.Pool, runId: number, stepId: number): Promise<CallingRun | null> {
   const { rows } = await pool.query<CallingRun>({
     name: 'read_calling_flow_run',
@@ -91,7 +89,7 @@ async function readCallingRun(pool: pg.Pool, runId: number, stepId: number): Pro
   return rows[0] ?? null;
 }
 
-/** The body of a step without one of its own. */
+/** The body of a step that does not set one. */
 function defaultBody(run: CallingRun, stepId: number) {
   const { id, flow_id: flowId, contact_id: contactId, event, test } = run;
   return {
@@ -129,10 +127,10 @@ function headersOf(
   };
 }
 
-/** What PostgreSQL's JSON cannot have: NUL, and halves of surrogate pairs. */
+/** What PostgreSQL's JSON cannot store: NUL, and halves of surrogate pairs. */
 const UNKEEPABLE = /\\u(?:0000|d[89a-f])/;
 
-/** The JSON of a response; null: it has none, or too much. */
+/** Returns the JSON of a response; null if it has none, or too much. */
 function jsonOf(body: Buffer, truncated: boolean): unknown {
   if (truncated || body.length === 0 || body.length > MAX_BODY_BYTES) return null;
   try {
@@ -143,7 +141,7 @@ function jsonOf(body: Buffer, truncated: boolean): unknown {
   }
 }
 
-/** @returns the answer, and whether another attempt cannot change it */
+/** @returns the output of the step, and whether it is final: another attempt cannot change it */
 function answerOf(result: EgressResult): { answer: Answer; isFinal: boolean } {
   if (!result.ok) {
     const { reason, message, statusCode } = result;
@@ -158,7 +156,7 @@ function answerOf(result: EgressResult): { answer: Answer; isFinal: boolean } {
   return { answer, isFinal: status >= 400 && status < 500 && !temporaryStatuses.has(status) };
 }
 
-/** Keeps the answer for the next transaction of the run, if the run is still at the step. */
+/** Stores the output for the next transaction of the run, if the run is still at the step. */
 async function storeAnswer(
   pool: pg.Pool,
   run: CallingRun,
@@ -178,7 +176,7 @@ async function storeAnswer(
   );
 }
 
-/** Counts an attempt that has failed, so that a pause or a restart does not begin the attempts again. */
+/** Counts a failed attempt, so that a pause or a restart does not reset the attempts. */
 async function countFailure(pool: pg.Pool, { id }: CallingRun, stepId: number): Promise<void> {
   await pool.query(
     `update flow_runs set call_failures = call_failures + 1 where id = $1 and state = 'active' and step_id = $2`,
@@ -203,16 +201,17 @@ function request({ egress, keyring }: WebhookStepDeps, run: CallingRun, step: We
     ...(body === '' ? {} : { body }),
     timeoutMs: DEADLINE_MS,
     maxResponseBytes: RESPONSE_BYTES,
-    // Its `webhook-id` is the same.
+    // A repeated request has the same `webhook-id`.
     repeatable: true,
   });
 }
 
 /**
- * Makes the request of a webhook step and stores its answer. Nothing is requested if the run has left the step, or its
- * flow is paused. A test run makes no request: test keys, which many people can read, begin test runs of live flows. A request that a crash interrupted is made again under the same `webhook-id`.
- * @throws WebhookStepRetryError if the request has failed and is to be made again
- * @throws CallWaitsError if it was not made, because too many are under way
+ * Makes the request of a webhook step and stores the response, unless the run has left the step or its flow is paused.
+ * Test runs make no request: test keys, which many people can read, can start test runs of live flows. A request
+ * interrupted by a crash is repeated with the same `webhook-id`.
+ * @throws WebhookStepRetryError if the request has failed and must be retried
+ * @throws CallWaitsError if it was not made because too many are under way
  */
 export async function callWebhook(
   deps: WebhookStepDeps,

@@ -20,9 +20,9 @@ const MAX_HEADER_VALUE = 1_000;
 const MAX_WEBHOOK_BYTES = 32 * 1024;
 const MAX_WEBHOOK_LEVELS = 20;
 
-/** Of HTTP (RFC 9110, section 5.6.2). */
+/** The token of HTTP (RFC 9110, section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-/** Headers that describe the connection or the signature, which the service writes. */
+/** Headers that describe the connection or the signature. The service sets them. */
 const RESERVED_HEADER =
   /^(host|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|webhook-.*|carillon-.*)$/i;
 
@@ -34,14 +34,14 @@ const headers = z.record(z.string(), oneLine(MAX_HEADER_VALUE)).superRefine((giv
   for (const name of names) {
     const lower = name.toLowerCase();
     if (!TOKEN.test(name)) report([name], 'has a name that is not allowed');
-    else if (RESERVED_HEADER.test(name)) report([name], 'is a header that the service writes');
+    else if (RESERVED_HEADER.test(name)) report([name], 'is a header that the service sets');
     else if (seen.has(lower)) report([name], 'must be given once');
     if (hasLiquid(given[name])) report([name], NO_LIQUID);
     seen.add(lower);
   }
 });
 
-const NO_LIQUID = 'must not have Liquid: it is not rendered in webhook steps';
+const NO_LIQUID = 'must not contain Liquid: it is not rendered in webhook steps';
 const hasLiquid = (text: unknown) => typeof text === 'string' && /\{[{%]/.test(text);
 
 const url = z
@@ -56,7 +56,10 @@ const url = z
     else if (target.protocol !== 'https:') report('must begin with https://');
   });
 
-/** Finds Liquid in texts and names. @returns the path of the first; null: there is none; `deep`: it is nested too deeply */
+/**
+ * Finds Liquid in texts and names.
+ * @returns the path of the first; null if there is none; `deep` if nested too deeply
+ */
 function findLiquid(value: unknown, path: string[], level: number): string[] | 'deep' | null {
   if (typeof value !== 'object' || value === null) return hasLiquid(value) ? path : null;
   if (level > MAX_WEBHOOK_LEVELS) return 'deep';
@@ -87,7 +90,11 @@ const shape = stepShape('webhook', {
   body: webhookBody.optional(),
 }).superRefine(({ method, body }, context) => {
   if (method !== 'GET' || body === undefined || body === null) return;
-  context.addIssue({ code: 'custom', path: ['body'], message: 'must be left out: a GET has none' });
+  context.addIssue({
+    code: 'custom',
+    path: ['body'],
+    message: 'must be left out, because a GET request has no body',
+  });
 });
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -95,7 +102,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** An assumed answer is bounded like the data of an event. */
+/** An assumed response has the same limits as the data of an event. */
 const assumedBody = z.unknown().superRefine((value, context) => {
   if (value === undefined) return;
   if (isDeeper(value, MAX_DATA_LEVELS)) {
@@ -106,7 +113,7 @@ const assumedBody = z.unknown().superRefine((value, context) => {
 });
 const assumed = { status: z.int().min(100).max(599).optional(), body: assumedBody.optional() };
 
-/** Makes a request, outside of the transaction of the run (see `webhook-request.ts`), and goes on with the answer. */
+/** Makes a request outside the run's transaction (see `webhook-request.ts`), and continues with the response. */
 export const webhook: StepType<WebhookStep, z.output<z.ZodObject<typeof assumed>>> = {
   type: 'webhook',
   shape,

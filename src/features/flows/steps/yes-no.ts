@@ -1,4 +1,4 @@
-/** The branches of steps that decide between two: they are the fields `yes` and `no`. */
+/** The branches of steps that choose between two: the fields `yes` and `no`. */
 import type { Step } from './index.ts';
 import type { Branches } from './step.ts';
 
