@@ -1,18 +1,21 @@
-/** How far the audience of a flow was compared. */
+/** The progress of comparing contacts with the segment of a flow, and what is due next. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { FlowRow } from '../model.ts';
 import { takesMembers } from './members.ts';
 
-/** All contacts are compared so often; a comparison of all takes less than the minute that is left of ten. */
+/**
+ * How often all contacts are compared, in ms. A comparison takes less than a minute, so each contact is compared at
+ * least every ten minutes.
+ */
 const COMPARE_MS = 9 * 60_000;
-/** Contacts who changed are compared so often. */
+/** How often changed contacts are compared, in ms. */
 const LOOK_MS = 60_000;
 
 export interface AudienceState {
-  /** When the flow last began to take contacts. */
+  /** Since when contacts can enter: the last activation, resume or approval of the flow, or change of its segment. */
   opened_at: Date | null;
   enters_existing: boolean;
-  /** When the comparison under way began; null: none is. */
+  /** When the current comparison of all contacts began; null if there is none. */
   comparing_since: Date | null;
   remembers: boolean;
   cursor: number;
@@ -25,7 +28,7 @@ export type AudienceFlow = Pick<
   'id' | 'account_id' | 'brand_id' | 'status' | 'approval_state' | 'segment_id' | 'audience_seen_at'
 >;
 
-/** What is to be done next; null: the flow takes nobody by a segment now. */
+/** What to do next. */
 export type AudienceTask =
   | { do: 'compare'; flow: AudienceFlow & { segment_id: number }; state: AudienceState }
   | { do: 'look'; flow: AudienceFlow & { segment_id: number }; state: AudienceState }
@@ -33,7 +36,7 @@ export type AudienceTask =
 
 const STATE = 'opened_at, enters_existing, comparing_since, remembers, cursor, compared_at, seen_at';
 
-/** Reads the state of an audience, whose flow is locked. */
+/** Reads the state of an audience. Lock its flow first. */
 async function readState(trx: Queryable, flowId: number): Promise<AudienceState> {
   await trx.query('insert into flow_audiences (flow_id) values ($1) on conflict do nothing', [flowId]);
   const { rows } = await trx.query<AudienceState>(`select ${STATE} from flow_audiences where flow_id = $1`, [
@@ -43,8 +46,8 @@ async function readState(trx: Queryable, flowId: number): Promise<AudienceState>
 }
 
 /**
- * Locks a flow until the transaction ends: it is not paused, and no other activity compares its contacts. Whoever resumes
- * it has this lock, too, and then changes the state of the audience.
+ * Locks a flow, so that until the transaction ends it cannot be paused, and no other activity compares its contacts. A
+ * resume takes this lock, too, before it changes the state of the audience.
  */
 async function lockAudience(trx: Queryable, id: number): Promise<AudienceFlow | null> {
   const { rows } = await trx.query<AudienceFlow>(
@@ -55,12 +58,16 @@ async function lockAudience(trx: Queryable, id: number): Promise<AudienceFlow | 
   return rows[0] ?? null;
 }
 
-/** Noted contacts that a comparison of all forgets when it begins, at most: the flow is locked meanwhile. */
+/**
+ * Maximum number of candidates that a comparison of all contacts deletes when it begins, because the flow is locked
+ * during that time.
+ */
 const MAX_FORGOTTEN = 50_000;
 
 /**
- * Begins a comparison of all contacts. It looks at all who were noted by now, so that they are forgotten: those that this
- * transaction sees. A contact noted by a transaction that commits later may have been compared before.
+ * Begins a comparison of all contacts, and deletes the candidates that this transaction sees, because the comparison
+ * includes them. Candidates of transactions that commit later must stay: these contacts may be compared before that
+ * commit.
  */
 async function beginComparison(trx: Queryable, flow: AudienceFlow, asOf: Date): Promise<AudienceState> {
   await trx.query(
@@ -76,9 +83,9 @@ async function beginComparison(trx: Queryable, flow: AudienceFlow, asOf: Date): 
 }
 
 /**
- * Decides what is due, and begins a comparison of all contacts if that is.
- * @param last when the flow was last looked at by the caller; null: not yet
- * @returns null if the flow takes nobody by a segment: its workflow is not needed
+ * Decides what is due, and begins a comparison of all contacts if it is due.
+ * @param last when the caller last called this for the flow; null if it has not
+ * @returns null if contacts cannot enter the flow by a segment now; its workflow is then not needed
  */
 export async function nextTask(
   trx: Queryable,
@@ -91,7 +98,7 @@ export async function nextTask(
   const withSegment = { ...flow, segment_id: flow.segment_id as number };
   const state = await readState(trx, flowId);
   const isFirst = flow.audience_seen_at === null;
-  // The flow was paused and resumed meanwhile: who began to match in between does not enter.
+  // The flow was paused and resumed in the meantime: contacts who began to match during the pause do not enter.
   const isVoid = isFirst && !state.remembers;
   const age = state.compared_at === null ? Infinity : asOf.getTime() - state.compared_at.getTime();
   if (state.comparing_since !== null && !isVoid) return { do: 'compare', flow: withSegment, state };
@@ -104,7 +111,10 @@ export async function nextTask(
   return { do: 'wait', until: new Date(due) };
 }
 
-/** What a task was decided on, for its transaction. @returns null if that has changed: another activity was faster */
+/**
+ * Locks the flow again in the task's transaction, and returns its state.
+ * @returns null if the state has changed since the task was decided, because another activity was faster
+ */
 export async function confirmTask(
   trx: Queryable,
   { flow, state }: Extract<AudienceTask, { do: 'compare' | 'look' }>,

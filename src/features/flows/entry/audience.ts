@@ -15,13 +15,13 @@ import { activeContacts, forgetCandidates, notedCandidates, partsOf } from './ca
 import { addMatches, ENTRIES_CHANNEL } from './entries.ts';
 import { storeMembers } from './members.ts';
 
-/** Contacts who are compared by one statement; fewer if that takes too long. */
+/** Number of contacts compared by one statement; it shrinks if the statement takes too long. */
 const PAGE = 10_000;
 const MIN_PAGE = 100;
-/** The reconciler looks at the workflow if it has not acted for so long. */
+/** How long a workflow may be overdue before the reconciler checks it, in ms. */
 const OVERDUE_MS = 2 * 60_000;
 
-/** How long a look may stay, and what ends it earlier. */
+/** How long an activity may run, and the signal that ends it earlier. */
 export interface AudienceStay {
   forMs: number;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface FlowAudienceDeps {
 type Comparison = Extract<AudienceTask, { do: 'compare' }>;
 type Look = Extract<AudienceTask, { do: 'look' }>;
 
-/** What was done in one look. */
+/** What one activity has done. */
 interface Tally {
   compared: number;
   entered: number;
@@ -47,7 +47,9 @@ const comparisonOf = ({ account_id: accountId }: Comparison['flow']) => ({
   what: 'comparisons of audiences',
 });
 
-/** The contacts of a brand who match, among those with a condition over `c` with parameters `$2` and up. */
+/**
+ * Finds contacts of a brand that match, among those selected by `where`: SQL over `c`, with parameters from `$2` on.
+ */
 async function matching(
   db: Queryable,
   flow: Comparison['flow'],
@@ -65,7 +67,7 @@ async function matching(
   return rows.map(({ id }) => id);
 }
 
-/** The last contact of the next page; null: no contact is left. */
+/** Finds the last contact of the next page; null if no contact is left. */
 async function endOfPage(db: Queryable, { flow, state }: Comparison, size: number): Promise<number | null> {
   const { rows } = await db.query<{ last: number | null }>(
     `select max(id) as last from (
@@ -75,7 +77,7 @@ async function endOfPage(db: Queryable, { flow, state }: Comparison, size: numbe
   return rows[0]?.last ?? null;
 }
 
-/** In the first comparison, those enter who were created since the flow began to take contacts. */
+/** In the first comparison, only contacts created since the flow opened enter. */
 async function createdSince(trx: Queryable, ids: readonly number[], since: Date): Promise<number[]> {
   const { rows } = await trx.query<{ id: number }>(
     'select id from contacts where id = any($1) and created_at >= $2',
@@ -132,7 +134,7 @@ async function comparePage(
   });
 }
 
-/** How an activity works: until when, and what it has done. */
+/** One execution of the activity: its clock, its end and its counts. */
 interface Turn {
   /** The workflow's time. */
   asOf(): Date;
@@ -140,7 +142,7 @@ interface Turn {
   add(tally: Tally): void;
 }
 
-/** Compares all contacts, page by page, for as long as the activity stays. */
+/** Compares all contacts, page by page, until the activity must end. */
 async function compareAll(deps: FlowAudienceDeps, task: Comparison, turn: Turn): Promise<void> {
   let size = PAGE;
   let current = task;
@@ -184,7 +186,7 @@ async function compareSome(
   });
 }
 
-/** Compares the contacts who changed, and those who did something or were sent something. */
+/** Compares contacts that have changed, and those with new events, sends, opens or clicks. */
 async function lookAtChanged(deps: FlowAudienceDeps, task: Look, turn: Turn): Promise<void> {
   const { pool, heavyReads } = deps;
   const { flow, state } = task;
@@ -201,7 +203,7 @@ async function lookAtChanged(deps: FlowAudienceDeps, task: Look, turn: Turn): Pr
   for (const ids of partsOf(contactIds ?? [])) {
     if (turn.isOver() || !(await compareSome(deps, task, ids, turn))) return;
   }
-  // With too many of them, a comparison of all contacts is due at once.
+  // If too many were active, a comparison of all contacts is due at once.
   const due = contactIds === null ? ', compared_at = null' : '';
   await pool.query(`update flow_audiences set seen_at = $2 ${due} where flow_id = $1`, [flow.id, until]);
 }
@@ -224,11 +226,11 @@ function turnOf(asOf: Date, { forMs, signal }: AudienceStay) {
 
 /** The work of the workflow `flow-audience/<flow>`. */
 export interface FlowAudience {
-  /** Does what is due for a flow. @throws if it takes too long, or the database is unavailable */
+  /** Does the comparisons that are due for a flow. @throws if it takes too long, or the database is unavailable */
   match(flowId: number, asOf: Date, stay: AudienceStay): Promise<FlowAudienceStep>;
 }
 
-/** Tells the reconciler by when the workflow acts again, or that it is not needed. */
+/** Records for the reconciler when the workflow must have acted again, or that it is not needed. */
 async function expect(db: Queryable, flowId: number, until: Date | null): Promise<void> {
   await db.query(
     `update flows set engine_expected_by = $2

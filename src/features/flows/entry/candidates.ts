@@ -1,13 +1,13 @@
-/** Contacts who may match the segment of a flow now and did not when they were last compared, or the other way round. */
+/** Contacts that may have begun or ceased to match the segment of a flow since they were last compared. */
 import { exactTime, type Queryable } from '../../../platform/db/queryable.ts';
 import { type Condition, loadConditions } from '../../segments/service.ts';
 import type { AudienceFlow } from './audience-state.ts';
 
-/** Contacts who are compared by one statement. */
+/** Number of contacts compared by one statement. */
 const PAGE = 5_000;
-/** With more active contacts than this in a minute, all contacts are compared instead. */
+/** Maximum number of active contacts per minute; beyond it, all contacts are compared instead. */
 const MAX_ACTIVE = 50_000;
-/** Events are looked at again for so long, because a transaction that wrote them may have committed later than others. */
+/** How far each look goes back behind the last one, in seconds, because the transaction of an event may commit late. */
 const OVERLAP_SECONDS = 120;
 
 /** Rows of `flow_candidates`, oldest first. */
@@ -17,7 +17,7 @@ export interface NotedPage {
   isLast: boolean;
 }
 
-/** Contacts who were changed, or whose lists were, since they were last compared. */
+/** Reads contacts that changed, or whose lists changed, since they were last compared. */
 export async function notedCandidates(db: Queryable, flowId: number): Promise<NotedPage> {
   const { rows } = await db.query<{ id: number; contact_id: number }>(
     'select id, contact_id from flow_candidates where flow_id = $1 order by id limit $2',
@@ -48,16 +48,16 @@ function readsActivity(condition: Condition): boolean {
   }
 }
 
-/** Contacts with events, sends, opens or clicks. `until`: up to when, for the next look. */
+/** Contacts with events, sends, opens or clicks until a time, at which the next look begins. */
 export interface ActiveContacts {
   until: string;
-  /** Null: they are too many to compare one by one. */
+  /** Null if they are too many to compare one by one. */
   contactIds: number[] | null;
 }
 
 /**
- * Finds contacts with events, sends, opens and clicks since the last look, if the segment asks for such.
- * @param seenAt up to when they were looked at; null: they were not
+ * Finds contacts with events, sends, opens or clicks since the last look, if the segment depends on these.
+ * @param seenAt the end of the last look; null if there was none
  */
 export async function activeContacts(
   db: Queryable,
@@ -87,7 +87,7 @@ export async function activeContacts(
   return { until: segment.until, contactIds: contactIds.length > MAX_ACTIVE ? null : contactIds };
 }
 
-/** Divides contacts into parts that one statement compares. */
+/** Divides contacts into parts for one statement each. */
 export function partsOf(contactIds: readonly number[]): number[][] {
   const parts: number[][] = [];
   for (let from = 0; from < contactIds.length; from += PAGE) parts.push(contactIds.slice(from, from + PAGE));

@@ -4,7 +4,9 @@ import type { TrackedEvent, TrackedEventConsumer } from '../../contact-events/se
 import { arrive } from '../run/waits.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
 
-/** Adds the entries of all events in one statement. Each event enters each flow at most once: its id is the cause. */
+/**
+ * Adds the entries of all events in one statement. Each event causes at most one entry per flow: its id is the cause.
+ */
 const enterSql = `
   insert into flow_entries (account_id, brand_id, flow_id, contact_id, cause, event, test, chain_depth)
   select f.account_id, f.brand_id, f.id, e.contact_id, case when e.test then 't' else 'e' end || e.id,
@@ -18,7 +20,7 @@ const enterSql = `
   order by f.id, e.contact_id, e.id
   on conflict (flow_id, contact_id, cause) do nothing`;
 
-/** What else contents read of the event. What the client left out is absent. */
+/** Other fields of the event that contents can use. Fields that the client left out are absent. */
 function furtherOf({
   amount,
   resourceUid,
@@ -51,7 +53,7 @@ async function addEntriesOf(trx: Queryable, events: readonly TrackedEvent[]): Pr
   return rowCount ?? 0;
 }
 
-/** What flows do with tracked events: contacts enter, and events arrive for the runs that wait for them. */
+/** What flows do with tracked events: they let contacts enter, and deliver events to the runs that wait for them. */
 export function createFlowConsumer({ waker }: { waker: Pick<Waker, 'wake'> }): TrackedEventConsumer {
   return {
     gate: 'lock_flow_brands',

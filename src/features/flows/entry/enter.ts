@@ -11,7 +11,7 @@ export interface EnterResult {
   status: 'accepted' | 'not_found';
 }
 
-/** Which of the contacts the brand has now, in the order in which they were first named. */
+/** Returns the results for the contacts, in the order in which they were first named. */
 export async function enterResults(
   db: Queryable,
   { brandId }: Pick<Tenant, 'brandId'>,
@@ -29,9 +29,8 @@ export async function enterResults(
 }
 
 /**
- * Lets contacts enter an active flow, as far as its filters and its rule for entering again allow. A test key begins test
- * runs.
- * @returns the number of the request, which is the cause of the entries, and the result for each contact
+ * Lets contacts enter an active flow if its filters and its re-entry rule allow it. A test key starts test runs.
+ * @returns the number of the request, which is the cause of its entries, and the result for each contact
  * @throws AppError not_found, validation_error, invalid_transition
  */
 export async function enterFlow(
@@ -45,7 +44,7 @@ export async function enterFlow(
   if (contactIds.length === 0) throw invalid({ contact_ids: ['must not be empty'] });
   if (!flowTransitions.isAllowed('enter', flow)) {
     const state = flow.status === 'active' ? 'waits for approval' : `is ${flow.status}`;
-    throw new AppError('invalid_transition', `the flow ${state}; contacts enter active flows only`);
+    throw new AppError('invalid_transition', `the flow ${state}; contacts can enter active flows only`);
   }
   const results = await enterResults(trx, tenant, contactIds);
   const { rows } = await trx.query<{ id: number }>(`select nextval('flow_causes') as id`);

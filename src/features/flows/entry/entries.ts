@@ -1,16 +1,16 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { FlowRow } from '../model.ts';
 
-/** Notified after each commit that adds entries. */
+/** The channel to notify after each commit that adds entries. */
 export const ENTRIES_CHANNEL = 'flow_entries';
 
 /**
- * Lets contacts enter a flow: the loop judges them soon after the commit. Wake {@link ENTRIES_CHANNEL} then; without
- * that, the loop finds them within a second.
+ * Adds entries of contacts into a flow, which the loop judges soon after the commit. Wake {@link ENTRIES_CHANNEL} then;
+ * otherwise the loop finds them within a second.
  * @param contactIds contacts of the flow's brand
- * @param cause a contact enters once for it; see the comment on `flow_entries.cause`
+ * @param cause each contact enters at most once for it; see the comment on `flow_entries.cause`
  * @param test whether their runs are test runs
- * @returns how many entries were added: contacts who wait to enter for this cause have none added
+ * @returns how many entries were added; contacts that already have an entry for this cause are left out
  */
 export async function addEntries(
   trx: Queryable,
@@ -29,7 +29,7 @@ export async function addEntries(
   return rowCount ?? 0;
 }
 
-/** Lets contacts who begin to match the segment of a flow enter it. Each of them is a cause of its own. */
+/** Adds entries of contacts that begin to match the segment of a flow. Each match is a cause of its own. */
 export async function addMatches(
   trx: Queryable,
   flow: Pick<FlowRow, 'id' | 'account_id' | 'brand_id'>,
@@ -44,8 +44,8 @@ export async function addMatches(
 }
 
 /**
- * Says how many flows led to the memberships that a transaction adds from now on. Those past the greatest depth of chained
- * flows enter no flow, so that flows cannot start each other by lists for ever.
+ * Sets how many chained flows led to the list memberships that a transaction adds from now on. Memberships beyond the
+ * maximum depth start no flow, so that flows cannot start each other through lists endlessly.
  */
 export async function chainEntries(trx: Queryable, depth: number): Promise<void> {
   await trx.query(`select set_config('carillon.chain_depth', $1, true)`, [`${depth}`]);

@@ -1,4 +1,4 @@
-/** The filters of a flow's trigger, for many entries at once. */
+/** Evaluates the filters of a flow's trigger for many entries at once. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import {
   compileConditions,
@@ -10,11 +10,11 @@ import {
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** What filters look at. */
+/** What filters read of an entry. */
 export interface FilteredEntry {
   id: number;
   contact_id: number;
-  /** The data of the event that caused it; null: no event did. */
+  /** The data of the event that caused the entry; null if it was not an event. */
   data: Data | null;
 }
 
@@ -23,7 +23,7 @@ export interface FilterContext {
   asOf: Date;
 }
 
-/** Replaces what the event decides by constants. */
+/** Replaces conditions on the event by constants. */
 function foldFor(entry: FilteredEntry, conditions: readonly Condition[], asOf: Date): Condition {
   return fold(
     { type: 'all', parts: conditions },
@@ -50,9 +50,9 @@ async function contactsFor(
 }
 
 /**
- * Finds the entries for which all filters hold. Entries whose events leave the same question are asked by one statement:
- * where no filter names a value of the event, that is one statement for all of them.
- * @throws AppError validation_error if the filters are not valid, as those of a saved flow are
+ * Finds the entries that pass all filters. Entries whose events leave the same conditions to check share one statement:
+ * if no filter names a value of the event, one statement checks all entries.
+ * @throws AppError validation_error if the filters are invalid; those of a saved flow are valid
  */
 export async function passingEntries(
   db: Queryable,

@@ -2,8 +2,8 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { FlowRow } from '../model.ts';
 
 /**
- * Lets the contacts who are in the list or the segment of a flow now enter it, as `enter_existing` asks for. Call it in
- * the transaction that activates the flow. Without it, only contacts who are added or begin to match later enter.
+ * Lets contacts enter who are already in the list or segment of a flow, for `enter_existing`. Call it in the
+ * transaction that activates the flow. Without it, only contacts enter who are added or begin to match later.
  */
 export async function enterExisting(
   trx: Queryable,
@@ -24,12 +24,12 @@ export async function enterExisting(
        set enters_existing = true, comparing_since = null, remembers = false, cursor = 0`,
       [flow.id],
     );
-    // The workflow compares all contacts once more, and lets all who match enter.
+    // The workflow compares all contacts again, and lets all who match enter.
     await trx.query('update flows set audience_seen_at = null where id = $1', [flow.id]);
   }
 }
 
-/** Ends what `enterExisting` began: the flow gets another trigger. Who has an entry stays. */
+/** Ends what `enterExisting` began, because the flow gets another trigger. Entries that it has added stay. */
 export async function forgetExisting(trx: Queryable, { id }: Pick<FlowRow, 'id'>): Promise<void> {
   await trx.query('delete from flow_fills where flow_id = $1', [id]);
   await trx.query(

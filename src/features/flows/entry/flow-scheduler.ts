@@ -1,14 +1,14 @@
-/** A flow whose last page took longer is slow. */
+/** A flow is slow if its last page took longer than this, in ms. */
 const SLOW_MS = 1_000;
 
-/** Picks the flow whose entries are judged next. The workers of a process share it. */
+/** Picks the flow whose entries are judged next. All workers of a process share one scheduler. */
 export interface FlowScheduler {
   /**
-   * Finds the flow that waits longest. No other worker gets it until it is released.
+   * Takes the flow that has waited longest. No other worker gets it until it is released.
    * @param onlyQuick leaves out slow flows
    */
   take(onlyQuick: boolean): Promise<number | null>;
-  /** @param tookMs for its page. @param restMs for which it is not taken */
+  /** @param tookMs duration of its page. @param restMs how long the flow is left out */
   release(flowId: number, tookMs: number, restMs: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** Decides which entries of a flow begin a run, in the transaction that begins them. */
+/** Decides which entries of a flow start a run, in the transaction that inserts the runs. */
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts } from '../../contact-events/service.ts';
@@ -10,12 +10,12 @@ import { flowRunStart } from '../workflow.ts';
 import { passingEntries } from './entry-filters.ts';
 
 /**
- * The engine has started the workflow of a run by then, unless its start still waits in the outbox: the reconciler leaves
- * such runs alone. An engine that lost its data is found out sooner, by other means.
+ * How long after its insertion a run's workflow must have started, in minutes. The reconciler leaves runs alone whose
+ * start still waits in the outbox. If the engine has lost its data, this is detected sooner, by other means.
  */
 const EXPECTED_MINUTES = 10;
 
-/** An entry that waits to be judged. */
+/** An entry to be judged. */
 export interface Entry {
   id: number;
   contact_id: number;
@@ -23,36 +23,36 @@ export interface Entry {
   event_id: number | null;
   /** The data of the event that caused it; null: no event did. */
   data: Readonly<Record<string, unknown>> | null;
-  /** When the event happened, or else when the entry was written. */
+  /** When the event occurred, or else when the entry was inserted. */
   since: Date;
   test: boolean;
 }
 
-/** A flow as entries see it. */
+/** The columns of a flow that decide about entries. */
 export type JudgingFlow = Pick<
   FlowRow,
   'id' | 'account_id' | 'brand_id' | 'status' | 'approval_state' | 'version_id' | 'trigger_data'
 > & { /** Of the version. */ goal: string | null };
 
-/** The runs of a contact through a flow so far. */
+/** A contact's previous runs through a flow. */
 interface PastRuns {
-  /** When the last of them began. */
+  /** When the latest of them began. */
   last: Date;
-  /** Whether one of them has not ended. */
+  /** Whether one of them is still active. */
   active: boolean;
 }
 
-/** Why a contact does not enter again. */
+/** Why a contact may not enter again. */
 type ReentryRefusal = 'already_entered' | 'too_soon' | 'in_flow';
 
-/** Why an entry begins no run. `docs/flows.md` explains them. */
+/** Why an entry starts no run. `docs/flows.md` explains the reasons. */
 export type EntryRefusal =
   ReentryRefusal | 'flow_paused' | 'flow_archived' | 'not_approved' | 'contact_deleted' | 'filters' | 'error';
 
-/** What became of entries, by the id of the entry: null for those that begin a run. */
+/** The decisions by the id of the entry; null for entries that start a run. */
 export type Verdicts = ReadonlyMap<number, EntryRefusal | null>;
 
-/** Why nobody enters the flow now; null: contacts do. */
+/** Why no contact can enter the flow now; null if contacts can. */
 function refuseAll({ status, approval_state: approval, version_id: versionId }: JudgingFlow) {
   if (status === 'archived') return 'flow_archived';
   if (status !== 'active') return 'flow_paused';
@@ -60,7 +60,10 @@ function refuseAll({ status, approval_state: approval, version_id: versionId }: 
   return isApproved && versionId !== null ? null : 'not_approved';
 }
 
-/** Finds contacts that exist, and keeps them until the transaction ends: a deletion then finds their runs. */
+/**
+ * Finds contacts that exist, and locks them against deletion until the transaction ends, so that a deletion finds their
+ * runs.
+ */
 async function existingContacts(trx: Queryable, brandId: number, ids: number[]): Promise<Set<number>> {
   const { rows } = await trx.query<{ id: number }>(
     'select id from contacts where brand_id = $1 and id = any($2) order by id for key share',
@@ -69,7 +72,7 @@ async function existingContacts(trx: Queryable, brandId: number, ids: number[]):
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Test runs and other runs of a contact do not count for each other. */
+/** Test runs and live runs of a contact are counted separately. */
 const runsKey = (contactId: number, test: boolean) => `${contactId}/${test}`;
 
 async function runsSoFar(
@@ -86,9 +89,9 @@ async function runsSoFar(
 }
 
 /**
- * Whether a contact may enter a flow once more. Runs side by side are for events only: each of them may mean something
- * else, such as an order.
- * @returns null: it may
+ * Decides whether a contact may enter a flow again. Only events may start concurrent runs, because each may stand for
+ * something different, such as an order.
+ * @returns null if it may
  */
 function refuseReentry(
   reentry: Reentry,
@@ -104,8 +107,8 @@ function refuseReentry(
 }
 
 /**
- * Evaluates the filters of the flow. That may take long, so neither the flow nor the contacts may be locked.
- * @returns the entries for which they hold
+ * Evaluates the filters of the flow. It may take long, so call it before locking the flow or contacts.
+ * @returns the entries that pass them
  * @throws AppError if they cannot be evaluated
  */
 export async function passFilters(
@@ -120,9 +123,9 @@ export async function passFilters(
 }
 
 /**
- * Judges entries of one flow, in their order.
- * @param trx no other transaction judges entries of the flow
- * @param passing the entries for which the filters hold
+ * Judges entries of one flow, in order.
+ * @param trx the only transaction that judges entries of the flow at the time
+ * @param passing the entries that pass the filters
  */
 export async function judgeEntries(
   trx: Queryable,
@@ -156,7 +159,7 @@ interface NewRun {
   test: boolean;
 }
 
-/** Inserts the runs of entries, in their order. A cause that has a run already begins no other. */
+/** Inserts the runs of entries, in order. A cause that already has a run does not start another one. */
 async function insertRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<NewRun[]> {
   const { rows } = await trx.query<NewRun>(
     `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, event, test, chain_depth,
@@ -176,12 +179,12 @@ async function insertRuns(trx: Queryable, flow: JudgingFlow, entries: readonly E
 }
 
 /**
- * Begins the runs of entries: in the database, and by requests to the engine.
- * @returns how many began that are no test runs
+ * Inserts the runs of entries, and requests their workflows from the engine.
+ * @returns how many live runs began
  */
 async function beginRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<number> {
   const { goal } = flow;
-  // Events wait for these locks, so nothing slow comes between here and the commit.
+  // Events wait for these locks, so nothing slow may happen between here and the commit.
   if (goal !== null) {
     await lockContacts(trx, [...new Set(entries.map((entry) => entry.contact_id))], 'exclusive');
   }
@@ -201,7 +204,7 @@ async function beginRuns(trx: Queryable, flow: JudgingFlow, entries: readonly En
 }
 
 /**
- * Begins the runs of the entries that may enter, counts all of them, and deletes them.
+ * Starts the runs of the entries that may enter, counts all entries, and deletes them.
  * @returns whether a run began
  */
 export async function carryOut(

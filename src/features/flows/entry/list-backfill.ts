@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 
-/** Members of a list who are let into a flow by one statement. */
+/** Number of list members that one statement adds. */
 const PAGE = 1_000;
 
 interface Fill {
@@ -10,10 +10,7 @@ interface Fill {
   cursor: number;
 }
 
-/**
- * Adds the entries of one page. A member who was added after the flow was activated has an entry with the same cause
- * already, or had one.
- */
+/** SQL: adds the entries of one page. Members added after the activation have, or had, an entry with the same cause. */
 const pageSql = `
   with page as (
     select m.contact_id, m.created_at from list_members m
@@ -31,15 +28,15 @@ const pageSql = `
 const takesMembersSql = `f.status = 'active' and f.approval_state in ('not_required', 'approved')
   and f.contact_list_id = d.list_id`;
 
-/** Transactions that have added or removed members and have not ended. */
+/** SQL: open transactions that have added or removed members of lists. */
 const changingSql = `
   select l.virtualtransaction from pg_locks l
   where l.locktype = 'relation' and l.relation = 'list_members'::regclass and l.mode = 'RowExclusiveLock' and l.granted
     and l.database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * Notes which transactions are under way when a fill is first looked at. They may have added members without seeing that
- * the flow takes them; all later ones see it.
+ * Records for each new backfill which transactions are open. They may have added members without seeing that the flow
+ * is active; all later ones see it.
  */
 async function noteNewFills(db: Queryable): Promise<void> {
   await db.query(
@@ -50,7 +47,7 @@ async function noteNewFills(db: Queryable): Promise<void> {
   );
 }
 
-/** The next fill for which none of these transactions is left. */
+/** Finds the next backfill whose recorded transactions have all ended. */
 async function findFill(trx: Queryable): Promise<Fill | null> {
   const { rows } = await trx.query<Fill>(
     `select d.flow_id, d.list_id, d.cursor from flow_fills d join flows f on f.id = d.flow_id
@@ -61,8 +58,8 @@ async function findFill(trx: Queryable): Promise<Fill | null> {
 }
 
 /**
- * Lets one page of the present members of a list enter a flow that is active. A page and its cursor are one transaction.
- * @returns whether more may be left
+ * Lets one page of a list's current members enter an active flow. A page and its cursor are written in one transaction.
+ * @returns whether there may be more to do
  */
 export async function fillFlow(pool: pg.Pool): Promise<boolean> {
   const { rows: waiting } = await pool.query('select 1 from flow_fills limit 1');

@@ -8,19 +8,22 @@ import { flowsWithEntries, judgePage } from './pages.ts';
 import { createFlowScheduler, type FlowScheduler } from './flow-scheduler.ts';
 
 const POLL_MS = 1_000;
-/** Flows whose entries are judged at the same time. One of the workers leaves out slow flows, so that others go on. */
+/**
+ * Number of workers, each of which judges one flow at a time. One of them leaves out slow flows, so that these cannot
+ * occupy all.
+ */
 const WORKERS = 3;
 
 export interface FlowEntriesDeps {
   pool: pg.Pool;
   waker: Waker;
   log: Logger;
-  /** Pause between two looks, unless woken; 1,000 by default. */
+  /** Pause between two polls in ms, unless woken; 1,000 by default. */
   pollMs?: number;
   clock?: () => Date;
 }
 
-/** Judges a page of the next flow, again and again. */
+/** Judges pages of entries, one flow after the other. */
 function startWorker(deps: FlowEntriesDeps, scheduler: FlowScheduler, onlyQuick: boolean): Repeating {
   const { pollMs = POLL_MS } = deps;
   const work = async () => {
@@ -41,7 +44,7 @@ function startWorker(deps: FlowEntriesDeps, scheduler: FlowScheduler, onlyQuick:
 }
 
 /**
- * Judges entries soon after they are committed, and begins runs. Beside that, lets present members of lists enter. Any
+ * Judges entries soon after they are committed, and starts runs. It also lets current members of lists enter. Any
  * number of processes may run this.
  */
 export function startFlowEntries(deps: FlowEntriesDeps): { stop(): Promise<void> } {

@@ -1,24 +1,27 @@
-/** Who matches the segment of a flow, as `flow_segment_members` remembers it. */
+/** Remembers in `flow_segment_members` which contacts match the segment of a flow. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import { segmentCondition } from '../../segments/service.ts';
 import type { FlowRow } from '../model.ts';
 
-/** The request that activates a flow waits so long for its members. Comparing those of a larger brand is left to the workflow. */
+/**
+ * How long a request that activates a flow may take to find its members, in ms. In a brand too large for that, the
+ * workflow compares the contacts.
+ */
 const REMEMBER_MS = 500;
 
-/** A set of contacts who were compared. */
+/** A set of contacts that have been compared. */
 export interface Compared {
-  /** Those of them who match. */
+  /** Those of them that match. */
   matching: readonly number[];
-  /** Who was compared: an SQL condition over `m.contact_id`, with parameters from `$3` on. */
+  /** SQL: the condition over `m.contact_id` that selects the compared contacts, with parameters from `$3` on. */
   where: string;
   values: readonly unknown[];
 }
 
 /**
- * Remembers who matches among contacts who were compared, and forgets the others.
- * @returns those who were not remembered before
+ * Remembers those compared contacts that match, and forgets the others.
+ * @returns the contacts that were not remembered before
  */
 export async function storeMembers(
   trx: Queryable,
@@ -40,10 +43,10 @@ export async function storeMembers(
   return rows.map((row) => row.contact_id);
 }
 
-/** What decides whether contacts enter a flow because they match its segment. */
+/** The columns that decide whether contacts enter a flow because they match its segment. */
 type FlowState = Pick<FlowRow, 'status' | 'approval_state' | 'segment_id'>;
 
-/** Whether contacts who begin to match the segment of a flow enter it now. */
+/** Whether contacts enter a flow now when they begin to match its segment. */
 export function takesMembers({
   status,
   approval_state: approval,
@@ -55,9 +58,9 @@ export function takesMembers({
 }
 
 /**
- * Remembers who matches the segment of a flow when it begins to take contacts, so that only those who begin to match
- * later enter. Call it in the transaction that activates, resumes or approves the flow, or gives it another segment, after
- * its row was changed. If the brand is too large for a request, the workflow does it soon after, see
+ * Remembers which contacts match the segment of a flow when it opens, so that only contacts that begin to match later
+ * enter. Call it in the transaction that activates, resumes or approves the flow or changes its segment, after the
+ * change of its row. If the brand is too large for a request, the workflow does it soon afterwards, see
  * `flows.audience_seen_at`.
  */
 export async function rememberMembers(
@@ -65,7 +68,7 @@ export async function rememberMembers(
   flow: Pick<FlowRow, 'id' | 'brand_id'> & FlowState,
 ): Promise<void> {
   if (!takesMembers(flow)) return;
-  // A comparison under way was for another time or another segment.
+  // A comparison under way has become void: it began before the flow opened, or for another segment.
   await trx.query(
     `insert into flow_audiences (flow_id, opened_at) values ($1, now())
      on conflict (flow_id) do update

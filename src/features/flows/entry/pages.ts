@@ -1,4 +1,4 @@
-/** Takes the entries of a flow in pages. */
+/** Judges the entries of a flow in pages. */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AppError } from '../../../errors.ts';
@@ -7,20 +7,20 @@ import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import { countForFlow } from '../counts.ts';
 import { carryOut, type Entry, judgeEntries, type JudgingFlow, passFilters } from './judge.ts';
 
-/** Entries that are judged by one transaction. The runs of their contacts may be locked until it commits. */
+/** Number of entries judged by one transaction. The runs of their contacts may be locked until it commits. */
 const PAGE = 100;
-/** A page with a statement that takes longer is judged later, in smaller parts. */
+/** Statement time-out, in ms. A page that exceeds it is judged again later, in smaller parts. */
 const STATEMENT_MS = 10_000;
-/** Any fixed number that no other lock has: the advisory locks of flows whose entries are being judged. */
+/** The class of the advisory locks of flows whose entries are being judged: any number that no other lock uses. */
 const FLOW_LOCK = 1_409_044;
-/** An entry that cannot be judged is tried so often, after 1 s, 2 s, 4 s and so on: for some four minutes. */
+/** Maximum number of attempts to judge an entry. The backoff doubles from 1 s to 64 s: about two minutes in all. */
 const MAX_ATTEMPTS = 8;
 
 const DEADLOCK = '40P01';
 
-/** What became of a page. */
+/** The result of judging a page. */
 export interface PageResult {
-  /** Another process judges entries of the flow. */
+  /** Whether another process is judging entries of the flow. */
   busy: boolean;
   began: boolean;
 }
@@ -33,7 +33,7 @@ export interface PagesDeps {
   clock?: () => Date;
 }
 
-/** @param lock `for share` keeps the flow from being paused until the transaction ends: nobody enters after the pause */
+/** @param lock `for share` prevents a pause until the transaction ends, so that no contact enters after the pause */
 async function findFlow(
   trx: Queryable,
   id: number,
@@ -48,17 +48,17 @@ async function findFlow(
   return rows[0] ?? null;
 }
 
-/** Entries of a flow. */
+/** The ids of entries of a page. */
 interface Taken {
-  /** Those that were read. */
+  /** All that were read. */
   due: number[];
-  /** Those of them that are judged. */
+  /** Those that are judged now. */
   ids: number[];
 }
 
 /**
- * Reads entries. Of those that are tried again, fewer are judged at once, as they may be what took too long.
- * @param ids of the entries; null: the oldest that are due
+ * Reads entries. After failed attempts, fewer are judged at once, because one of them may have taken too long.
+ * @param ids of the entries; null for the oldest that are due
  * @param taken receives the ids of the entries
  */
 async function findEntries(
@@ -82,8 +82,9 @@ async function findEntries(
 }
 
 /**
- * One transaction. If the flow was changed while its filters were evaluated, the page is left as it is.
- * @param taken receives the ids of the entries, also if it fails
+ * Judges a page in one transaction. If the flow is changed while its filters are evaluated, the page is left for the
+ * next call.
+ * @param taken receives the ids of the entries, even if the transaction fails
  */
 function takePage(
   { pool, clock = () => new Date() }: PagesDeps,
@@ -101,7 +102,7 @@ function takePage(
     if (entries.length === 0) return NOTHING;
     const flow = await findFlow(trx, flowId, '');
     if (!flow) {
-      // Its brand was deleted.
+      // The brand has been deleted.
       await trx.query('delete from flow_entries where flow_id = $1', [flowId]);
       return NOTHING;
     }
@@ -114,7 +115,7 @@ function takePage(
   });
 }
 
-/** Has entries tried again later. After its last attempt, one is counted as not entered, and deleted. */
+/** Schedules another attempt for entries. After the last attempt, an entry is counted as not entered, and deleted. */
 function postpone({ pool }: PagesDeps, flowId: number, ids: readonly number[]): Promise<void> {
   return inTransaction(pool, async (trx) => {
     const { rows } = await trx.query<{ test: boolean }>(
@@ -133,8 +134,8 @@ function postpone({ pool }: PagesDeps, flowId: number, ids: readonly number[]): 
 }
 
 /**
- * Judges entries; if that fails, each half by itself, so that one entry does not stop the others. If it takes too long,
- * all of them wait, so that the flow does not hold up others.
+ * Judges entries. If that fails, it judges each half separately, so that one entry does not stop the others. If it
+ * takes too long, all of them are postponed, so that the flow does not hold up others.
  */
 async function judgeParts(
   deps: PagesDeps,
@@ -150,7 +151,7 @@ async function judgeParts(
     if ((error as { code?: string }).code === DEADLOCK && !isRepetition) {
       return judgeParts(deps, flowId, taken.ids, true);
     }
-    // Filters that cannot be evaluated are the same for all entries.
+    // Filters that cannot be evaluated fail for all entries.
     const isInvalid = error instanceof AppError;
     if (taken.ids.length === 1 || isInvalid || isStatementTimeout(error)) {
       const later = isInvalid ? taken.due : taken.ids;
@@ -166,15 +167,15 @@ async function judgeParts(
 }
 
 /**
- * Judges one page of the entries of a flow that are due. One process at a time does so for a flow, so that two entries
- * of one contact are never judged at the same time.
+ * Judges one page of a flow's due entries. Only one process at a time does this for a flow, so that two entries of a
+ * contact are never judged concurrently.
  * @throws if the database is unavailable
  */
 export function judgePage(deps: PagesDeps, flowId: number): Promise<PageResult> {
   return judgeParts(deps, flowId, null);
 }
 
-/** Flows with entries that are due. */
+/** Finds flows with due entries. */
 export async function flowsWithEntries(db: Queryable): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>({
     name: 'flows_with_entries',

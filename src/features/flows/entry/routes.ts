@@ -6,7 +6,7 @@ import { defineIdempotentRoute, type RouteDefinition } from '../../../platform/h
 import { enterFlow, type EnterResult, enterResults } from './enter.ts';
 import { ENTRIES_CHANNEL } from './entries.ts';
 
-/** Contacts that one request lets enter. */
+/** Maximum number of contacts per request. */
 const MAX_CONTACTS = 1_000;
 
 const enterBody = z.strictObject({
@@ -14,7 +14,7 @@ const enterBody = z.strictObject({
     .array(z.int().min(1).max(MAX_ID))
     .max(MAX_CONTACTS)
     .default([])
-    .meta({ description: 'At least one. A contact that is named twice enters once.' }),
+    .meta({ description: 'At least one id. A contact that is named twice enters once.' }),
 });
 
 const enteredSchema = z.object({
@@ -23,7 +23,7 @@ const enteredSchema = z.object({
       contact_id: z.int(),
       status: z.enum(['accepted', 'not_found']).meta({
         description:
-          '`accepted`: the contact enters soon, unless the filters of the flow or its rule for entering again ' +
+          '`accepted`: the contact enters soon, unless the filters of the flow or its `reentry` rule ' +
           'prevent it, which `GET /flows/{id}/report` counts.',
       }),
     }),
@@ -43,7 +43,7 @@ export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps)
     operationId: 'enterFlow',
     tag: 'Flows',
     summary: 'Let contacts enter a flow',
-    description: 'The flow must be active and, where that is needed, approved. A test key begins test runs.',
+    description: 'The flow must be active and, if required, approved. A test key starts test runs.',
     auth: 'brand',
     testKeys: 'allowed',
     params: z.strictObject({ id: idParam }),
@@ -53,7 +53,8 @@ export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps)
     async handler({ tenant, params, body }, trx) {
       const { requestId, results } = await enterFlow(trx, tenant, params.id, body.contact_ids);
       const afterCommit = () => waker.wake(ENTRIES_CHANNEL);
-      // The request creates no resource: its key keeps its number, and a replay looks for the contacts again.
+      // The request creates no resource: its idempotency key stores its number, and a replay looks up the contacts
+      // again.
       return { status: 200, body: present(results), resourceId: requestId, afterCommit };
     },
     load: async ({ tenant, body }) => present(await enterResults(pool, tenant, body.contact_ids)),
