@@ -1,6 +1,6 @@
 /**
- * Filters with the segments that they name. What is done with them later, in pages or after a wait, does not depend on
- * what has become of these segments.
+ * Filters together with the segments that they name. Work that uses them later, in pages or after a wait, does not
+ * depend on later changes of these segments.
  */
 import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -18,21 +18,24 @@ import {
   type Size,
 } from './references.ts';
 
-/** Segments by id, with those that they name. As JSON, the ids are keys of an object. */
+/**
+ * The filters of segments by id, including segments that other segments name. The ids are keys of an object, so that it
+ * can be stored as JSON.
+ */
 export type ClosedSegments = Readonly<Record<string, readonly unknown[]>>;
 
-/** Everything that some filters name, at any depth. */
+/** All lists and segments that filters name, at any depth. */
 export interface NamedByFilters {
   segments: ClosedSegments;
   listIds: number[];
   segmentIds: number[];
   /** Named segments that the brand does not have. */
   missingIds: number[];
-  /** All filters together, with those of the segments, are more than one segment may have. */
+  /** Whether all filters together, with those of the segments, are more than one segment may have. */
   isTooLarge: boolean;
 }
 
-/** Segments that one statement reads, up to 64 KiB each. */
+/** Maximum number of segments that one statement reads, up to 64 KiB each. */
 const MAX_AT_ONCE = MAX_FILTERS + 1;
 
 /** @throws AppError validation_error */
@@ -42,7 +45,7 @@ function requireOutline(filters: readonly unknown[]): Outline {
   return one;
 }
 
-/** How much filters of segments count where others name them. An empty segment counts, too. */
+/** How many filters a segment adds to those that name it. An empty segment counts as one. */
 const weight = ({ count }: Size) => Math.max(count, 1);
 
 /** @returns null if a segment names itself */
@@ -57,11 +60,11 @@ function measureTogether(sets: readonly Outline[], known: Outlines): Size | null
 }
 
 /**
- * Loads the segments that filters name, and those that these name, level by level, so that each level is locked before
- * the next one is read: until the transaction ends, none of them changes or is deleted.
- * @param sets the filters of several segments, which are locked already
- * @param options.max filters in all; with more, the rest is not loaded
- * @param options.lock false: what is named may change meanwhile
+ * Loads the segments that filters name, directly or through others. It locks each level before it reads the next one:
+ * until the transaction ends, none of the segments changes or is deleted.
+ * @param sets the filters of several segments, which are already locked
+ * @param options.max maximum number of all filters; if there are more, the rest is not loaded
+ * @param options.lock if false, the segments may change meanwhile
  * @throws AppError validation_error
  */
 export async function closeFilters(
@@ -103,7 +106,7 @@ export async function closeFilters(
 }
 
 /**
- * Parses filters, and replaces the segments that they name by those segments' filters.
+ * Parses filters, and replaces references to segments by the segments' filters.
  * @returns conditions, all of which must hold
  * @throws AppError validation_error
  */
@@ -114,7 +117,7 @@ export function expandFilters(filters: readonly unknown[], segments: ClosedSegme
   return expand(requireOutline(filters).conditions, known);
 }
 
-/** Whether a condition depends on what contacts did, or on what was done to them. */
+/** Whether a condition depends on what contacts did, or on mail to them. */
 export function readsEvents(condition: Condition): boolean {
   switch (condition.type) {
     case 'all':

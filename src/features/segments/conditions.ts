@@ -17,14 +17,14 @@ import {
 import { type SqlCondition, writeSql } from './sql.ts';
 import type { Path } from './values.ts';
 
-/** Whose contacts, and the end of periods such as the last 30 days. */
+/** Whose contacts, and the time at which periods such as the last 30 days end. */
 export interface Audience extends Pick<BrandScope, 'brandId'> {
   asOf: Date;
-  /** Whether the statement asks for a few contacts only, which it names by their ids. */
+  /** Whether the statement asks only for a few contacts, by their ids. */
   few?: boolean;
 }
 
-/** The name of a part of the filters in `validation_errors`: `filters.2.value.0`. */
+/** The key of a part of the filters in `validation_errors`: `filters.2.value.0`. */
 export const fieldOf = (path: Path) => ['filters', ...path].join('.');
 
 export function errorsOf(problems: readonly Problem[]): ValidationErrors {
@@ -42,13 +42,16 @@ function requireSize(one: Outline, known: Outlines): void {
   if (!size || isTooLarge(size)) throw invalid({ filters: [TOO_LARGE] });
 }
 
-/** Filters of a stored flow with those of segments that have grown since: each of its filters may name a full one. */
+/**
+ * Maximum number of filters of a stored flow, with those of its segments, which may have grown since it was saved: each
+ * of its filters may name a segment of the maximum size.
+ */
 const MAX_STORED_FILTERS = MAX_FILTERS * (MAX_FILTERS + 1);
 
 /**
  * Parses filters and replaces the segments that they name by those segments' filters.
- * @param flow what they may name if they are those of a stored flow; what they name then must be folded. Segments that
- *   have grown since it was saved may make such filters larger than others.
+ * @param flow what filters of a stored flow may name; their values of the run must be folded. Such filters may be
+ *   larger than others, because their segments may have grown since the flow was saved.
  * @returns conditions for `matches`, all of which must hold
  * @throws AppError validation_error
  */
@@ -74,7 +77,7 @@ function eventsIn(conditions: readonly Condition[]): string[] {
   });
 }
 
-/** Finds the numbers of event names. A name that no event of the brand ever had is absent. */
+/** Finds the numbers of event names. Names that no event of the brand ever had are missing from the result. */
 async function findEventNames(db: Queryable, brandId: number, names: string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map();
   const { rows } = await db.query<{ id: number; name: string }>(
@@ -87,7 +90,7 @@ async function findEventNames(db: Queryable, brandId: number, names: string[]): 
 /**
  * Compiles filters into an SQL condition over the alias `c` of contacts, which must be used after
  * `where c.brand_id = …`. It is never null, and none of its casts can fail.
- * @param firstParameter the number of its first parameter: 2 for `$2`
+ * @param firstParameter number of the condition's first parameter: 2 for `$2`
  * @throws AppError validation_error
  */
 export async function compileFilters(
@@ -99,7 +102,7 @@ export async function compileFilters(
   return compileConditions(db, audience, await loadConditions(db, audience, filters), firstParameter);
 }
 
-/** Compiles conditions as {@link compileFilters} does filters. @param conditions without what only a flow knows */
+/** Like {@link compileFilters}, for parsed conditions. @param conditions without values that only a flow run has */
 export async function compileConditions(
   db: Queryable,
   { brandId, asOf, few = false }: Audience,
@@ -111,7 +114,7 @@ export async function compileConditions(
 }
 
 /**
- * Compiles a segment, as {@link compileFilters} does its filters.
+ * Like {@link compileFilters}, for the filters of a segment.
  * @throws AppError not_found if the brand has no such segment
  */
 export async function segmentCondition(
@@ -129,8 +132,9 @@ export async function segmentCondition(
 }
 
 /**
- * Checks what filters that are valid by themselves name: lists and segments of the brand, which have at most as many
- * filters together as are allowed. In a transaction, none of them can be deleted until it ends.
+ * Checks the references of filters that are otherwise valid: their lists and segments must be those of the brand, and
+ * all filters together must not be too many. In a transaction, none of the lists and segments can be deleted until it
+ * ends.
  * @param flow what they may name if they are those of a flow
  */
 export async function referenceProblems(
@@ -142,7 +146,7 @@ export async function referenceProblems(
   const one = outline(filters, flow);
   if (one.problems.length > 0 || one.references.length === 0) return one.problems;
   const known: Outlines = new Map();
-  // None of them can be deleted until the transaction ends; nor can those that they name.
+  // The lock also protects the segments that these name, because a segment that another one names cannot be deleted.
   await db.query('select 1 from segments where brand_id = $1 and id = any($2) order by id for key share', [
     scope.brandId,
     segmentIds([one]),

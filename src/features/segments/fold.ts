@@ -1,22 +1,22 @@
 import { before, type Condition, type RunValues, type StepEngagement } from './language.ts';
 import { testPasses, valueAt } from './memory.ts';
 
-/** What a run of a flow knows, and SQL does not. */
+/** What only a flow run knows, and SQL does not. */
 export interface KnownValues {
   asOf: Date;
-  /** The object in which `trigger.<path>`, `received.<path>` or `step.<id>.<path>` is looked up. */
+  /** Returns the object in which to look up `trigger.<path>`, `received.<path>` or `step.<id>.<path>`. */
   valuesOf(values: RunValues): unknown;
-  /** When the contact first opened, or clicked in, the message of a step; null: never. */
+  /** When the contact first opened the message of a step, or clicked in it; null: never. */
   engagedAt(kind: StepEngagement, step: number): Date | null;
-  /** What a simulated run has changed, of which the database knows nothing. */
+  /** Changes by a simulated run, which are not in the database. */
   changes?: SimulatedChanges;
 }
 
-/** What a run would have changed of its contact. */
+/** What a real run would have changed in its contact. */
 export interface SimulatedChanges {
   /** Keys of `data`; null: removed. */
   data: Readonly<Record<string, unknown>>;
-  /** Lists by id: whether the contact is in them. */
+  /** Whether the contact is in a list, by the list's id. */
   lists: ReadonlyMap<number, boolean>;
   /** The events that it tracked. */
   events: readonly { name: string; at: Date }[];
@@ -24,14 +24,14 @@ export interface SimulatedChanges {
 
 const constant = (holds: boolean): Condition => ({ type: holds ? 'all' : 'any', parts: [] });
 
-/** @returns null if it depends on more */
+/** @returns null if the condition is not constant */
 export function constantOf(condition: Condition): boolean | null {
   const isGroup = condition.type === 'all' || condition.type === 'any';
   return isGroup && condition.parts.length === 0 ? condition.type === 'all' : null;
 }
 
 function foldGroup(type: 'all' | 'any', parts: readonly Condition[], values: KnownValues): Condition {
-  // False decides an `all`, true an `any`.
+  // False decides an `all`, and true an `any`.
   const deciding = type === 'any';
   const folded = parts.map((part) => fold(part, values));
   if (folded.some((part) => constantOf(part) === deciding)) return constant(deciding);
@@ -65,7 +65,7 @@ function foldValue(condition: Condition & { type: 'value' }, values: KnownValues
 }
 
 /**
- * Replaces what only a run of a flow knows by constants.
+ * Replaces what only a flow run knows by constants.
  * @returns a condition for `matches` or SQL, as short as the constants make it
  */
 export function fold(condition: Condition, values: KnownValues): Condition {
@@ -89,6 +89,6 @@ export function fold(condition: Condition, values: KnownValues): Condition {
       return constant(at !== null && (!condition.within || at >= before(values.asOf, condition.within)));
     }
     case 'segment':
-      throw new Error('a referenced segment must be replaced by its filters');
+      throw new Error('referenced segments must be replaced by their filters first');
   }
 }

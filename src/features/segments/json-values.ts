@@ -1,9 +1,9 @@
 /**
- * What counts as a number or a time inside `data`. SQL and memory share the patterns. A text that passes them can be
- * cast by PostgreSQL without an error and by JavaScript without loss.
+ * What counts as a number or a time in `data`. `sql.ts` and `memory.ts` share the patterns: PostgreSQL can cast a text
+ * that matches without an error, and JavaScript without loss.
  */
 
-/** Longer texts are not numbers: more digits would not fit into a double exactly. */
+/** Maximum number of characters of a number: a double could not represent more digits exactly. */
 export const MAX_NUMBER_LENGTH = 15;
 export const NUMBER_PATTERN = '^-?[0-9]+([.][0-9]+)?$';
 
@@ -23,21 +23,21 @@ const number = new RegExp(NUMBER_PATTERN);
 const day = new RegExp(DAY_PATTERN);
 const time = new RegExp(TIME_PATTERN);
 
-/** @returns null if the JSON value is no number, nor a text that looks like one */
+/** @returns null if the JSON value is neither a number nor a text that looks like one */
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.length > MAX_NUMBER_LENGTH || !number.test(value)) return null;
   return Number(value);
 }
 
-/** @returns null if the JSON value is no day or date-time; to the millisecond */
+/** @returns the time, to the millisecond; null if the JSON value is neither a day nor a date-time */
 export function timeOf(value: unknown): Date | null {
   if (typeof value !== 'string') return null;
   if (day.test(value)) return new Date(`${value}T00:00:00Z`);
   return time.test(value) ? new Date(value) : null;
 }
 
-/** @returns null if the JSON value is neither true or false, nor their names */
+/** @returns null if the JSON value is neither a boolean nor the text `true` or `false` */
 export function booleanOf(value: unknown): boolean | null {
   if (value === true || value === 'true') return true;
   return value === false || value === 'false' ? false : null;

@@ -1,14 +1,14 @@
 /**
- * The language of filters, as it is after parsing. Segments, campaigns and flows share it; docs/segments.md describes
- * what clients write. `sql.ts` and `memory.ts` evaluate the same conditions.
+ * The language of filters after parsing, which segments, campaigns and flows share. docs/segments.md describes what
+ * clients write. `sql.ts` and `memory.ts` evaluate the same conditions.
  */
 
-/** Filters in all, those of referenced segments included. */
+/** Maximum number of filters, including those of referenced segments. */
 export const MAX_FILTERS = 50;
-/** Levels of groups and referenced segments. */
+/** Maximum number of levels of groups and referenced segments. */
 export const MAX_DEPTH = 5;
 
-/** What a name stands for, which decides the predicates that it takes. */
+/** What a name refers to, which decides the predicates that it can have. */
 export type NameKind =
   | 'id'
   | 'text'
@@ -97,23 +97,23 @@ export const columnKinds = {
 } as const satisfies Record<string, NameKind>;
 export type ColumnName = keyof typeof columnKinds;
 
-/** Columns of contacts that are times. */
+/** Columns of contacts whose values are times. */
 export const timeColumns = Object.entries(columnKinds).flatMap(([name, kind]) =>
   kind === 'time' ? [name] : [],
 );
 
-/** The values of columns with a fixed set of them. */
+/** The values of columns that have a fixed set of them. */
 export const statuses: Partial<Record<ColumnName, readonly string[]>> = {
   verification_status: ['verified', 'suppressed', 'unverified'],
   enrichment_status: ['enriched', 'not_enriched'],
   email_verdict: ['deliverable', 'undeliverable', 'risky', 'unknown'],
 };
 
-/** Names of mail that was sent to a contact, with their `contact_engagement.kind`. */
+/** Names for mail to a contact, with their `contact_engagement.kind`. */
 export const engagementKinds = { email_sent: 0, email_opened: 1, email_clicked: 2 } as const;
 export type EngagementName = keyof typeof engagementKinds;
 
-/** What can be asked of the message of one step of a flow. */
+/** Conditions on the message of one step of a flow. */
 export type StepEngagement = 'email_opened' | 'email_clicked';
 
 export const periodUnits = ['minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
@@ -123,20 +123,23 @@ export interface Period {
 }
 
 /**
- * What a condition reads: a column of the contact, a value inside its `data`, or one that only a run of a flow has. The
- * last must be folded before SQL is written.
+ * What a condition reads: a column of the contact, a value in its `data`, or a value that only a flow run has, which
+ * must be folded before SQL is written.
  */
 export type Operand =
   { column: ColumnName } | { path: readonly string[] } | { of: RunValues; path: readonly string[] };
 
-/** Values of a run: of the event that started it, of the event that arrived, or of the answer to a webhook step. */
+/**
+ * Values of a flow run: those of the event that started it, of the event that arrived, or of the response to a webhook
+ * step.
+ */
 export type RunValues = 'trigger' | 'received' | { step: number };
 
 /** What the filters of a flow may name beyond those of a segment. */
 export interface FlowNames {
-  /** The types of the steps that come before, by id; null: they were checked when the flow was saved. */
+  /** The types of the preceding steps, by id; null: they were checked when the flow was saved. */
   steps: ReadonlyMap<number, string> | null;
-  /** Whether an event arrives there, so that `received.<path>` has a value. */
+  /** Whether the step receives an event, so that `received.<path>` has a value. */
   received: boolean;
 }
 
@@ -155,7 +158,7 @@ export type Test =
   | { type: 'boolean'; value: boolean }
   | { type: 'present' };
 
-/** What a contact did, or what was done to it. */
+/** What a contact did, or mail to it. */
 export type Activity = { event: string } | { engagement: EngagementName };
 
 /** A parsed filter. Every condition is true or false for a contact, never unknown. */
@@ -171,7 +174,7 @@ export type Condition =
 
 const MILLISECONDS = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
 
-/** The time that lies a period before another. Months and years are those of the calendar in UTC. */
+/** Returns the time that is a period before another. Months and years are calendar months and years in UTC. */
 export function before(time: Date, { count, unit }: Period): Date {
   if (unit !== 'months' && unit !== 'years') return new Date(time.getTime() - count * MILLISECONDS[unit]);
   const months = unit === 'years' ? 12 * count : count;

@@ -35,9 +35,9 @@ import {
 } from './references.ts';
 import type { ChangeSegmentBody, CreateSegmentBody, Segment } from './schema.ts';
 
-/** The list of segments is returned whole. */
+/** Maximum number of segments per brand. The list of segments is not divided into pages. */
 export const MAX_SEGMENTS = 1_000;
-/** Segments whose filters are in memory at once, up to 64 KiB each. */
+/** Maximum number of segments whose filters are in memory at once, up to 64 KiB each. */
 const SHAPES_AT_ONCE = 50;
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
@@ -53,7 +53,7 @@ function presentSegment(row: SegmentRow): Segment {
   };
 }
 
-/** Filters as they are stored: each has a value, also inside groups. */
+/** Returns the filters as stored: each has a value, also inside groups. */
 function withValues(filters: readonly Filter[]): Filter[] {
   return filters.map(({ name, predicate, value = null }) => {
     const isGroup = name === 'any' || name === 'all';
@@ -83,7 +83,7 @@ async function requireReferences(
 }
 
 /**
- * Checks the lists and segments of filters that are not stored.
+ * Checks the lists and segments that unstored filters name.
  * @throws AppError validation_error that names the path of each id that is not one of the brand's
  */
 export async function requireKnownReferences(
@@ -97,7 +97,10 @@ export async function requireKnownReferences(
   await requireReferences(db, scope, one, known);
 }
 
-/** Adds the shapes of segments, of those that they name, and so on. A brand has {@link MAX_SEGMENTS} at most. */
+/**
+ * Adds the shapes of segments, and of those that they name directly or through others. A brand has at most
+ * {@link MAX_SEGMENTS}.
+ */
 async function loadShapes(
   db: Queryable,
   scope: BrandScope,
@@ -116,10 +119,10 @@ async function loadShapes(
 }
 
 /**
- * Checks the filters of flows that contacts are in, or will be.
- * @param changed segments that have other filters than before
- * @param shapes with the filters that are about to be stored
- * @throws AppError validation_error if a flow would have too many
+ * Checks the size of the filters of active and paused flows.
+ * @param changed segments whose filters change
+ * @param shapes of segments, with the filters that are about to be stored
+ * @throws AppError validation_error if a flow would have too many filters
  */
 async function requireFlowShapes(
   trx: Queryable,
@@ -143,7 +146,7 @@ async function requireFlowShapes(
       const size = measure(shape, shapes);
       if (size && !isTooLarge(size)) continue;
       throw invalid({
-        filters: [`make filters of the flow "${flow.name}", which name this segment, too large`],
+        filters: [`would make filters of the flow "${flow.name}", which name this segment, too large`],
       });
     }
     after = flow.id;
@@ -175,7 +178,9 @@ async function requireShape(
     const shape = shapes.get(ancestor.id);
     const grown = shape ? measure(shape, shapes, [ancestor.id]) : { count: 0, depth: 0 };
     if (grown && !isTooLarge(grown)) continue;
-    throw invalid({ filters: [`make the segment "${ancestor.name}", which names this one, too large`] });
+    throw invalid({
+      filters: [`would make the segment "${ancestor.name}", which names this one, too large`],
+    });
   }
   await requireFlowShapes(trx, scope, new Set([id, ...ancestors.map((ancestor) => ancestor.id)]), shapes);
 }
@@ -192,7 +197,7 @@ async function requireStorable(
 ): Promise<Outline> {
   const one = outline(filters);
   const known: Outlines = new Map();
-  // Filters that lead back to their segment lead to the new ones, not to those that are replaced.
+  // A reference back to this segment means its new filters, not those that they replace.
   if (id !== null) known.set(id, one);
   await loadReferenced(trx, scope, one, known);
   await requireReferences(trx, scope, one, known);
@@ -226,7 +231,7 @@ export async function createSegment(
   const count = await lockSegments(trx, tenant);
   if (count >= MAX_SEGMENTS)
     throw invalid({
-      name: [`cannot be added: the brand has ${MAX_SEGMENTS} segments, the most it can have`],
+      name: [`cannot be added: the brand already has the maximum of ${MAX_SEGMENTS} segments`],
     });
   const { references } = await requireStorable(trx, tenant, null, body.filters);
   const row = await insertSegment(trx, tenant, { name: body.name, filters: withValues(body.filters) });
@@ -235,7 +240,7 @@ export async function createSegment(
 }
 
 /**
- * Keeps a test key from a segment that something live is for, or names, also through other segments.
+ * Keeps test keys from changing a segment that a live campaign or flow uses, directly or through other segments.
  * @throws AppError test_key
  */
 async function requireIdleForTestKey(trx: Queryable, tenant: Tenant, id: number): Promise<void> {
@@ -271,31 +276,28 @@ export async function changeSegment(
 }
 
 /**
- * @throws AppError not_found; conflict if another segment, a campaign whose recipients are not all written, or a flow that is
- *   active or paused names it
+ * @throws AppError not_found; conflict if another segment, a campaign whose recipients are not all written, or an
+ *   active or paused flow names it
  */
 export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
   await lockSegments(trx, scope);
-  // This waits for the send of a campaign that has just pinned the segment.
+  // Waits for a transaction that starts to send a campaign and has just pinned the segment.
   const row = await deleteSegmentRow(trx, scope, id);
   if (!row) throw notFound('segment');
   const segments = await segmentsNaming(trx, id);
   if (segments.length > 0) {
-    throw new AppError(
-      'conflict',
-      `the segment is named by segments, which must be changed first: ${quoted(segments)}`,
-    );
+    throw new AppError('conflict', `other segments use the segment; change them first: ${quoted(segments)}`);
   }
   const campaigns = await campaignsNaming(trx, scope, 'segment', [id]);
   if (campaigns.length > 0) {
     throw new AppError(
       'conflict',
-      `campaigns need the segment until their recipients are written; wait, or cancel them first: ${quoted(campaigns)}`,
+      `campaigns use the segment until their recipients are written; wait, or cancel them first: ${quoted(campaigns)}`,
     );
   }
   const flows = await flowsNaming(trx, scope, 'segment', [id]);
   if (flows.length > 0) {
-    throw new AppError('conflict', `flows need the segment; change or archive them first: ${quoted(flows)}`);
+    throw new AppError('conflict', `flows use the segment; change or archive them first: ${quoted(flows)}`);
   }
   return presentSegment(row);
 }

@@ -11,7 +11,7 @@ import {
 
 type ColumnValue = string | number | boolean | Date | null;
 
-/** What is known of a contact when its filters are evaluated without SQL. */
+/** The data of a contact that filters need when they are evaluated without SQL. */
 export interface ContactInMemory {
   columns: Record<ColumnName, ColumnValue>;
   /** The contact's `data`. */
@@ -67,7 +67,7 @@ function isPresent(value: unknown): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** Whether a value of JSON, or of a column, passes a test. */
+/** Whether a JSON value or the value of a column passes a test. */
 export function testPasses(value: unknown, test: Test, asOf: Date): boolean {
   switch (test.type) {
     case 'text':
@@ -88,7 +88,7 @@ export function testPasses(value: unknown, test: Test, asOf: Date): boolean {
   }
 }
 
-/** The value inside objects; undefined: there is none. */
+/** The value at a path of nested objects; undefined if there is none. */
 export function valueAt(object: unknown, path: readonly string[]): unknown {
   let value = object;
   for (const name of path) {
@@ -100,7 +100,7 @@ export function valueAt(object: unknown, path: readonly string[]): unknown {
 
 function valueOf(operand: Operand, contact: ContactInMemory): unknown {
   if ('column' in operand) return contact.columns[operand.column];
-  if ('of' in operand) throw new Error('what only a run of a flow knows must be folded');
+  if ('of' in operand) throw new Error('values of a flow run must be folded first');
   return valueAt(contact.data, operand.path);
 }
 
@@ -117,13 +117,13 @@ function holds(condition: Condition, contact: ContactInMemory): boolean {
     case 'list':
       return condition.ids.some((id) => contact.listIds.has(id));
     case 'segment':
-      throw new Error('a referenced segment must be replaced by its filters');
+      throw new Error('referenced segments must be replaced by their filters first');
     case 'did': {
       const since = condition.within && before(contact.asOf, condition.within);
       return contact.count(condition.activity, since) >= condition.atLeast;
     }
     case 'engaged':
-      throw new Error('what only a run of a flow knows must be folded');
+      throw new Error('values of a flow run must be folded first');
   }
 }
 

@@ -27,8 +27,8 @@ class SegmentModel extends TenantModel {
 export type SegmentRow = ModelObject<SegmentModel>;
 
 /**
- * Keeps others from changing which segments name which, until the transaction ends. Two changes that together make a
- * cycle would each see none.
+ * Locks the references between the brand's segments until the transaction ends. Without it, two changes that together
+ * make a cycle would each see none.
  * @returns how many segments the brand has
  */
 export async function lockSegments(trx: Queryable, { brandId }: BrandScope): Promise<number> {
@@ -93,7 +93,7 @@ export async function deleteSegmentRow(
   return row ?? null;
 }
 
-/** Replaces what is stored of the lists and segments that a segment names. */
+/** Replaces the stored references of a segment to lists and segments. */
 export async function replaceReferences(
   trx: Queryable,
   segmentId: number,
@@ -108,7 +108,7 @@ export async function replaceReferences(
   );
 }
 
-/** The names of segments that name this one. At most ten. */
+/** The names of the segments that refer to this one, at most ten. */
 export async function segmentsNaming(db: Queryable, id: number): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select s.name from segment_references r join segments s on s.id = r.segment_id
@@ -119,9 +119,9 @@ export async function segmentsNaming(db: Queryable, id: number): Promise<string[
 }
 
 /**
- * The next active or paused flow whose filters name segments.
- * @param after the id of the last one, or 0
- * @returns it with the filters of each step and of its trigger; null: there is no other
+ * Finds the next active or paused flow whose filters name segments.
+ * @param after the id of the previous flow, or 0
+ * @returns the flow, with the filters of each step and of its trigger; null if there are no more
  */
 export async function nextFlowNamingSegments(
   db: Queryable,
@@ -140,7 +140,7 @@ export async function nextFlowNamingSegments(
   return flow ? { ...flow, filters: flow.filters.filter((one) => Array.isArray(one)) } : null;
 }
 
-/** The segments that name this one, directly or through others. */
+/** Finds the segments that refer to this one, directly or through others. */
 export async function findAncestors(db: Queryable, id: number): Promise<{ id: number; name: string }[]> {
   const { rows } = await db.query<{ id: number; name: string }>(
     `with recursive ancestors as (

@@ -42,11 +42,11 @@ import {
 } from './values.ts';
 
 const MAX_NAME = 300;
-/** Names of nested objects in `data.<path>`. */
+/** Maximum number of keys in the path of `data.<path>`. */
 const MAX_PATH_NAMES = 10;
 const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** One filter as a client writes it. What its value may be depends on the name and the predicate. */
+/** One filter as clients write it. The type of its value depends on the name and the predicate. */
 export const filterShape = z
   .strictObject({
     name: z.string().min(1).max(MAX_NAME),
@@ -56,9 +56,9 @@ export const filterShape = z
   .meta({ id: 'Filter' });
 export type Filter = z.output<typeof filterShape>;
 
-/** What is wrong with a part of the filters. */
+/** An error in a part of the filters. */
 export interface Problem {
-  /** Below the filters: `[2, 'value', 0]`. */
+  /** Path from the array of filters: `[2, 'value', 0]`. */
   path: Path;
   message: string;
 }
@@ -145,12 +145,12 @@ function operandOf(name: string, flow: FlowNames | null, path: Path, report: Rep
   if (!flow || others.length === 0) return { column: name as ColumnName };
   if (first === 'step') return stepOperand(name, flow, path, report);
   if (first === 'received' && !flow.received)
-    return void report(path, 'has a value only in the filters of a wait_for_event step');
+    return void report(path, 'can be used only in the filters of a wait_for_event step');
   const names = pathOf(rest, `${first}.plan`, path, report);
   return names && { of: first as 'trigger' | 'received', path: names };
 }
 
-/** The tests for values of any type: each of them looks at the values of its own type. */
+/** Returns the tests for values of any type: one for each type among them. */
 function scalarTests(values: readonly (string | number | boolean)[]): Test[] {
   const texts = values.filter((value) => typeof value === 'string');
   const numbers = values.filter((value) => typeof value === 'number');
@@ -204,7 +204,7 @@ function comparisonTest(order: Order | 'between', { kind, value, path, report }:
   const comparison = readComparison(order, read)(value, path, report);
   if (!comparison) return undefined;
   const sample = comparison.order === 'between' ? comparison.low : comparison.value;
-  // The readers make sure that both bounds are of one type.
+  // The readers ensure that both bounds have the same type.
   return typeof sample === 'number'
     ? ({ type: 'number', match: 'compare', comparison } as Test)
     : ({ type: 'time', match: 'compare', comparison } as Test);
@@ -212,7 +212,7 @@ function comparisonTest(order: Order | 'between', { kind, value, path, report }:
 
 const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
 
-/** @returns the tests of which one must pass; undefined after a report */
+/** @returns tests, of which at least one must pass; undefined after a report */
 function testsOf(reading: Reading): Test[] | undefined {
   const { predicate, value, path, report } = reading;
   switch (predicate) {
@@ -254,7 +254,7 @@ function testsOf(reading: Reading): Test[] | undefined {
 
 const negative: readonly Predicate[] = ['not_eq', 'not_in', 'not_cont', 'blank', 'did_not'];
 
-/** What the parts of a parser have in common. */
+/** What the parsers of all kinds of filters need. */
 interface Parsing {
   /** Null: the filters are not those of a flow. */
   flow: FlowNames | null;
@@ -283,7 +283,7 @@ function parseMembership(
   report: Report,
 ): Condition | undefined {
   const isArray = filter.predicate === 'in' || filter.predicate === 'not_in';
-  // Each segment counts as a filter at least.
+  // Each segment counts as at least one filter.
   const maxItems = kind === 'segment' ? MAX_FILTERS : MAX_ITEMS;
   const ids = readMany(isArray, readId, maxItems)(filter.value, [...at, 'value'], report);
   return ids && { type: kind, ids: [...new Set(ids)] };
@@ -299,7 +299,7 @@ function parseEngaged(
 ): Condition | undefined {
   const inner = [...at, 'value'];
   if (name !== 'email_opened' && name !== 'email_clicked')
-    return void report([...inner, 'step'], 'can be named by email_opened and email_clicked only');
+    return void report([...inner, 'step'], 'can be used only with email_opened and email_clicked');
   const asked = readStepEngagement(value, inner, report);
   if (!asked || !checkStep(flow, asked.step, ['email'], [...inner, 'step'], report)) return undefined;
   return { type: 'engaged', kind: name, ...asked };
@@ -309,7 +309,7 @@ function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Con
   const { name, value } = filter;
   const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
   if (event !== null && !EVENT_NAME.test(event)) {
-    return void report([...at, 'name'], 'must name an event: event. and a-z, 0-9 and _, at most 64 of them');
+    return void report([...at, 'name'], 'must be event. and a name of a-z, 0-9 and _, up to 64 characters');
   }
   if (flow && event === null && namesStep(value)) return parseEngaged(filter, flow, at, report);
   const often = readHowOften(value, [...at, 'value'], report);
@@ -317,7 +317,7 @@ function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Con
   return often && { type: 'did', activity, ...often };
 }
 
-/** Parses filters and keeps count of them. */
+/** Parses filters and counts them. */
 class Parser {
   readonly problems: Problem[] = [];
   private count = 0;
@@ -331,7 +331,7 @@ class Parser {
     this.flow = flow;
   }
 
-  /** @param depth of the filters; 1 for those that are in no group */
+  /** @param depth level of the filters; 1 outside groups */
   parseAll(filters: readonly unknown[], at: Path, depth: number): Condition[] {
     if (depth > MAX_DEPTH) {
       this.report(at, `is nested too deeply: at most ${MAX_DEPTH} levels`);
@@ -350,7 +350,7 @@ class Parser {
     if (!parsed.success) {
       for (const { path, message, code } of parsed.error.issues) {
         const text =
-          code === 'unrecognized_keys' ? 'has other fields than name, predicate and value' : message;
+          code === 'unrecognized_keys' ? 'may only have the fields name, predicate and value' : message;
         this.report([...at, ...(path as Path)], text);
       }
       return undefined;
@@ -389,8 +389,8 @@ class Parser {
 
 /**
  * Parses filters.
- * @param flow what they may name if they are those of a flow
- * @returns a condition for each filter, all of which must hold; without meaning if there are problems
+ * @param flow what filters of a flow may name
+ * @returns a condition for each filter, all of which must hold; do not use them if there are problems
  */
 export function parseFilters(
   filters: readonly unknown[],

@@ -15,8 +15,8 @@ import type { SqlCondition } from './sql.ts';
 
 const SAMPLE = 10;
 /**
- * A plan that PostgreSQL expects to cost more than this is not run. Its unit is the time of reading a page, some 10 µs at
- * best; the costs of plans that are hashed after all are estimated a hundred times too high.
+ * A statement is not run if PostgreSQL estimates a higher cost. The unit is the time to read one page, at least some 10
+ * µs. The estimate of a subplan that is hashed in the end is a hundred times too high.
  */
 const MAX_PLAN_COST = 1_000_000_000;
 
@@ -26,7 +26,7 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** The statements of a brand's filters take the brand as `$1`. */
+/** `$1` is the brand. */
 const FIRST_PARAMETER = 2;
 
 async function planOf(db: Queryable, brandId: number, { sql, values }: SqlCondition): Promise<Plan> {
@@ -43,7 +43,7 @@ function mostRows(plan: Plan): number {
 
 type NamedFilter = Pick<Filter, 'name' | 'predicate'>;
 
-/** Says which of the filters PostgreSQL expects to take the most time. Empty if it cannot say so in time. */
+/** Describes the filter that PostgreSQL expects to take the most time. Empty if planning takes too long. */
 async function slowestFilter(
   db: Queryable,
   audience: Audience,
@@ -85,8 +85,8 @@ async function countAndSample(db: Queryable, brandId: number, condition: SqlCond
 }
 
 /**
- * Counts the contacts for which all filters hold. If that takes more than five seconds, or PostgreSQL expects it to take
- * far longer, the preview says why instead.
+ * Counts the contacts that match all filters. If that takes more than five seconds, or PostgreSQL expects it to take
+ * far longer, the preview says why there is no count.
  * @throws AppError validation_error, rate_limited
  */
 export function previewFilters(
@@ -107,7 +107,7 @@ export function previewFilters(
     try {
       const plan = await planOf(db, brandId, condition);
       if (plan['Total Cost'] > MAX_PLAN_COST) {
-        return await because('The count was not started, as it would take too long.');
+        return await because('The count was not started, because it would take too long.');
       }
       const { count, ids } = await countAndSample(db, brandId, condition);
       return { count, sample: await presentContacts(db, brandId, ids), slow_because: null };
@@ -118,7 +118,7 @@ export function previewFilters(
   });
 }
 
-/** How long the statement that PostgreSQL expects to find the first members soon may take. */
+/** Time limit of the statement that reads contacts from the newest on, in ms. */
 const QUICK_MS = 1_000;
 
 async function pageOfMembers(
@@ -136,7 +136,7 @@ async function pageOfMembers(
   };
   try {
     await db.query(`begin; set local statement_timeout = ${QUICK_MS}`);
-    // Goes through the contacts from the newest on: fast if many of them are members.
+    // Reads contacts from the newest on: fast if many of them are members.
     return await read(`select c.id from ${where} ${range}`);
   } catch (error) {
     if (!isStatementTimeout(error)) throw error;
@@ -146,7 +146,7 @@ async function pageOfMembers(
   return read(`with members as materialized (select c.id from ${where}) select id from members ${range}`);
 }
 
-/** Counts the members; an estimate if there are many, or counting them takes too long. */
+/** Counts the members. Returns an estimate if there are many, or if counting them takes too long. */
 async function countMembers(db: Queryable, brandId: number, condition: SqlCondition): Promise<RowCount> {
   const members = `contacts c where c.brand_id = $1 and ${condition.sql}`;
   const values = [brandId, ...condition.values];

@@ -5,27 +5,27 @@ import { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS } from './langua
 import { type Filter, parseFilters, type Problem } from './parse.ts';
 import type { Path } from './values.ts';
 
-export const TOO_LARGE = `must have at most ${MAX_FILTERS} filters and ${MAX_DEPTH} levels, those of the segments it names included`;
+export const TOO_LARGE = `must have at most ${MAX_FILTERS} filters and ${MAX_DEPTH} levels, including those of the segments that they name`;
 
-/** A list or segment that filters name. */
+/** A list or segment that a filter names. */
 export interface Reference {
   kind: 'list' | 'segment';
   id: number;
-  /** Below the filters: `[2, 'value', 0]`. */
+  /** Path from the array of filters: `[2, 'value', 0]`. */
   path: Path;
-  /** Of the filter that has it; 1 for those that are in no group. */
+  /** Level of the filter; 1 outside groups. */
   depth: number;
 }
 
-/** What the size of filters depends on. */
+/** What determines the size of filters. */
 export interface Shape {
   references: readonly Pick<Reference, 'kind' | 'id' | 'depth'>[];
-  /** Filters in all, without those of referenced segments. */
+  /** Number of filters, without those of referenced segments. */
   count: number;
   depth: number;
 }
 
-/** Filters with what they name. */
+/** Parsed filters, and the lists and segments that they name. */
 export interface Outline extends Shape {
   conditions: Condition[];
   problems: Problem[];
@@ -60,7 +60,7 @@ function walk(filters: readonly Filter[], at: Path, depth: number, found: Walk):
   return found;
 }
 
-/** Parses filters and finds what they name. If there are problems, nothing is named. */
+/** Parses filters and finds the lists and segments that they name: none if there are problems. */
 export function outline(filters: readonly unknown[], flow: FlowNames | null = null): Outline {
   const { conditions, problems } = parseFilters(filters, flow);
   const nothing = { references: [], count: 0, depth: 0 };
@@ -70,8 +70,8 @@ export function outline(filters: readonly unknown[], flow: FlowNames | null = nu
 }
 
 /**
- * The shape of filters that are stored, whose syntax was checked before. It is small: ids of lists are left out, and no
- * stored segment names more than {@link MAX_FILTERS} others.
+ * Returns the shape of stored filters, whose syntax was checked before. It is small: it leaves out lists, and no stored
+ * segment names more than {@link MAX_FILTERS} others.
  */
 export function shapeOf(filters: readonly unknown[]): Shape {
   const { references, ...size } = walk(filters as Filter[], [], 1, { references: [], count: 0, depth: 0 });
@@ -88,14 +88,14 @@ export const segmentIds = (shapes: Iterable<Shape>) =>
     references.filter(({ kind }) => kind === 'segment').map(({ id }) => id),
   );
 
-/** How much a segment adds to the filters that name it. An empty one counts, too: it is a condition of its own. */
+/** How many filters a segment adds to those that name it. An empty segment counts as one, because it is a condition. */
 const weight = ({ count }: Pick<Shape, 'count'>) => Math.max(count, 1);
 
 /**
- * Loads the segments that filters name, those that these name, and so on. A segment of another brand is absent.
- * @param known receives them, `max` at most; those that it has are not read again
- * @param max filters in all
- * @throws AppError validation_error as soon as they have more filters than are allowed
+ * Loads the segments that filters name, directly or through others. Segments of other brands are left out.
+ * @param known receives the segments, at most `max`; those already in it are not read again
+ * @param max maximum number of all filters
+ * @throws AppError validation_error if there are more
  */
 export async function loadReferenced(
   db: Queryable,
@@ -106,7 +106,7 @@ export async function loadReferenced(
 ): Promise<void> {
   let { count } = one;
   let missing = [...new Set(segmentIds([one]))].filter((id) => !known.has(id));
-  // One more level than allowed, so that the check finds it.
+  // One level more than allowed, so that the check finds it.
   for (let level = 0; missing.length > 0 && level <= MAX_DEPTH; level += 1) {
     const { rows } = await db.query<{ id: number; filters: unknown[] }>(
       `select id, filters from segments where brand_id = $1 and id = any($2) limit ${max + 1}`,
@@ -124,7 +124,7 @@ export async function loadReferenced(
   }
 }
 
-/** The size of filters with those of the segments that they name. */
+/** The size of filters, including those of the segments that they name. */
 export interface Size {
   count: number;
   depth: number;
@@ -132,7 +132,7 @@ export interface Size {
 
 /**
  * Measures filters.
- * @param inside ids of the segments that contain these filters
+ * @param inside ids of the segments that lead to these filters
  * @returns null if a segment names itself, directly or through others
  */
 export function measure(one: Shape, known: Shapes, inside: readonly number[] = []): Size | null {
@@ -156,7 +156,7 @@ export function isTooLarge({ count, depth }: Size): boolean {
 
 /**
  * Replaces the references to segments by the segments' filters.
- * @param known every referenced segment, without cycles; one that is absent contains nobody
+ * @param known all referenced segments, without cycles; a missing one has no members
  */
 export function expand(conditions: readonly Condition[], known: Outlines): Condition[] {
   return conditions.map((condition): Condition => {

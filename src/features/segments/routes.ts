@@ -31,7 +31,7 @@ const PATH = '/v1/my/segments';
 const tag = 'Segments';
 
 const REFERENCES =
-  'Lists and segments that the filters name must be of the same brand, and no segment may lead back to itself.';
+  'The filters may name only lists and segments of the brand, and no segment may lead back to itself.';
 
 function listRoute(pool: pg.Pool): RouteDefinition {
   return defineRoute({
@@ -99,7 +99,7 @@ function changeRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Change a segment',
     description: `An omitted field stays unchanged; \`filters\` are replaced as a whole. ${REFERENCES}`,
     auth: 'brand',
-    testKeys: { only: 'segments that no active or paused flow and no scheduled campaign needs' },
+    testKeys: { only: 'segments that no active or paused flow and no scheduled campaign uses' },
     params: segmentParams,
     body: changeSegmentBody,
     readOnlyFields,
@@ -118,7 +118,9 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     operationId: 'deleteSegment',
     tag,
     summary: 'Delete a segment',
-    description: 'A segment that another one names, or that a scheduled campaign is for, cannot be deleted.',
+    description:
+      'A segment cannot be deleted while another segment, an active or paused flow, or a campaign whose recipients are ' +
+      'not all written uses it.',
     auth: 'brand',
     testKeys: 'refused',
     params: segmentParams,

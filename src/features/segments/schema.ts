@@ -6,7 +6,7 @@ import { MAX_DEPTH, MAX_FILTERS, predicates } from './language.ts';
 import { filterShape, parseFilters } from './parse.ts';
 
 const MAX_NAME = 255;
-/** Bytes of the filters as JSON. */
+/** Maximum size of the filters, in bytes of JSON. */
 const MAX_FILTER_BYTES = 65_536;
 
 const when = z.iso.datetime();
@@ -24,8 +24,8 @@ const filters = z
   })
   .meta({
     description:
-      `All of them must hold; an empty array selects every contact. At most ${MAX_FILTERS} in all and ${MAX_DEPTH} ` +
-      'levels, those of referenced segments included. The guide to segments describes the names and predicates.',
+      `A contact must match all of them. An empty array selects every contact. At most ${MAX_FILTERS} filters and ${MAX_DEPTH} ` +
+      'levels, including those of referenced segments. The guide to segments describes the names and predicates.',
     examples: [[{ name: 'data.plan', predicate: 'eq', value: 'pro' }]],
   });
 
@@ -38,7 +38,7 @@ export const segmentSchema = z
       z.object({
         name: z.string(),
         predicate: z.enum(predicates),
-        value: z.unknown().meta({ description: 'Null if the predicate needs none.' }),
+        value: z.unknown().meta({ description: 'Null if the predicate needs no value.' }),
       }),
     ),
     created_at: when,
@@ -52,11 +52,11 @@ const name = oneLine(MAX_NAME).min(1).meta({ description: 'Two segments may have
 export const createSegmentBody = z.strictObject({ name, filters: filters.default([]) });
 export type CreateSegmentBody = z.output<typeof createSegmentBody>;
 
-/** A field left out stays as it is. */
+/** Fields that are left out do not change. */
 export const changeSegmentBody = z.strictObject({ name: name.optional(), filters: filters.optional() });
 export type ChangeSegmentBody = z.output<typeof changeSegmentBody>;
 
-/** A client may send a segment back as it received it. */
+/** Fields that are ignored, so that a client can send a segment back as it received it. */
 export const segmentReadOnlyFields = ['id', 'account_id', 'created_at', 'updated_at'];
 
 export const segmentParams = z.strictObject({ id: idParam });
@@ -67,15 +67,13 @@ export const previewBody = z.strictObject({ filters });
 
 export const previewSchema = z
   .object({
-    count: z
-      .int()
-      .nullable()
-      .meta({ description: 'Contacts for which all filters hold; null if it takes too long.' }),
-    sample: z.array(contactResource).meta({ description: 'The newest of them.' }),
-    slow_because: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why there is no count, and which filter takes the most time.' }),
+    count: z.int().nullable().meta({
+      description: 'The number of contacts that match all filters. Null if the count takes too long.',
+    }),
+    sample: z.array(contactResource).meta({ description: 'The newest of these contacts.' }),
+    slow_because: z.string().nullable().meta({
+      description: 'Why there is no count, and which filter takes the most time. Null if there is a count.',
+    }),
   })
   .meta({ id: 'SegmentPreview' });
 export type SegmentPreview = z.infer<typeof previewSchema>;

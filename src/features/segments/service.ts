@@ -1,4 +1,4 @@
-/** What other features call. It imports nothing of contacts, whose service imports it. */
+/** The entry for other features. It must not import the feature contacts, whose service imports it. */
 export {
   compileConditions,
   compileFilters,

@@ -12,22 +12,22 @@ import {
   type Test,
 } from './language.ts';
 
-/** A condition over the alias `c` of contacts. It is never null. */
+/** A condition on contacts, under the alias `c`. It is never null. */
 export interface SqlCondition {
   sql: string;
-  /** Bound to the parameters from `firstParameter` on. */
+  /** The values of the parameters from `firstParameter` on. */
   values: unknown[];
 }
 
 export interface SqlContext {
   brandId: number;
-  /** The end of periods such as the last 30 days. */
+  /** The time at which periods such as the last 30 days end. */
   asOf: Date;
-  /** Whether the statement names a few contacts by their ids. */
+  /** Whether the statement asks only for a few contacts, by their ids. */
   few: boolean;
   /** The number of the first parameter: 2 for `$2`. */
   firstParameter: number;
-  /** `event_names.id` by name; a name that is absent never happened. */
+  /** `event_names.id` by name. No event ever had a name that is missing. */
   eventNames: ReadonlyMap<string, number>;
 }
 
@@ -74,7 +74,7 @@ function verification(test: Test): string {
 
 const orderSql = { gt: '>', gteq: '>=', lt: '<', lteq: '<=' } as const;
 
-/** The pattern of LIKE for a text as it is. */
+/** The pattern of LIKE that matches a text literally. */
 const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&');
 const lowerAscii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const likePatterns = {
@@ -84,9 +84,9 @@ const likePatterns = {
 };
 
 /**
- * A comparison that PostgreSQL has no statistics for. It would guess that one row in two hundred passes, and look up the
- * events of each by an index, although it may be most of them. Inside `coalesce` it guesses half of the rows, for which it
- * chooses plans that are right for many and fast enough for few.
+ * A comparison for which PostgreSQL has no statistics. It would guess that one row in two hundred passes, and look up
+ * the events of each by an index, although most rows may pass. Inside `coalesce` it guesses half of the rows, and
+ * chooses plans that are right for many rows and fast enough for few.
  */
 const guessed = (sql: string) => `coalesce(${sql}, false)`;
 
@@ -110,8 +110,8 @@ function jsonTime(json: string): string {
 }
 
 /**
- * Recognizes "idle since": the last interaction is blank or older than a period. PostgreSQL cannot join the parts of an
- * `or`, but it can join with the contacts that were active in that period.
+ * Recognizes "idle since": the last interaction is blank or older than a period. PostgreSQL cannot use joins for an
+ * `or`, but it can join with the contacts that were active in the period.
  */
 function idlePeriod(parts: readonly Condition[]): Period | null {
   const ofActivity = (condition: Condition | undefined): Test | null =>
@@ -126,7 +126,7 @@ function idlePeriod(parts: readonly Condition[]): Period | null {
   return aged.period;
 }
 
-/** Writes conditions as SQL. Every value of a client is a parameter. */
+/** Writes conditions as SQL. Every value from a client is a parameter. */
 class SqlWriter {
   readonly values: unknown[] = [];
   private readonly context: SqlContext;
@@ -147,11 +147,11 @@ class SqlWriter {
       case 'list':
         return this.inLists(condition.ids);
       case 'segment':
-        throw new Error('a referenced segment must be replaced by its filters');
+        throw new Error('referenced segments must be replaced by their filters first');
       case 'did':
         return this.did(condition);
       case 'engaged':
-        throw new Error('what only a run of a flow knows must be folded');
+        throw new Error('values of a flow run must be folded first');
     }
   }
 
@@ -185,7 +185,7 @@ class SqlWriter {
       const kind = this.parameter(engagementKinds[activity.engagement], 'smallint');
       return `contact_engagement e where e.brand_id = ${brand} and e.kind = ${kind}`;
     }
-    // A name belongs to one brand.
+    // The number of a name belongs to one brand.
     const name = this.parameter(this.context.eventNames.get(activity.event), 'integer');
     return `contact_events e where e.name_id = ${name} and not e.test`;
   }
@@ -201,15 +201,15 @@ class SqlWriter {
       const least = this.parameter(atLeast, 'bigint');
       return `(select count(*) from (select 1 from ${source} and e.contact_id = c.id limit ${least}) e) = ${least}`;
     }
-    // Grouped once for all contacts, as PostgreSQL would count the events of each contact apart otherwise.
+    // Grouped once for all contacts: otherwise, PostgreSQL would count the events of each contact separately.
     return `exists (select 1 from (select e.contact_id from ${source}
       group by e.contact_id having count(*) >= ${this.parameter(atLeast, 'bigint')}) e where e.contact_id = c.id)`;
   }
 
   /**
-   * Whether each of a few contacts was sent mail. What was sent has no index by contact, but each contact has a count of it,
-   * and messages have an index by address. The mail of the whole brand is read only for the time of which messages are no
-   * longer kept, and only if the contact was sent some then.
+   * Whether each of a few contacts was sent mail. Sent mail has no index by contact, but each contact has a count of
+   * it, and messages have an index by address. The mail of the whole brand is read only for the time whose messages are
+   * no longer kept, and only if the contact was sent mail then.
    */
   private wasSent(atLeast: number, within: Period | null): string {
     const least = this.parameter(atLeast, 'bigint');
@@ -221,7 +221,7 @@ class SqlWriter {
     const messages = `messages m where m.brand_id = ${brand} and m.to_key = any(array(
         select c.email_key union all select f.address_key from contact_former_addresses f where f.contact_id = c.id))
       and m.contact_id = c.id and m.channel = 'email' and not m.test`;
-    // Messages wait for some days at most before they are sent.
+    // Messages wait at most some days before they are sent.
     const keptSince = `coalesce((select o.created_at + interval '7 days' from messages o order by o.id limit 1), now())`;
     return `case when ${count} < ${least} then false
       when (select count(m.sent_at) from ${messages}) >= ${count}
@@ -232,7 +232,7 @@ class SqlWriter {
   }
 
   private value(operand: Operand, test: Test): string {
-    if ('of' in operand) throw new Error('what only a run of a flow knows must be folded');
+    if ('of' in operand) throw new Error('values of a flow run must be folded first');
     if ('path' in operand) return this.jsonValue(this.jsonOf(operand.path), test);
     if (operand.column === 'last_interacted_at') {
       return `exists (select 1 from contact_activity a
@@ -240,12 +240,12 @@ class SqlWriter {
     }
     if (operand.column === 'verification_status') return verification(test);
     if (operand.column === 'email_verdict') {
-      // A result for another address that the contact had says nothing.
+      // A verdict on a former address of the contact does not count.
       return `exists (select 1 from contact_verdicts v where v.contact_id = c.id and v.email_key = c.email_key
         and ${this.columnValue('v.verdict', test)})`;
     }
     const column = columnSql[operand.column];
-    // A column that is never null needs no guard, which would hide it from the indexes.
+    // A column that is never null needs no guard, which would keep PostgreSQL from using its index.
     if (test.type === 'boolean') return test.value ? column : `not ${column}`;
     if (test.type === 'present') return `(${this.columnValue(column, test)})`;
     if (test.type === 'text' && test.match !== 'equal') return this.columnValue(column, test);
@@ -256,7 +256,7 @@ class SqlWriter {
   }
 
   private jsonOf(path: readonly string[]): string {
-    // Only objects have keys of text, so that the path never leads into an array.
+    // The keys are text, so the path leads into objects only, never into arrays.
     return `(c.data${path.map((name) => ` -> ${this.parameter(name, 'text')}`).join('')})`;
   }
 
@@ -279,7 +279,7 @@ class SqlWriter {
 
   private like(text: string, match: keyof typeof likePatterns, value: string): string {
     const pattern = likePatterns[match](literal(lowerAscii(value)));
-    // In the C collation, only the letters of ASCII have cases.
+    // In the C collation, only ASCII letters have a case.
     return guessed(`lower(${text} collate "C") like ${this.parameter(pattern, 'text')}`);
   }
 
@@ -314,7 +314,7 @@ class SqlWriter {
         }
         return guessed(this.comparison(jsonNumber(json), test.comparison, 'numeric'));
       case 'time': {
-        // The data may have times that are still to come, which are not in the last days.
+        // The data may contain future times, which are not within the last days.
         const sql = jsonTime(json);
         const limit =
           test.match === 'within_last'
@@ -334,8 +334,8 @@ const textColumns = ['first_name', 'last_name', 'email', 'phone', 'source', 'cou
 const columnIsText = (column: string) => textColumns.some((name) => column === `c.${name}`);
 
 /**
- * Writes conditions, all of which must hold, as one SQL condition over the alias `c` of contacts. It does not limit the
- * brand: its statement must say `where c.brand_id = …`.
+ * Writes conditions, all of which must hold, as one SQL condition on contacts, under the alias `c`. It does not
+ * restrict the brand: the statement must have `where c.brand_id = …`.
  * @param conditions without references to segments
  */
 export function writeSql(conditions: readonly Condition[], context: SqlContext): SqlCondition {

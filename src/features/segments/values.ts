@@ -2,19 +2,19 @@ import { MAX_ID } from '../../platform/db/paging.ts';
 import { timeOf } from './json-values.ts';
 import { type Comparison, type Order, type Period, periodUnits } from './language.ts';
 
-/** Items of one array, such as the value of `in`. */
+/** Maximum number of items in one array, such as the value of `in`. */
 export const MAX_ITEMS = 500;
-/** Characters of one text. */
+/** Maximum number of characters of one text. */
 export const MAX_TEXT = 1_000;
 const MAX_PERIOD_YEARS = 100;
 const MAX_AT_LEAST = 10_000;
 
 const MINUTES = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080, months: 43_800, years: 525_600 };
 
-/** Names a part of a filter: `['value', 0]`. */
+/** The path of a part of a filter: `['value', 0]`. */
 export type Path = readonly (string | number)[];
 
-/** Receives what is wrong with a part of a filter. */
+/** Receives an error in a part of a filter. */
 export type Report = (path: Path, message: string) => void;
 
 /** Reads one value. @returns undefined after a report */
@@ -26,7 +26,7 @@ export const readText: ReadValue<string> = (value, path, report) => {
   return value;
 };
 
-/** Reads a part of a text. An empty one would be part of every text. */
+/** Reads a part of a text. An empty one would match every text. */
 export const readPart: ReadValue<string> = (value, path, report) => {
   const text = readText(value, path, report);
   if (text === '') return void report(path, 'must not be empty');
@@ -120,7 +120,7 @@ function readFields(value: unknown, known: string[], path: Path, report: Report)
   }
   const unknown = Object.keys(value).filter((name) => !known.includes(name));
   for (const name of unknown.slice(0, 10)) {
-    report([...path, name], `is not a known field; known are ${known.join(' and ')}`);
+    report([...path, name], `is not a known field; the known fields are ${known.join(' and ')}`);
   }
   return unknown.length > 0 ? undefined : (value as Fields);
 }
@@ -155,7 +155,7 @@ export const readHowOften: ReadValue<{ atLeast: number; within: Period | null }>
   return within === undefined ? undefined : { atLeast, within };
 };
 
-/** Reads what is asked of the message of a step: `{"step": 3, "within": {…}}`. */
+/** Reads a condition on the message of a step: `{"step": 3, "within": {…}}`. */
 export const readStepEngagement: ReadValue<{ step: number; within: Period | null }> = (
   value,
   path,

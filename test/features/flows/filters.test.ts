@@ -55,7 +55,7 @@ describe('the filters of a flow', () => {
     [filter('trigger.'), '0.name', 'must name a key of trigger, such as trigger.plan'],
     [filter('trigger'), '0.name', expect.stringContaining('is not a known name')],
     [filter('trigger.a.b.c.d.e.f.g.h.i.j.k'), '0.name', 'must have at most 10 keys'],
-    [filter('received.a'), '0.name', 'has a value only in the filters of a wait_for_event step'],
+    [filter('received.a'), '0.name', 'can be used only in the filters of a wait_for_event step'],
     [
       filter('step.9.status'),
       '0.name',

@@ -330,7 +330,7 @@ describe('bad input', () => {
     [
       filter('event.Order', 'did'),
       'filters.0.name',
-      'must name an event: event. and a-z, 0-9 and _, at most 64 of them',
+      'must be event. and a name of a-z, 0-9 and _, up to 64 characters',
     ],
     [filter('list', 'gt', 1), 'filters.0.predicate', 'must be one of eq, not_eq, in, not_in for list'],
     [
