@@ -1,22 +1,23 @@
 /**
  * Email addresses as people type them: `a@b.c`, `"quoted local"@b.c`, `Name <a@b.c>`,
  * internationalized local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
- * Address literals, comments, routes and groups are refused although the RFCs allow them: such mail would not arrive.
+ * Address literals, comments, routes and groups are refused although the RFCs allow them, because such mail would not
+ * arrive.
  */
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 export interface EmailAddress {
   /** Display name, unquoted; null if there is none. */
   name: string | null;
-  /** `local@domain` as it is sent. */
+  /** `local@domain`, as used for sending. */
   address: string;
-  /** Local part in its shortest form: quoted only if necessary. Its case is kept. */
+  /** Local part in its shortest form: quoted only if necessary, with its case preserved. */
   local: string;
   /** In A-labels and lower case. */
   domain: string;
   /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalized; `@`; the domain. */
   key: string;
-  /** The local part is not ASCII, so the message needs SMTPUTF8. */
+  /** Whether the local part is not ASCII, so that the message needs SMTPUTF8. */
   smtpUtf8: boolean;
 }
 
@@ -25,7 +26,7 @@ export interface AddressError {
   error: string;
 }
 
-/** What the description of the API says of an address; the parser decides. */
+/** The pattern of an address in the API's description. The parser decides. */
 export const ADDRESS_PATTERN = '^[\\s\\S]*@[\\s\\S]*$';
 
 const maxTextLength = 1_000;
@@ -36,7 +37,7 @@ const maxDomainOctets = 253;
 
 const notAnAddress: AddressError = { error: 'is not an email address' };
 
-/** Joiners are part of words in several scripts. Any other invisible character is a mistake or an attack. */
+/** Joiners are part of words in several scripts. Every other invisible character is a mistake or an attack. */
 const visibleNonAscii = '(?:[\\u200c\\u200d]|(?![\\p{Z}\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}])[^\\x00-\\x7f])';
 const atom = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${visibleNonAscii})+`;
 const dotAtom = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u');
@@ -46,7 +47,7 @@ const lineBreakOrControl = /[\p{Cc}\u2028\u2029]/u;
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Reads one address, with or without a display name.
+ * Parses one address, with or without a display name.
  * @param text surrounding spaces are ignored
  * @returns the address, or the problem
  */
@@ -66,7 +67,7 @@ export function parseEmailAddress(text: string): EmailAddress | AddressError {
 /** Splits `Name <addr-spec>`, and refuses several addresses. */
 function splitMailbox(text: string): { name: string | null; addrSpec: string } | AddressError {
   const marks = unquotedMarks(text);
-  if (marks === null) return { error: 'has a quotation mark that is not closed' };
+  if (marks === null) return { error: 'has an unclosed quotation mark' };
   if (marks.separator) return { error: 'must be one address, not several' };
   if (marks.angles.length === 0) return { name: null, addrSpec: text };
   const [open, close] = marks.angles;
@@ -78,7 +79,10 @@ function splitMailbox(text: string): { name: string | null; addrSpec: string } |
   return { name: name === '' ? null : name, addrSpec: text.slice((open ?? 0) + 1, close).trim() };
 }
 
-/** Finds angle brackets outside quotes, and whether there is a `,` or `;`. @returns null if a quote is not closed */
+/**
+ * Finds angle brackets outside quotes, and whether there is a `,` or `;` outside quotes.
+ * @returns null if a quote is not closed
+ */
 function unquotedMarks(text: string): { angles: number[]; separator: boolean } | null {
   const angles: number[] = [];
   let separator = false;
@@ -127,15 +131,15 @@ function canonicalLocal(local: string): string | null {
 }
 
 /**
- * Reads a domain name, in U-labels or A-labels.
- * @returns the name in A-labels and lower case, or the problem of an address at it
+ * Parses a domain name, in U-labels or A-labels.
+ * @returns the name in A-labels and lower case, or what is wrong with an address at this domain
  */
 export function canonicalDomain(domain: string): string | AddressError {
   if (domain.startsWith('[')) return { error: 'must have a domain name after the @, not an IP address' };
   const ascii = toAsciiDomain(domain);
   const labels = ascii.split('.');
   if (!labels.every(isDomainLabel) || ascii.length > maxDomainOctets) {
-    return { error: 'has a domain that is not valid' };
+    return { error: 'has an invalid domain' };
   }
   if (labels.length < 2) return { error: 'has a domain without a dot' };
   if (!/^[a-z]/.test(labels.at(-1) ?? '')) {

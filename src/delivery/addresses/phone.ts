@@ -9,11 +9,11 @@ export interface PhoneNumber {
 }
 
 /**
- * Reads a phone number in E.164 form. Surrounding spaces are ignored; punctuation is not allowed.
+ * Parses a phone number in E.164 form. Surrounding spaces are ignored; punctuation is not allowed.
  *
- * Country code and length must fit the numbering plan. Ranges within a plan are not checked, because operators open
- * new ones faster than any table follows, and the provider refuses a wrong number exactly. The smallest set of
- * metadata is therefore enough: lengths and countries are the same in all sets.
+ * Country code and length must fit the numbering plan. Ranges within a plan are not checked, because operators open new
+ * ones faster than any table can follow, and the provider reliably refuses a wrong number. The smallest metadata set is
+ * therefore enough: lengths and countries are the same in all sets.
  * @returns the number, or the problem as the end of a sentence
  */
 export function parsePhone(text: string): PhoneNumber | AddressError {
@@ -22,27 +22,27 @@ export function parsePhone(text: string): PhoneNumber | AddressError {
     return { error: 'must be a phone number in E.164 form, such as +14155550123' };
   }
   const parsed = parsePhoneNumberFromString(trimmed);
-  if (!parsed?.isPossible()) return { error: 'is not a phone number that exists' };
+  if (!parsed?.isPossible()) return { error: 'is not a possible phone number' };
   if (parsed.number !== trimmed) return { error: `is not in E.164 form; did you mean ${parsed.number}` };
   return { e164: trimmed, country: parsed.country ?? null };
 }
 
-/** Ten digits of the North American plan. Nothing of them is a prefix to drop, and no other length exists. */
+/** Ten digits of the North American plan, which has no other length and no prefix to drop. */
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 
 /**
- * Reads a phone number as {@link parsePhone} does, without its country: to tell the countries of the North American plan
- * apart takes fifty times as long as the rest.
+ * Parses a phone number as {@link parsePhone} does, but without its country: distinguishing the countries of the North
+ * American plan takes fifty times as long as the rest.
  */
 export function parseE164(text: string): Pick<PhoneNumber, 'e164'> | AddressError {
   return NORTH_AMERICAN.test(text) ? { e164: text } : parsePhone(text);
 }
 
-/** The longest text that is read as a number: fifteen digits, however they are grouped. */
+/** Maximum length of a text that is parsed as a number: fifteen digits, however they are grouped. */
 const MAX_TEXT_LENGTH = 40;
 
 /**
- * Reads a phone number as people write it: `+1 (415) 555-0123`, or `(415) 555-0123` with a country.
+ * Parses a phone number as people write it: `+1 (415) 555-0123`, or `(415) 555-0123` with a country.
  * @param country the region of numbers without a country code, ISO 3166-1 alpha-2; null: they are refused
  * @returns the number, or the problem as the end of a sentence
  */

@@ -2,9 +2,9 @@ import { type Channel, channelFacts } from '../channels/index.ts';
 
 /**
  * Returns the form of a recipient's address in which Carillon compares recipients: `to_key` of messages, `address_key`
- * of suppressions, and what opt-outs are hashed from.
+ * of suppressions, and the input of the hashes of opt-outs.
  * @param address an email address, or a phone number in E.164 form; null: removed
- * @returns null if the text is no address of the channel
+ * @returns null if the text is not an address of the channel
  */
 export function recipientKey(channel: Channel, address: string | null): string | null {
   return address === null ? null : channelFacts[channel].address.key(address);

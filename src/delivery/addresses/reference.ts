@@ -4,7 +4,7 @@ import { mac } from '../../platform/secrets/mac.ts';
 const MAC_BYTES = 16;
 const SHAPE = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})$/;
 
-/** What a reference identifies. */
+/** The message that a reference identifies. */
 export interface ReferencedMessage {
   accountId: number;
   messageId: number;
@@ -15,8 +15,8 @@ function macOf(key: Buffer, { accountId, messageId }: ReferencedMessage): Buffer
 }
 
 /**
- * Makes the reference that a provider keeps with a message and returns in its callbacks. Its 128-bit MAC shows that a
- * callback is about a message that Carillon gave to the provider.
+ * Creates the reference that a provider stores with a message and returns in its callbacks. Its 128-bit MAC proves that
+ * a callback is about a message that Carillon handed to the provider.
  * @param key the subkey `reference`
  */
 export function messageReference(key: Buffer, message: ReferencedMessage): string {
@@ -25,7 +25,7 @@ export function messageReference(key: Buffer, message: ReferencedMessage): strin
 }
 
 /**
- * Reads a reference.
+ * Verifies and parses a reference.
  * @param keys every subkey that is still accepted
  * @returns null if the text is not a genuine reference
  */

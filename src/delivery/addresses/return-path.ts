@@ -25,8 +25,8 @@ function macOf(key: Buffer, accountId: number, messageId: number): string {
 }
 
 /**
- * Makes the variable envelope return path of a message. A bounce to it identifies the message, and its 128-bit MAC
- * shows that the address is genuine.
+ * Creates the variable envelope return path of a message. A bounce to it identifies the message, and its 128-bit MAC
+ * proves that the address is genuine.
  * @param key the subkey `return-path`
  */
 export function returnPathAddress(
@@ -39,7 +39,7 @@ export function returnPathAddress(
 }
 
 /**
- * Reads a return path.
+ * Verifies and parses a return path.
  * @param keys every subkey `return-path` that is still accepted
  * @returns the message that bounced, or null if the local part is not a genuine return path
  */

@@ -4,21 +4,22 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { openDomainKey } from './keys.ts';
 import { createDkimSigner, type DkimSigner } from './sign.ts';
 
-/** A domain that messages are sent from, as a sender needs it. */
+/** What a sender needs to send from a domain. */
 export interface SendingDomain {
   /** The host of its return paths. */
   returnPathHost: string;
   /**
-   * RSA first; Ed25519 only while its record is right. Domains of a provider that signs have them, too: their mail needs
-   * them when it goes to a further provider. The channel of a provider decides whether they are used.
+   * RSA first; Ed25519 only while its DNS record is correct. A domain has signers even if its provider signs, because
+   * its mail needs them if it fails over to another provider. The provider that sends a message decides whether they
+   * are used.
    */
   signers: readonly DkimSigner[];
 }
 
-/** What is needed to send from a domain cannot be read now, or the domain was deleted. A later attempt may succeed. */
+/** The keys of a domain cannot be read now, or the domain was deleted. A later attempt may succeed. */
 export class SendingDomainError extends Error {}
 
-/** Finds the domains of messages. */
+/** Finds the sending domains of messages. */
 export interface SendingDomains {
   /**
    * Returns a promise only if the domain has not been read for a minute.
@@ -58,7 +59,7 @@ async function readDomain(db: Queryable, keyring: Keyring, domainId: number): Pr
 }
 
 /**
- * Reads the keys of domains when they are needed, and keeps them for a minute.
+ * Reads the keys of domains on demand, and caches them for a minute.
  * @param db may be a pool
  */
 export function createSendingDomains(db: Queryable, keyring: Keyring): SendingDomains {

@@ -10,7 +10,7 @@ export interface DkimDeps {
   keyring: Keyring;
 }
 
-/** The first keys of the service's own domain. The RSA signature is for verifiers that do not know Ed25519. */
+/** The initial keys of Carillon's own domain. RSA is for verifiers that do not support Ed25519. */
 const FIRST_KEYS = [
   { selector: 'crl-rsa', algorithm: 'rsa' },
   { selector: 'crl-ed', algorithm: 'ed25519' },
@@ -29,7 +29,7 @@ function placeOf(domain: string, selector: string, accountId: number | null): Se
   return { table: 'dkim_keys', column: 'private_key_sealed', row: `${domain}/${selector}`, accountId };
 }
 
-/** The service's own keys. */
+/** The keys of Carillon's own domain. */
 async function liveRows(db: Queryable, domain: string): Promise<Row[]> {
   const { rows } = await db.query<Row>(
     `select domain, selector, algorithm, private_key_sealed as sealed, public_key as "publicKey",
@@ -50,8 +50,8 @@ async function insertKey(deps: DkimDeps, key: DkimKey): Promise<void> {
 }
 
 /**
- * Makes the RSA-2048 key and the Ed25519 key of the service's own domain if they are missing. Several processes may
- * call this at the same time: the keys of the first one are kept.
+ * Creates the RSA-2048 key and the Ed25519 key of Carillon's own domain if they are missing. If several processes call
+ * this at the same time, the keys of the first one are kept.
  */
 export async function ensureSigningKeys(deps: DkimDeps, domain: string): Promise<void> {
   const present = new Set((await liveRows(deps.db, domain)).map((row) => row.algorithm));
@@ -76,25 +76,25 @@ export async function loadSigningKeys(deps: DkimDeps, domain: string): Promise<D
   }));
 }
 
-/** Lists the DNS records that publish the service's own keys for a domain. */
+/** Lists the DNS records that publish the keys of Carillon's own domain. */
 export async function showRecords(db: Queryable, domain: string): Promise<DkimRecord[]> {
   const rows = await liveRows(db, domain);
   return rows.map((row) => dkimRecord({ ...row, publicKeyBase64: row.publicKey }));
 }
 
-/** A claim of a name, to which DKIM keys belong. */
+/** A claim to a domain name, to which DKIM keys belong. */
 export interface ClaimedDomain {
   id: number;
   name: string;
   accountId: number;
 }
 
-/** The selectors of a claim. They contain its id, so that a key in the DNS proves this claim and no other. */
+/** The selectors of a claim. They contain its id, so that a key in the DNS proves only this claim. */
 export function selectorsOf(domainId: number): Record<DkimKey['algorithm'], string> {
   return { rsa: `crl-${domainId}-rsa`, ed25519: `crl-${domainId}-ed` };
 }
 
-/** Makes the RSA-2048 key and the Ed25519 key of a claim. It takes about 100 ms of processor time. */
+/** Creates the RSA-2048 key and the Ed25519 key of a claim. It takes about 100 ms of processor time. */
 export async function generateDomainKeys({ id, name }: Omit<ClaimedDomain, 'accountId'>): Promise<DkimKey[]> {
   const selectors = selectorsOf(id);
   return [
@@ -119,7 +119,7 @@ export async function insertDomainKeys(
   }
 }
 
-/** Opens a key of a claim. @throws UnsealError if it was sealed with another APP_SECRET */
+/** Decrypts a key of a claim. @throws UnsealError if it was sealed with another APP_SECRET */
 export function openDomainKey(
   keyring: Keyring,
   accountId: number,

@@ -20,9 +20,9 @@ export interface DkimKey {
   publicKeyBase64: string;
 }
 
-/** What a signature covers. All signers of a message share it. */
+/** What a signature covers. It is the same for all signers of a message. */
 export interface SignatureInput {
-  /** The `h=` tag, in order. A name listed once more than it occurs forbids adding such a field (RFC 6376 §8.15). */
+  /** The `h=` tag, in order. Listing a name once more than it occurs prevents adding such a field (RFC 6376 §8.15). */
   headerNames: readonly string[];
   /** The fields of `headerNames` in that order, in relaxed form, each with CRLF. */
   canonicalHeaders: string;
@@ -46,7 +46,7 @@ const ed25519KeyBytes = 32;
 const dnsName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i;
 const lineLength = 76;
 
-/** Makes a key pair in the thread pool. RSA-2048 takes about 100 ms of processor time, Ed25519 next to none. */
+/** Creates a key pair in the thread pool. RSA-2048 takes about 100 ms of processor time, Ed25519 next to none. */
 export async function generateDkimKey(
   input: Pick<DkimKey, 'domain' | 'selector' | 'algorithm'>,
 ): Promise<DkimKey> {

@@ -9,21 +9,21 @@ export interface Client {
 
 /** Limits the connections of each network, and how long a connection may last. */
 export interface ConnectionLimits {
-  /** Call for each socket that is accepted. */
+  /** Call for each accepted socket. */
   admit(socket: Socket): void;
-  /** Whether the network of this address has more connections than it may. */
+  /** Whether the network of this address has too many connections. */
   exceeded(address: string): boolean;
   /** Call when the client begins to send a message. */
   dataBegan(client: Client): void;
-  /** Call when the message was answered. The time until the next one begins. */
+  /** Call when the reply to the message was sent. It starts the time limit for the next message. */
   dataEnded(client: Client): void;
 }
 
 interface MaxConnections {
   perNetwork: number;
-  /** Until a client sends its first or next message. */
+  /** How long a client may take until it sends its first or next message. */
   untilDataMs: number;
-  /** A client that sends a byte a second must not keep its connection for ever. */
+  /** Maximum duration of a connection, in case a client sends only a byte a second. */
   lifetimeMs: number;
 }
 
@@ -32,10 +32,10 @@ function addressOf(text: string | undefined): ipaddr.IPv4 | ipaddr.IPv6 | null {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : null;
 }
 
-/** An IPv4 address, or an IPv6 /48, which one customer may control. */
+/** @returns the IPv4 address, or the IPv6 /48, because one customer may control all of it */
 export function networkOf(text: string | undefined): string {
   const address = addressOf(text);
-  // A client that has gone again already has no address.
+  // A client that has already disconnected has no address.
   if (address === null) return 'unknown';
   return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 3).join(':') : address.toString();
 }

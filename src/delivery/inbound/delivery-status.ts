@@ -1,11 +1,11 @@
 import type { Refusal } from '../facts/bounces.ts';
 import { type Fields, readFieldBlocks } from './fields.ts';
 
-/** What a delivery status notification says of a message. */
+/** What a delivery status notification says about a message. */
 export interface DeliveryStatus {
-  /** `unchanged`: delayed, relayed or expanded, which are no outcome. */
+  /** `unchanged`: delayed, relayed or expanded, which are not outcomes. */
   outcome: 'failed' | 'delivered' | 'unchanged';
-  /** Of the recipient that the outcome is about. */
+  /** The server's reply for the recipient that the outcome is about. */
   refusal: Refusal;
   /** The ENVID of the hand-over (RFC 3461 §4.4). */
   envelopeId: string | null;
@@ -27,21 +27,21 @@ function stageOf(text: string): Refusal['stage'] {
   return stages[command] ?? 'report';
 }
 
-/** Removes the codes that begin every further line of a reply, which a report has joined. */
+/** Removes the codes at the beginning of the second and later lines of a reply, which the report has joined. */
 function withoutRepeatedCodes(text: string, code: string, enhanced: string | undefined): string {
   const prefixes = enhanced === undefined ? [] : [`${code}-${enhanced} `, `${code} ${enhanced} `];
   return [...prefixes, `${code}-`].reduce((rest, prefix) => rest.replaceAll(` ${prefix}`, ' '), text);
 }
 
 /**
- * Reads the words of a server in a report.
+ * Parses a server's reply that a report quotes.
  * @param status the enhanced code of the report itself, if it has one
  */
 export function refusalIn(text: string, status: string | null): Refusal {
   const stage = stageOf(text);
   const reply = REPLY.exec(text);
   const [whole = '', code = '', enhanced] = reply ?? [];
-  // The status says least where the reporting server made it up: x.0.0, or 4.4.7 for a reply that was repeated.
+  // The report's status is least reliable if the reporting server made it up: x.0.0, or 4.4.7 after retries.
   const statusSaysLittle = status === null || /\.0\.0$|\.4\.7$/.test(status);
   return {
     code: reply === null ? null : Number(code),
@@ -55,7 +55,10 @@ export function refusalIn(text: string, status: string | null): Refusal {
 }
 
 const outcomes: Record<string, DeliveryStatus['outcome']> = { failed: 'failed', delivered: 'delivered' };
-/** A report about several recipients is about the one with the weightiest outcome: a message of ours has only one. */
+/**
+ * If a report lists several recipients, the one with the most severe outcome counts, because our messages have only one
+ * recipient.
+ */
 const weights = { failed: 2, delivered: 1, unchanged: 0 };
 
 function statusOf(fields: Fields, envelopeId: string | null): DeliveryStatus | null {
@@ -64,7 +67,7 @@ function statusOf(fields: Fields, envelopeId: string | null): DeliveryStatus | n
   const status = ENHANCED.exec(fields.get('status') ?? '')?.[1] ?? null;
   const [, words = ''] = /^[^;]{0,100};(.*)$/s.exec(fields.get('diagnostic-code') ?? '') ?? [];
   const outcome = outcomes[action] ?? 'unchanged';
-  // A success that is called failed, or the opposite, is a mistake of the reporting server.
+  // A success code with `failed`, or the reverse, is a mistake of the reporting server.
   const contradicts = status !== null && (outcome === 'failed') === status.startsWith('2.');
   return {
     outcome: contradicts ? 'unchanged' : outcome,

@@ -1,10 +1,10 @@
-/** Fields of a block by name in lower case. The first of several with the same name counts. */
+/** The fields of a block, by name in lower case. If a name occurs several times, the first field counts. */
 export type Fields = ReadonlyMap<string, string>;
 
 const MAX_BLOCKS = 50;
 const MAX_FIELDS = 200;
 const MAX_LINE = 2_000;
-/** Of a folded field. */
+/** Maximum length of a folded field. */
 const MAX_VALUE = 4_000;
 const NAME = /^[!-9;-~]{1,100}$/;
 
@@ -23,9 +23,9 @@ function addLine(fields: Map<string, string>, current: string | null, line: stri
 }
 
 /**
- * Reads blocks of fields that empty lines separate, such as the header of a message or a `message/delivery-status` part
- * (RFC 5322 §2.2, RFC 3464 §2.1). Lines that are no field are skipped.
- * @returns at most `maxBlocks` blocks; what follows is not read
+ * Reads blocks of fields separated by empty lines, such as the header of a message or a `message/delivery-status` part
+ * (RFC 5322 §2.2, RFC 3464 §2.1). Lines that are not fields are skipped.
+ * @returns at most `maxBlocks` blocks; the rest is ignored
  */
 export function readFieldBlocks(text: string, maxBlocks = MAX_BLOCKS): Fields[] {
   const blocks: Fields[] = [];

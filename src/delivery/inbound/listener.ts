@@ -18,26 +18,26 @@ export interface MailListenerOptions {
   mailDomain: string;
   keys: MailKeys;
   record: RecordReport;
-  /** Keeps a mail for the operator. */
+  /** Stores a mail for the operator. */
   keep: (mail: NewOperatorMail) => Promise<void>;
   /** PEM; null: no STARTTLS. */
   tls: { key: string; cert: string } | null;
-  /** How long {@link MailListener.stop} waits for mails in progress. */
+  /** How long {@link MailListener.stop} waits for mails in progress, in ms. */
   graceMs: number;
   log: Logger;
   limits?: Partial<ListenerLimits>;
 }
 
 export interface ListenerLimits {
-  /** Of a message. A bounce may return the complete message; only its beginning is kept in memory. */
+  /** Maximum size of a message. A bounce may return the complete message; only its beginning is kept in memory. */
   bytes: number;
   connections: number;
-  /** Of one IPv4 address, or of one IPv6 /48. */
+  /** Maximum number of connections from one IPv4 address or one IPv6 /48. */
   connectionsPerNetwork: number;
   recipients: number;
-  /** Without a byte from the client. */
+  /** How long a client may send nothing. */
   idleMs: number;
-  /** From the connection, or the last message, to DATA. */
+  /** How long a client may take from connecting, or from its last message, to DATA. */
   untilDataMs: number;
   lifetimeMs: number;
 }
@@ -63,7 +63,7 @@ function refusal(responseCode: number, text: string): Error {
 }
 
 /**
- * Reads a message to its end and keeps its beginning.
+ * Reads a message to its end and returns its beginning.
  * @throws 421, after which the connection closes, if it arrives in tiny pieces
  */
 async function readHead(stream: SMTPServerDataStream): Promise<Buffer> {
@@ -81,12 +81,12 @@ async function readHead(stream: SMTPServerDataStream): Promise<Buffer> {
 
 interface Received {
   mail: InboundMail;
-  /** Of the client. */
+  /** The network of the client. */
   network: string;
   recipients: InboundRecipient[];
 }
 
-/** Reasons why a mail changes nothing that leave open that a person wrote it. */
+/** Reasons why a mail is not a report that do not rule out that a person wrote it. */
 const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
 
 async function process({ mail, network, recipients }: Received, options: MailListenerOptions): Promise<void> {
@@ -116,7 +116,7 @@ function envelopeOf(session: SMTPServerSession, { mailDomain, keys }: MailListen
   return { envelopeFrom: mailFrom === false ? '' : mailFrom.address, recipients, feedbackLoop };
 }
 
-/** Accepts a message once everything that it reports is committed. */
+/** Receives a message. Accepts it once everything that it reports is committed. */
 async function receive(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
@@ -129,7 +129,7 @@ async function receive(
     const network = networkOf(session.remoteAddress);
     await process({ mail: { head, ...envelope }, network, recipients }, options);
   } catch (error) {
-    options.log.warn({ err: error }, 'mail not recorded; its sender tries again');
+    options.log.warn({ err: error }, 'mail not recorded; its sender will retry');
     throw refusal(451, '4.3.0 the report cannot be recorded now; try again later');
   }
 }
@@ -144,7 +144,7 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
   const server = new SMTPServer({
     name: mailDomain,
     banner: 'Carillon',
-    // Nobody logs in: mail is only taken for addresses of ours, so there is nothing to relay.
+    // There is no login: mail is accepted only for our own addresses, so nothing is relayed.
     disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
     ...(tls ?? {}),
     size: limits.bytes,
@@ -179,13 +179,13 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
 }
 
 /**
- * Listens for mail to the addresses of this installation, and to no other. A message is accepted once everything that it
- * reports is committed; while the database is unavailable, senders are asked to try again (451).
+ * Listens for mail to the addresses of this installation only. A message is accepted once everything that it reports is
+ * committed; while the database is unavailable, senders are asked to retry later (451).
  * @throws the system's error if the port is taken
  */
 export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
   const server = createServer(options, { ...DEFAULT_LIMITS, ...options.limits });
-  // Also for connections that clients break, which is no trouble of ours.
+  // Also emitted for connections that clients abort, which is not an error on our side.
   server.on('error', (error: Error) => options.log.debug({ err: error }, 'smtp connection'));
   const listening = once(server.server, 'listening');
   server.listen(options.port, options.host);

@@ -2,10 +2,10 @@ import type { Refusal } from '../facts/bounces.ts';
 import { refusalIn } from './delivery-status.ts';
 import type { Fields } from './fields.ts';
 
-/** A bounce that is no multipart/report: text for people, in a form that its program never varies. */
+/** Reads bounces that are not multipart/report: text for people, in a form that the sending program never varies. */
 interface NonStandardFormat {
   isFrom(text: string, header: Fields): boolean;
-  /** @returns the server's words, or null if the text reports no failure */
+  /** @returns the server's reply, or null if the text does not report a failure */
   reason(text: string): string | null;
 }
 
@@ -16,7 +16,7 @@ function linesOf(text: string): string[] {
   return text.split('\n', MAX_LINES).map((line) => line.trimEnd());
 }
 
-/** The lines from `from` to the next empty one, joined. */
+/** The lines from `from` to the next empty line, joined. */
 function paragraph(lines: readonly string[], from: number): string {
   const end = lines.indexOf('', from);
   return lines
@@ -45,7 +45,7 @@ const qmail: NonStandardFormat = {
   },
 };
 
-/** Exim before 4.90: `bounce_message_file` in its specification. A warning of a delay has no such header. */
+/** Exim before 4.90: `bounce_message_file` in its specification. A warning about a delay does not have this header. */
 const exim: NonStandardFormat = {
   isFrom: (_text, header) => header.has('x-failed-recipients'),
   reason: (text) =>
@@ -83,9 +83,9 @@ const formats = [qmail, exim, exchange, sendmail];
 const WRITTEN_CODE = /#([45]\.\d{1,3}\.\d{1,3})/;
 
 /**
- * Reads a bounce in one of the common forms that are older than RFC 3464.
+ * Reads a bounce in one of the common forms that predate RFC 3464.
  * @param text the beginning of the message's text
- * @returns null if it is no such bounce
+ * @returns null if it is not such a bounce
  */
 export function readNonStandardBounce(text: string, header: Fields): Refusal | null {
   const normal = text.replaceAll('\r\n', '\n');

@@ -3,7 +3,7 @@ import { clipText } from '../facts/bounces.ts';
 import { readFieldBlocks } from './fields.ts';
 import type { OperatorMailbox } from './recipients.ts';
 
-/** A mail that somebody wrote to the operator. */
+/** A mail to the operator, as listed. */
 export interface OperatorMail {
   id: number;
   mailbox: OperatorMailbox;
@@ -13,21 +13,24 @@ export interface OperatorMail {
 }
 
 const MAX_KEPT_BYTES = 64 * 1024;
-/** Anyone may write to these mailboxes: mails of one network make room for others of it, not those of other networks. */
+/**
+ * Maximum number of mails kept from one network. Anyone can write to these mailboxes, so a network that sends many
+ * displaces only its own mails.
+ */
 const MAX_OF_NETWORK = 50;
-/** What the disk is worth to mail of strangers. Beyond it, the network that has the most mails makes room. */
+/** Maximum number of mails kept in total. Beyond it, mails of the network with the most mails are removed. */
 const MAX_KEPT = 5_000;
 
 /** A mail as it arrives. */
 export interface NewOperatorMail {
   mailbox: OperatorMailbox;
-  /** Of the client that has delivered it. */
+  /** The network of the client that delivered it. */
   network: string;
   /** The beginning of the mail. */
   head: Buffer;
 }
 
-/** Keeps the beginning of a mail for `carillon mail`, until housekeeping removes it by its age. */
+/** Stores the beginning of a mail for `carillon mail`. Housekeeping removes it when it is too old. */
 export async function keepOperatorMail(
   db: Queryable,
   { mailbox, network, head }: NewOperatorMail,
@@ -58,7 +61,7 @@ export async function keepOperatorMail(
   );
 }
 
-/** @returns the mails that are kept, the newest first */
+/** @returns the stored mails, newest first */
 export async function listOperatorMails(db: Queryable): Promise<OperatorMail[]> {
   const { rows } = await db.query<OperatorMail>(
     `select id, mailbox, sender, subject, received_at as "receivedAt" from operator_mails order by id desc`,
@@ -66,7 +69,7 @@ export async function listOperatorMails(db: Queryable): Promise<OperatorMail[]> 
   return rows;
 }
 
-/** @returns the message as it arrived, or null if it is not kept */
+/** @returns the message as it arrived, or null if it is not stored */
 export async function readOperatorMail(db: Queryable, id: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ raw: Buffer }>('select raw from operator_mails where id = $1', [id]);
   return rows[0]?.raw ?? null;

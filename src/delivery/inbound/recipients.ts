@@ -2,16 +2,16 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ReferencedMessage } from '../addresses/reference.ts';
 import { parseReturnPath } from '../addresses/return-path.ts';
 
-/** Mailboxes at MAIL_DOMAIN that take mail for the operator: RFC 2142, and one for feedback loops. */
+/** Mailboxes at MAIL_DOMAIN that receive mail for the operator: those of RFC 2142, and one for feedback loops. */
 const mailboxes = ['fbl', 'abuse', 'postmaster'] as const;
 
 export type OperatorMailbox = (typeof mailboxes)[number];
 
-/** Whom a mail is for. */
+/** The recipient of a mail. */
 export type InboundRecipient =
   { kind: 'return_path'; message: ReferencedMessage } | { kind: 'mailbox'; name: OperatorMailbox };
 
-/** Every key with which an address or a reference may have been made. */
+/** All keys with which an address or a reference may have been created. */
 export interface MailKeys {
   returnPaths: readonly Buffer[];
   references: readonly Buffer[];
@@ -23,10 +23,10 @@ export function mailKeys(keyring: Keyring): MailKeys {
 }
 
 /**
- * Finds whom an address of ours is for.
+ * Identifies the recipient of a mail to one of our addresses.
  *
- * A return path counts at any host. Its MAC shows that it is genuine, and mail to a host that does not lead here never
- * arrives. So reports about a domain that was deleted since are still taken, and the database need not be asked.
+ * A return path is accepted at any host. Its MAC proves that it is genuine, and mail to hosts that do not point here
+ * never arrives. So this needs no database query, and reports about a deleted domain are still accepted.
  * @param mailDomain `MAIL_DOMAIN`
  * @returns null if mail to the address is refused
  */
@@ -36,7 +36,7 @@ export function findRecipient(address: string, mailDomain: string, keys: MailKey
   const message = parseReturnPath(keys.returnPaths, local);
   if (message !== null) return at === -1 ? null : { kind: 'return_path', message };
   const name = mailboxes.find((each) => each === local);
-  // RFC 5321 §4.5.1: `postmaster` without a domain is this server's.
+  // RFC 5321 §4.5.1: `postmaster` without a domain is that of this server.
   const isOurs =
     at === -1 ? name === 'postmaster' : address.slice(at + 1).toLowerCase() === mailDomain.toLowerCase();
   return name !== undefined && isOurs ? { kind: 'mailbox', name } : null;

@@ -15,10 +15,10 @@ export interface ReportRecordingDeps {
 }
 
 /**
- * Records what a mail reports. Once it resolves, only batches that were intended before leave for a recipient whom the
- * report has suppressed.
- * @returns the number of facts that were not known before
- * @throws the database's error; then nothing is recorded, or it is not known whether it was
+ * Records what a mail reports. After it resolves, only batches that already had their intent can still be sent to a
+ * recipient whom the report has suppressed.
+ * @returns the number of new facts
+ * @throws the database's error; then nothing was recorded, or it is unknown whether it was
  */
 export type RecordReport = (facts: readonly DeliveryFact[]) => Promise<number>;
 
@@ -27,7 +27,7 @@ const GROUPS_AT_ONCE = 2;
 
 type Settled = { recorded: number } | { error: unknown };
 
-/** Mails that arrive together are recorded in one transaction. */
+/** Creates the recording. Mails that arrive together are recorded in one transaction. */
 export function createReportRecording({ pool, waker, events, fence }: ReportRecordingDeps): RecordReport {
   async function record(facts: readonly DeliveryFact[]): Promise<number> {
     const { queued, recorded } = await inTransaction(pool, (client) => recordFacts(client, facts, events));
@@ -38,12 +38,12 @@ export function createReportRecording({ pool, waker, events, fence }: ReportReco
   async function recordGroup(group: (readonly DeliveryFact[])[]): Promise<Settled[]> {
     try {
       const recorded = await record(group.flat());
-      // The count of a group is credited to its first mail; it only goes to the log.
+      // The count of a group is attributed to its first mail, because it is only logged.
       return group.map((_facts, index) => ({ recorded: index === 0 ? recorded : 0 }));
     } catch (error) {
       if (group.length === 1 || isConnectionError(error)) return group.map(() => ({ error }));
     }
-    // One mail must not fail the others: each is recorded alone.
+    // One mail must not make the others fail, so each is recorded separately.
     const settled: Settled[] = [];
     for (const facts of group) {
       settled.push(

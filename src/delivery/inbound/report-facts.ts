@@ -5,7 +5,7 @@ import type { DeliveryFact } from '../facts/delivery-fact.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
 import type { MailReport } from './report.ts';
 
-/** The first reference that is genuine. All others could be written by anyone. */
+/** The first genuine reference. Anyone can write any other text. */
 function genuine(references: readonly string[], keys: MailKeys): ReferencedMessage | null {
   for (const text of references) {
     const message = parseMessageReference(keys.references, text) ?? parseReturnPath(keys.returnPaths, text);
@@ -15,9 +15,9 @@ function genuine(references: readonly string[], keys: MailKeys): ReferencedMessa
 }
 
 /**
- * The message that a report to this recipient is about. The Message-ID has the reference, and everyone who sees an
- * answer or an archived copy knows it. So only a mail to the return path, which servers and the recipient see, can say
- * what became of a message. At the addresses for complaints a reference is enough, because feedback loops name nothing
+ * The message that a report to this recipient is about. The reference is part of the Message-ID, so everyone who sees a
+ * reply or an archived copy knows it. Therefore only a mail to the return path, which only servers and the recipient
+ * see, can report a delivery or a bounce. For complaints, a reference is enough, because feedback loops contain nothing
  * else.
  */
 function messageFor(
@@ -52,9 +52,9 @@ function outcomeOf(report: Exclude<MailReport, { kind: 'none' }>): Outcome {
 }
 
 /**
- * Returns what a report says of our messages. Only an address or a reference with a MAC of ours names a message; a mail
- * to a genuine return path is about its message, whatever its content claims. A complaint that only a reference
- * identifies does not count against the account.
+ * Returns what a report says about our messages. Only an address or a reference with a valid MAC identifies a message;
+ * a mail to a genuine return path is about the message of that path, whatever its content claims. A complaint
+ * identified only by a reference does not count against the account.
  */
 export function reportFacts(
   report: MailReport,
@@ -64,7 +64,7 @@ export function reportFacts(
 ): DeliveryFact[] {
   if (report.kind === 'none') return [];
   const outcome = outcomeOf(report);
-  // If a mail came to both, the return path decides.
+  // If a mail was sent to both, the return path decides.
   const ordered = recipients.toSorted((one, other) => one.kind.localeCompare(other.kind));
   const named = ordered.flatMap((recipient) => {
     const message = messageFor(recipient, report, keys);

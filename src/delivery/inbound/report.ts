@@ -4,14 +4,17 @@ import { readDeliveryStatus } from './delivery-status.ts';
 import { type Fields, readFieldBlocks } from './fields.ts';
 import { readNonStandardBounce } from './non-standard.ts';
 
-/** What a mail says about a message. Who may say it is checked by the MAC of the address or of a reference. */
+/** What a mail says about a message. The MAC of the address or of a reference later proves whether it may say so. */
 export type MailReport =
   | { kind: 'failed'; refusal: Refusal; references: string[] }
   | { kind: 'delivered'; response: string; references: string[] }
   | {
       kind: 'complaint';
       references: string[];
-      /** The recipient that a feedback report (RFC 5965) names. Null: another form of complaint, or none is named. */
+      /**
+       * The recipient that a feedback report (RFC 5965) names; null if it names none, or the complaint has another
+       * form.
+       */
       recipient: string | null;
     }
   /** The mail changes nothing; `reason` goes to the log. */
@@ -21,22 +24,25 @@ export type MailReport =
 export interface InboundMail {
   /** The beginning of the message, at most {@link MAX_READ_BYTES}. */
   head: Buffer;
-  /** The envelope's sender; empty for the null return path. */
+  /** The envelope sender; empty for the null return path. */
   envelopeFrom: string;
-  /** The mail came to the address for feedback loops. */
+  /** Whether the mail was sent to the address for feedback loops. */
   feedbackLoop: boolean;
 }
 
-/** What follows is not read: reports begin with what they report, and end with the message that they return. */
+/** Maximum number of bytes read. Reports begin with what they report, and end with the returned message. */
 export const MAX_READ_BYTES = 128 * 1024;
 const MAX_TEXT = 64 * 1024;
 const MAX_DEPTH = 8;
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Lines that may begin a part. What follows is not read either. */
+/** Maximum number of lines read that may begin a part. */
 const MAX_DELIMITERS = 200;
-/** Lines that are read: a parser needs some 20 µs for each, however short it is. A body in base64 has fewer in all. */
+/**
+ * Maximum number of lines read: a parser takes about 20 µs for each, however short it is. A base64 body of the maximum
+ * size has fewer.
+ */
 const MAX_LINES = 2_500;
-/** Names of fields with a reference, in the header of the returned message and in feedback reports. */
+/** Names of the fields that may contain a reference, in the header of the returned message and in feedback reports. */
 const referenceFields = [
   'original-envelope-id',
   'original-message-id',
@@ -45,17 +51,17 @@ const referenceFields = [
   'return-path',
   'original-mail-from',
 ];
-/** RFC 5965 §7.3, and what large providers use. `not-spam` and the reports of authentication are no complaints. */
+/** RFC 5965 §7.3, and what large providers use. `not-spam` and authentication reports are not complaints. */
 const complaintTypes = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
 
-/** Cuts off what is too deep or too much, before it is parsed. */
+/** Truncates a mail before it is parsed, so that it has neither too many parts nor too many lines. */
 function bounded(raw: Buffer): Buffer {
   const head = raw.subarray(0, MAX_READ_BYTES);
   const ends = [endAfter(head, '\n--', MAX_DELIMITERS), endAfter(head, '\n', MAX_LINES)];
   return head.subarray(0, Math.min(...ends));
 }
 
-/** Where a text ends that is cut off after so many line breaks of a kind. */
+/** The end of a text that is cut off after `count` line breaks. */
 function endAfter(text: Buffer, lineBreak: string, count: number): number {
   let at = -1;
   for (let found = 0; found < count; found += 1) {
@@ -70,7 +76,9 @@ function textOf({ content }: Attachment): string {
   return bytes.subarray(0, MAX_TEXT).toString('utf8');
 }
 
-/** The text between `<` and `@`, or all of it: the reference in a Message-ID, the local part of a return path. */
+/**
+ * The text between `<` and `@`, or the whole text: the reference in a Message-ID, or the local part of a return path.
+ */
 function referenceIn(value: string): string {
   return (
     /^[^<>]{0,200}<([^<>@\s]{1,200})[@>]/.exec(value)?.[1] ?? /^[^<>@\s]{1,200}/.exec(value.trim())?.[0] ?? ''
@@ -104,8 +112,8 @@ function returnedHeader(mail: Email): Fields | undefined {
 }
 
 /**
- * Older signs of an answering machine. `Auto-Submitted: auto-replied` (RFC 3834) is none here: bounces have it, too. An
- * answer without any of these signs is in none of the forms that bounces have.
+ * Older signs of an automatic reply. `Auto-Submitted: auto-replied` (RFC 3834) is not one of them, because bounces have
+ * it, too. An automatic reply without any of these signs has none of the forms of a bounce.
  */
 function isAutoReply(header: Fields): boolean {
   const signs = ['x-autoreply', 'x-autorespond', 'x-autoresponse', 'x-autorespond-to'];
@@ -162,8 +170,8 @@ function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): M
 }
 
 /**
- * Reads a mail as a delivery status notification (RFC 3464), a feedback report (RFC 5965), or one of the common bounces
- * that are older than both. Never throws: a mail that cannot be read changes nothing.
+ * Reads a mail as a delivery status notification (RFC 3464), a feedback report (RFC 5965), or a bounce in one of the
+ * common older forms. Never throws: a mail that cannot be read changes nothing.
  */
 export async function readReport(inbound: InboundMail): Promise<MailReport> {
   try {

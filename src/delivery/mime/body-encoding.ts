@@ -3,15 +3,15 @@ import { QuotedPrintableEncoder } from './quoted-printable.ts';
 
 export interface EncodedText {
   transferEncoding: '7bit' | 'quoted-printable' | 'base64';
-  /** ASCII in lines of at most 78 characters. Each line but perhaps the last ends with CRLF. */
+  /** ASCII, in lines of at most 78 characters. Each line ends with CRLF, except perhaps the last. */
   content: string;
 }
 
-/** RFC 5322 §2.1.1 recommends no longer lines. */
+/** Maximum line length that RFC 5322 §2.1.1 recommends. */
 const maxPlainLine = 78;
 
 /**
- * Encodes a text as 7bit if no relay would change it, else in the shorter of quoted-printable and base64.
+ * Encodes a text as 7bit if no relay would change it, else as quoted-printable or base64, whichever is shorter.
  * @param text any text; NUL is removed, lone surrogates are replaced, line ends become CRLF
  */
 export function encodeText(text: string): EncodedText {
@@ -45,8 +45,8 @@ export function normalizeText(text: string): string {
 
 /**
  * Whether the text is printable ASCII in lines of at most 78 characters, none of which ends with white space or starts
- * with something that mbox software or careless SMTP servers change. It takes one pass, as it reads every character
- * of every mail.
+ * with something that mbox software or careless SMTP servers change. It takes a single pass, because it reads every
+ * character of every email.
  */
 function isPlain(text: string): boolean {
   let lineStart = 0;

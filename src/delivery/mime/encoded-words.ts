@@ -5,9 +5,9 @@ export const maxEncodedWordLength = 75;
 
 interface WordEncoding {
   letter: 'Q' | 'B';
-  /** Space that a character takes, in the unit of `capacity`. */
+  /** The space that a character takes, in units of `capacity`. */
   cost(codePoint: number): number;
-  /** Space in a word of this many characters. */
+  /** The space in a word of this many characters. */
   capacity(wordLength: number): number;
   encode(text: string): string;
 }
@@ -22,7 +22,7 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   literalInQ[character.charCodeAt(0)] = 1;
 }
 
-/** Bytes of a character in UTF-8. A lone surrogate becomes U+FFFD, which also has three. */
+/** Length of a character in UTF-8, in bytes. A lone surrogate becomes U+FFFD, which also takes three. */
 function utf8Length(codePoint: number): number {
   if (codePoint < 0x80) return 1;
   if (codePoint < 0x800) return 2;
@@ -50,10 +50,10 @@ function encodeByteInQ(byte: number): string {
 }
 
 /**
- * Encodes text as words of at most 75 characters each, in the shorter of Q and B. Words never split a character. They
- * split what a reader sees as one character (base and combining marks, joined emoji) only if it is too long for a word.
+ * Encodes text as words of at most 75 characters each, in Q or B, whichever is shorter. Words never split a character.
+ * They split a grapheme (base and combining marks, joined emoji) only if it is too long for one word.
  * @param text not empty
- * @param firstLength characters that are left on the line of the first word
+ * @param firstLength number of characters left on the line of the first word
  */
 export function encodeWords(text: string, firstLength: number): string[] {
   const encoding = shorterEncoding(text);
@@ -80,12 +80,12 @@ function shorterEncoding(text: string): WordEncoding {
   return inQ <= Math.ceil(inB / 3) * 4 ? quoted : base64;
 }
 
-/** UTF-16 code units of a character. */
+/** Number of UTF-16 code units of a character. */
 function unitsOf(codePoint: number): number {
   return codePoint > 0xffff ? 2 : 1;
 }
 
-/** The end of the characters from `start` on that fit into the capacity. */
+/** The end of the longest text from `start` that fits into the capacity. */
 function fittingEnd(text: string, start: number, encoding: WordEncoding, capacity: number): number {
   let end = start;
   for (let used = 0; end < text.length;) {
@@ -100,8 +100,8 @@ function fittingEnd(text: string, start: number, encoding: WordEncoding, capacit
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * The end of the word that begins at `start`. The segmenter reads only the text around the end: it is slow, and what a
- * client sends may be long.
+ * The end of the word that begins at `start`. Only the text around the end is segmented, because the segmenter is slow
+ * and the text may be long.
  */
 function wordEnd(text: string, start: number, encoding: WordEncoding, capacity: number): number {
   const end = fittingEnd(text, start, encoding, capacity);
@@ -110,7 +110,7 @@ function wordEnd(text: string, start: number, encoding: WordEncoding, capacity: 
   const around = graphemes.segment(text.slice(start, longest + 2)).containing(end - start);
   if (around === undefined) return end;
   if (around.index > 0) return start + around.index;
-  // The word begins with a character that does not fit into the rest of the line. It may fit into a line of its own.
+  // The first character does not fit into the rest of the line. It may fit into a line of its own.
   const whole = start + around.segment.length;
   return whole <= longest ? whole : longest;
 }

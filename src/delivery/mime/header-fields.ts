@@ -1,10 +1,13 @@
-/** Formats header fields: safe, ASCII, folded (RFC 5322 §2.2). A field is one string without its last CRLF. */
+/**
+ * Formats header fields as ASCII, folded (RFC 5322 §2.2) and safe from injection. A field is one string without its
+ * last CRLF.
+ */
 import type { EmailAddress } from '../addresses/email.ts';
 import { encodeWords, maxEncodedWordLength } from './encoded-words.ts';
 
 /**
- * The message must not be sent: a header has a line break or a reserved name, or Message-ID or Date are invalid. The
- * API refuses such requests, so this error means that a message bypassed its validation. It is final for the message.
+ * The message must not be sent: a header has a line break or a reserved name, or Message-ID or Date is invalid. The API
+ * refuses such requests, so a message with this error has bypassed validation. Retrying does not help.
  */
 export class InvalidMessageError extends Error {
   constructor(message: string) {
@@ -16,7 +19,7 @@ export class InvalidMessageError extends Error {
 const preferredLineLength = 78;
 /** The limit of a line with an encoded word (RFC 2047 §2). */
 const encodedLineLength = 76;
-/** Stays below the hard limit of 998 with any header name before it. */
+/** Keeps the line below the hard limit of 998 characters, whatever the header's name. */
 const maxPlainTokenLength = 900;
 const minWordSpace = 30;
 const maxNameLength = 76;
@@ -28,7 +31,7 @@ const notPrintableAscii = /[^\x20-\x7e]/;
 const plainText = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
- * Removes NUL from a text for a header. Lone surrogates are replaced when it is encoded.
+ * Removes NUL from a text for a header. Encoding replaces lone surrogates later.
  * @throws InvalidMessageError for CR or LF, which would start another header
  */
 function headerText(name: string, text: string): string {
@@ -57,7 +60,7 @@ function createFieldWriter(name: string) {
       const space = encodedLineLength - column - 1;
       for (const word of encodeWords(text, space < minWordSpace ? maxEncodedWordLength : space)) {
         lineLength = encodedLineLength;
-        // A word exceeds the space if the text starts with one long character.
+        // A word exceeds the space if the text starts with a long character.
         push(word, true);
       }
       lineLength = encodedLineLength;
@@ -67,8 +70,8 @@ function createFieldWriter(name: string) {
 }
 
 /**
- * Formats a field of free text, such as Subject or a header of the client. ASCII words stay readable; the words from
- * the first to the last non-ASCII one are encoded. Spaces at either end are dropped.
+ * Formats a field of free text, such as Subject or a header of the client. ASCII words at either end stay readable;
+ * everything from the first to the last non-ASCII word is encoded. Leading and trailing spaces are dropped.
  * @throws InvalidMessageError for a malformed name or a line break in the value
  */
 export function formatTextField(name: string, value: string): string {
@@ -91,7 +94,7 @@ export function formatTextField(name: string, value: string): string {
   return writer.field();
 }
 
-/** A regular expression for the end would be quadratic in a run of spaces inside the text. */
+/** Not a regular expression: one for trailing spaces takes quadratic time for a run of spaces inside the text. */
 function withoutOuterSpaces(text: string): string {
   let start = 0;
   let end = text.length;
@@ -100,7 +103,7 @@ function withoutOuterSpaces(text: string): string {
   return text.slice(start, end);
 }
 
-/** Several spaces in a row stay inside a word: if the field were folded there, relays could drop some of them. */
+/** Several spaces in a row stay inside a word: if the field were folded there, relays could drop some. */
 function splitAtSingleSpaces(text: string): string[] {
   return text.split(/(?<! ) (?! )/);
 }

@@ -31,23 +31,23 @@ import { type LinkTracking, type TrackedHtml, trackHtml } from './tracked-html.t
 
 export interface EmailContent {
   subject: string;
-  /** Null or empty: the message has only text. */
+  /** Null or empty: the message has only a text part. */
   html: string | null;
   /** Null: generated from `html`. Empty: the message has no text alternative. */
   text: string | null;
   from: EmailAddress;
   replyTo: EmailAddress | null;
-  /** Further headers, already validated. If two names differ only in case, the later one counts. */
+  /** Other headers, already validated. If names differ only in case, the last one wins. */
   headers: Record<string, string>;
   feedbackId?: string;
-  /** How the links in `html` are rewritten; left out: not at all. */
+  /** How the links in `html` are rewritten; by default they are not. */
   tracking?: LinkTracking | null;
 }
 
-/** Where the tokens of a content go. */
+/** Where the tracking tokens of a content go. */
 export interface TokenContent {
   html: TrackedHtml;
-  /** In `PreparedContent.remainder`. */
+  /** Positions in `PreparedContent.remainder`. */
   places: TokenPlaces;
 }
 
@@ -57,7 +57,7 @@ export interface PreparedContent {
   readonly smtpUtf8: boolean;
   /** From, Reply-To, Subject, each with CRLF. */
   readonly opening: string;
-  /** Everything after the recipient's own fields: further fields, the empty line, the body. */
+  /** Everything after the recipient's own fields: other fields, the empty line, the body. */
   readonly remainder: Buffer;
   /** Computed for the first signature, then kept. */
   readonly signed: () => SharedSignatureInput;
@@ -69,7 +69,7 @@ export interface SharedSignatureInput {
   headerNames: readonly string[];
   /** The shared fields in the order of `headerNames`, relaxed, each with CRLF. */
   canonicalHeaders: string;
-  /** Of a body with tokens: the body to hash for each recipient. */
+  /** If the body has tokens: the body to hash for each recipient. */
   body: { hash: string } | CanonicalBody;
 }
 
@@ -77,9 +77,9 @@ export interface Recipient {
   to: EmailAddress;
   /** Without angle brackets. */
   messageId: string;
-  /** For the Date field and the signatures. */
+  /** Used for the Date field and the signatures. */
   date: Date;
-  /** One for each slot of a content with tokens. */
+  /** One for each slot, if the content has tokens. */
   tokens?: readonly string[];
 }
 
@@ -87,13 +87,16 @@ export interface BuiltMessage {
   /** Every line, including the last, ends with CRLF. Not dot-stuffed. */
   readonly data: Buffer;
   /**
-   * The same in Latin-1 characters, if its lines were checked: each ends with CRLF, and none begins with a dot. Writing
-   * it takes less than writing `data`.
+   * The same as a string of Latin-1 characters, if its lines have been checked: each ends with CRLF, and none begins
+   * with a dot. Writing it is faster than writing `data`.
    */
   readonly text?: string;
   /** The server must offer SMTPUTF8 (RFC 6531). */
   smtpUtf8: boolean;
-  /** There are bytes over 127, so the server must offer 8BITMIME. Only with `smtpUtf8`, as bodies are 7-bit. */
+  /**
+   * Whether it has bytes over 127, so that the server must offer 8BITMIME. Only with `smtpUtf8`, because bodies are
+   * 7-bit.
+   */
   eightBit: boolean;
 }
 
@@ -144,8 +147,8 @@ function canonicalBody(body: Buffer, places: TokenPlaces | null): SharedSignatur
 
 /**
  * Builds the message to one recipient.
- * @returns the message; with signers, a promise
- * @throws InvalidMessageError if Message-ID, date or address are not valid in a header
+ * @returns the message, or a promise of it if there are signers
+ * @throws InvalidMessageError if Message-ID, date or address is not valid in a header
  */
 export function buildMessage(
   prepared: PreparedContent,
@@ -195,7 +198,7 @@ async function signFields(
 /** What the signatures of a message cover. */
 interface SignedMessage extends Pick<SignatureInput, 'bodyHash' | 'signedAt'> {
   headerNames: readonly string[];
-  /** Of the fields after those of the recipient. */
+  /** The fields after those of the recipient. */
   canonicalHeaders: string;
   /** To, Date and Message-ID. */
   recipientFields: readonly string[];
@@ -212,7 +215,7 @@ export async function signWith(signers: readonly DkimSigner[], message: SignedMe
 
 /**
  * Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature.
- * @param fields those after the recipient's own
+ * @param fields the fields after the recipient's own
  */
 export function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'body'> {
   const names = [...recipientSignedNames];
@@ -239,13 +242,13 @@ function formatClientHeaders(headers: Record<string, string>): string[] {
 interface Part {
   fields: string[];
   content: string;
-  /** With tokens only. */
+  /** Only if it has tokens. */
   html?: TrackedHtml;
-  /** Where they go in `content`. */
+  /** The positions of the tokens in `content`. */
   places?: TokenPlaces;
 }
 
-/** Builds a single part, or text and HTML as alternatives, the richer one last (RFC 2046 §5.1.4). */
+/** Builds a single part, or text and HTML as alternatives, with the richer one last (RFC 2046 §5.1.4). */
 function buildBody(content: EmailContent): Part {
   const html = content.html === null || content.html === '' ? null : content.html;
   const text = content.text ?? (html === null ? '' : textFromHtml(html));
@@ -275,8 +278,8 @@ function endedByCrlf(part: Part): Part {
 }
 
 /**
- * The boundary is a hash of the parts: the same content always has the same one, and no part can contain it. Tokens
- * cannot, either, because they have no equals sign.
+ * The boundary is a hash of the parts: the same content always has the same one, and no part can contain it. Neither
+ * can a token, because tokens have no equals sign.
  */
 function buildAlternative(parts: Part[]): Part {
   const contents = parts.map((part) => `${part.content}\0`).join('');
@@ -290,7 +293,7 @@ function buildAlternative(parts: Part[]): Part {
   };
   const last = parts.at(-1);
   if (!last?.html || !last.places) return whole;
-  // Its content stands before the CRLF of its section, which is the last.
+  // The CRLF at the end of the section is not part of its content.
   const start = sections.join('').length - 2 - last.content.length;
   return { ...whole, html: last.html, places: shiftPlaces(last.places, start) };
 }

@@ -5,8 +5,8 @@ const printable = /^[\x20-\x7e]*$/;
 const maxSectionLength = 60;
 
 /**
- * Formats `value; name=value; …`, each parameter on its own line: as a token, quoted, or, if it is not ASCII or too
- * long for a line, percent-encoded in numbered sections.
+ * Formats `value; name=value; …` with each parameter on its own line: as a token, quoted, or, if it is not ASCII or is
+ * too long for a line, percent-encoded in numbered sections.
  * @param value such as `text/plain`
  */
 export function formatParameterized(value: string, parameters: Record<string, string>): string {

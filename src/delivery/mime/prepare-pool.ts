@@ -1,5 +1,5 @@
 /**
- * Prepares large contents in threads. A content may take a second to convert and encode. Meanwhile the event loop of
+ * Prepares large contents in threads. Converting and encoding one may take a second, and meanwhile the event loop of
  * the sender must serve its connections and the mail of all other accounts.
  */
 import {
@@ -22,15 +22,15 @@ export interface PreparePool {
    * @throws ThreadUnavailableError
    */
   prepare(content: EmailContent): Promise<PreparedContent>;
-  /** Ends the threads. What is still waiting is rejected. */
+  /** Ends the threads. Pending calls are rejected. */
   close(): Promise<void>;
 }
 
 export interface PreparePoolOptions {
   threads?: number;
-  /** Ends a thread that has worked on one content for this long. */
+  /** How long a thread may work on one content before it is ended. */
   limitMs?: number;
-  /** The code of the threads. */
+  /** The file that the threads run. */
   entry?: URL;
 }
 
@@ -45,7 +45,7 @@ function toPrepared(reply: Exclude<ThreadReply, { error: string }>): PreparedCon
   return { smtpUtf8, opening, remainder: bytes, signed: () => signed, tracked };
 }
 
-/** What the failure of a thread says about the content that it prepared. */
+/** Translates the failure of a thread into an error of the content that it was preparing. */
 function errorOf(error: unknown): unknown {
   if (error instanceof ThreadTimeoutError) {
     return new PrepareTimeoutError(`the content could not be composed: ${error.message}`);

@@ -9,16 +9,19 @@ const EQUALS = 0x3d;
 const F = 0x46;
 const LAST_PRINTABLE = 0x7e;
 const hexDigits = Buffer.from('0123456789ABCDEF');
-/** One less than the limit of 76, because a soft break ends with `=`. */
+/** One less than the limit of 76, because a soft break adds `=`. */
 const MAX_CONTENT_PER_LINE = 75;
-/** Bytes of output for each byte of text, soft breaks included. */
+/** Maximum number of output bytes for each byte of text, including soft breaks. */
 const MAX_GROWTH = 4;
 const MAX_KEPT_BYTES = 256 * 1024;
 
-/** Every mail needs it for microseconds, and one of several kilobytes costs more to allocate than to fill. */
+/**
+ * Shared, because each email needs it only for microseconds, and allocating several kilobytes takes longer than filling
+ * them.
+ */
 const scratch = Buffer.allocUnsafeSlow(MAX_KEPT_BYTES);
 
-/** 1: the byte stands for itself, except at the start of a line. White space depends on what follows. */
+/** 1: the byte is not encoded, except perhaps at the start of a line. White space depends on what follows. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte > SPACE && byte <= LAST_PRINTABLE && byte !== EQUALS ? 1 : 0,
 );
@@ -30,7 +33,7 @@ export class QuotedPrintableEncoder {
   #length = 0;
   #column = 0;
 
-  /** @param bytes text whose only CR and LF are in CRLF pairs */
+  /** @param bytes text in which CR and LF occur only as CRLF pairs */
   constructor(bytes: Buffer) {
     const size = bytes.length * MAX_GROWTH + 8;
     this.#bytes = bytes;
@@ -72,8 +75,8 @@ export class QuotedPrintableEncoder {
   }
 
   /**
-   * Copies characters that need no encoding, also at the start of a line.
-   * @param onRun called for the characters of each line: their first one in the text, the offset in the output, how many
+   * Copies characters that need no encoding even at the start of a line.
+   * @param onRun called for the run in each line: its offset in the text, its offset in the output, its length
    */
   copy(start: number, end: number, onRun: (first: number, at: number, count: number) => void): void {
     for (let next = start; next < end;) {
@@ -90,20 +93,20 @@ export class QuotedPrintableEncoder {
     }
   }
 
-  /** Ends the line with a soft break unless it is empty, so that what follows may be encoded by itself. */
+  /** Ends the line with a soft break unless it is empty, so that the text after it can be encoded independently. */
   breakLine(): void {
     if (this.#column === 0) return;
     this.#length = breakLine(this.#output, this.#length);
     this.#column = 0;
   }
 
-  /** Leaves room for characters in one line that need no encoding and are inserted later. @param count at most 75 */
+  /** Leaves room in one line for characters that are inserted later and need no encoding. @param count at most 75 */
   leaveRoom(count: number): void {
     if (this.#column + count > MAX_CONTENT_PER_LINE) this.breakLine();
     this.#column += count;
   }
 
-  /** How long the output is so far. */
+  /** Length of the output so far. */
   get length(): number {
     return this.#length;
   }
@@ -114,13 +117,13 @@ export class QuotedPrintableEncoder {
   }
 }
 
-/** Printable ASCII without `=` that needs no encoding, even at the start of a line, and fits into one. */
+/** Printable ASCII that needs no encoding even at the start of a line, and that fits into one line. */
 const PLAIN_VALUE = /^(?!\.|From )[ -<>-~]{1,75}$/;
 
 /**
  * Encodes a text that is inserted between soft breaks, or at the start of a line.
- * @param text its only CR and LF are in CRLF pairs
- * @returns lines, each with a CRLF at its end; an empty text has none
+ * @param text CR and LF occur only as CRLF pairs
+ * @returns lines, each of which ends with CRLF; none for an empty text
  */
 export function encodeInsertion(text: string): string {
   if (PLAIN_VALUE.test(text)) return `${text}=\r\n`;

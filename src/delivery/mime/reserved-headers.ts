@@ -1,9 +1,9 @@
 /**
- * Headers that a client may not set: those that Carillon writes, and those that a provider or mail server reads as an
- * instruction. Behind SendGrid, for example, `X-SMTPAPI` adds recipients.
+ * Headers that a client must not set: those that Carillon writes, and those that a provider or mail server reads as an
+ * instruction. With SendGrid, for example, `X-SMTPAPI` adds recipients.
  *
- * Headers that only describe the message stay with the client: List-Unsubscribe, Precedence, Auto-Submitted,
- * X-Campaign, X-Entity-Ref-ID and the like.
+ * Clients may set headers that only describe the message: List-Unsubscribe, Precedence, Auto-Submitted, X-Campaign,
+ * X-Entity-Ref-ID and the like.
  */
 
 /** In lower case. */
@@ -27,7 +27,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'delivered-to',
   'authentication-results',
   'domainkey-signature',
-  // Mail back to an address of the client's choice: bounces, receipts, complaints.
+  // They direct bounces, receipts or complaints to an address of the client's choice.
   'errors-to',
   'bounces-to',
   'x-confirm-reading-to',
@@ -58,12 +58,12 @@ const RESERVED_PREFIXES: readonly string[] = [
   'dkim-',
   'disposition-notification-',
   'return-receipt-',
-  // Complaint feedback by RFC 9477, and its forerunners.
+  // Complaint feedback (RFC 9477), and its predecessors.
   'cfbl-',
   'x-csa-',
   'x-report-abuse',
   'x-abuse-',
-  // Providers, each with its own prefixes.
+  // Prefixes of providers.
   'x-ses-', // Amazon SES
   'x-sg-', // SendGrid
   'x-mailgun-',
@@ -89,17 +89,18 @@ const RESERVED_PREFIXES: readonly string[] = [
   'x-greenarrow-',
   'x-kumo', // KumoMTA: X-KumoRef
   'x-ee-', // EmailEngine
-  // Exchange, Microsoft 365, Azure and Google take verdicts and routing from these behind a trusted connector.
+  // Exchange, Microsoft 365, Azure and Google trust these for verdicts and routing if they come through a trusted
+  // connector.
   'x-ms-exchange-',
   'x-ms-acsemail-',
   'x-microsoft-antispam',
   'x-forefront-',
   'x-gm-',
-  // Verdicts of a spam filter, which the next server may believe.
+  // Verdicts of a spam filter, which the next server may trust.
   'x-spam-',
 ];
 
-/** The rule in one sentence for each group, for the API's description. */
+/** The rule for the API's description, one clause for each group. */
 export const RESERVED_HEADERS_DESCRIPTION =
   'Reserved: what Carillon writes (From, To, Cc, Bcc, Sender, Reply-To, Subject, Date, Message-ID, MIME-Version, ' +
   'Content-*, DKIM-*, Feedback-ID, X-Carillon-*); what servers write (Return-Path, Received, Received-SPF, ' +

@@ -1,11 +1,11 @@
 import { compile } from 'html-to-text';
 import { indentingFormatters } from './text-indents.ts';
 
-/** Layout tables are nested. Deeper recursion would overflow the stack. */
+/** Layout tables are nested, but deeper recursion would overflow the stack. */
 const maxDepth = 200;
-/** The parser's time grows with the square of the depth. This many tags take less than half a second in any order. */
+/** The parser takes quadratic time in the depth. This many tags take less than half a second in the worst case. */
 const maxTags = 20_000;
-/** Each line of a preformatted text is indented by each list and quote that it is in. */
+/** Limited, because each list and quote around a preformatted text indents each of its lines. */
 const maxPreformattedLines = 100_000;
 
 const convert = compile({
@@ -33,7 +33,7 @@ const convert = compile({
 
 /**
  * Generates the text alternative of an HTML message. Links are kept; images and hidden preheaders are left out.
- * @returns an empty string if there is no text, or if there are more than 20,000 tags or 100,000 preformatted lines, which
+ * @returns an empty string if there is no text, or if it has more than 20,000 tags or 100,000 preformatted lines, which
  *   would delay other mail
  */
 export function textFromHtml(html: string): string {
@@ -43,7 +43,7 @@ export function textFromHtml(html: string): string {
   return isTooLong ? '' : withoutEmptyRows(convert(html));
 }
 
-/** Removes the blank lines that cells of layout tables leave. */
+/** Removes the blank lines left by cells of layout tables. */
 function withoutEmptyRows(text: string): string {
   const lines = text.split('\n').map((line) => line.trimEnd());
   return lines

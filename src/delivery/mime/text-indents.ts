@@ -1,15 +1,15 @@
 /**
- * Lists and quotes of a text that is generated from HTML. Every one of them indents all of its lines, so 13 KB of HTML
- * could become megabytes of text and hold the event loop for a second.
+ * Formats lists and quotes in a text that is generated from HTML. Each nested one indents all its lines again, so 13 KB
+ * of HTML could become megabytes of text and block the event loop for a second.
  */
 import type { DomNode, FormatCallback } from 'html-to-text';
 
-/** Lists and quotes inside each other that are indented. Further ones are blocks. */
+/** Maximum depth of nested lists and quotes that are indented. Deeper ones are formatted as blocks. */
 const MAX_INDENTS = 10;
 const INDENTING = new Set(['blockquote', 'ul', 'ol']);
-/** Longer numbers would indent all lines of a list by their length. */
+/** Maximum number of a list item: all lines of a list are indented by the length of its numbers. */
 const MAX_NUMBER = 1_000_000;
-/** The library fails at larger Roman numbers. Browsers write decimal ones instead, too. */
+/** The library fails for larger Roman numerals. Browsers, too, show decimal numbers instead. */
 const MAX_ROMAN = 3_999;
 
 function isIndentedTooOften(element: DomNode): boolean {
@@ -25,7 +25,7 @@ interface WithFormatters {
   options: { formatters: Readonly<Record<string, FormatCallback>> };
 }
 
-/** The library's formatter; for elements that are indented too often, the one for blocks. */
+/** The library's formatter, or the one for blocks if the element is nested too deeply. */
 function bounded(name: 'blockquote' | 'unorderedList' | 'orderedList'): FormatCallback {
   return (element, walk, builder, options) => {
     const { formatters } = (builder as unknown as WithFormatters).options;
@@ -35,7 +35,7 @@ function bounded(name: 'blockquote' | 'unorderedList' | 'orderedList'): FormatCa
 
 const formatOrderedList = bounded('orderedList');
 
-/** Formats an ordered list with numbers that the library can write. */
+/** Formats an ordered list with numbers that the library can format. */
 const boundedOrderedList: FormatCallback = (element, walk, builder, options) => {
   const attributes = (element.attribs ?? {}) as Record<string, string>;
   const given = Number.parseInt(attributes['start'] ?? '1', 10);

@@ -1,6 +1,9 @@
 import type { BuiltMessage } from './message.ts';
 
-/** A CR or LF outside of CRLF, or a dot at the start of a line: such a message is looked at once more before it is sent. */
+/**
+ * A CR or LF outside of CRLF, or a dot at the start of a line. A message with either is scanned again before it is
+ * sent.
+ */
 const SUSPECT_LINE = /(?:^|\n)\.|\r(?!\n)|(?<!\r)\n/;
 
 export const isSuspect = (text: string): boolean => SUSPECT_LINE.test(text);

@@ -1,6 +1,6 @@
 /**
- * Puts tokens into a body that was encoded once. Tokens have a known length and need no encoding, so they overwrite
- * placeholders: encoding each message by itself would take longer than everything else that a sender does with it.
+ * Inserts tokens into a body that was encoded once. Tokens have a known length and need no encoding, so they overwrite
+ * placeholders. Encoding each message from scratch would take longer than everything else that a sender does with it.
  */
 import { hash } from 'node:crypto';
 import { relaxedBody, squeezeSpace } from '../dkim/canonical.ts';
@@ -8,14 +8,17 @@ import { isShorterInBase64, toBase64Lines } from './body-encoding.ts';
 import { QuotedPrintableEncoder } from './quoted-printable.ts';
 import type { TrackedHtml } from './tracked-html.ts';
 
-/** Bytes of a line in base64. */
+/** Number of bytes that a base64 line encodes. */
 const LINE_BYTES = 57;
-/** The same line as text, with CRLF. */
+/** Length of that line, including CRLF. */
 const LINE_LENGTH = 78;
-/** In quoted-printable, a token may stand at the start of a line: this character needs no encoding there. */
+/**
+ * The placeholder character. In quoted-printable, a token may be at the start of a line, where this character needs no
+ * encoding.
+ */
 const PLACEHOLDER = 'x';
 
-/** Where tokens go in encoded text. Plain data, so that a thread can return it. */
+/** Where tokens go in an encoded text. Plain data, so that a thread can return it. */
 export type TokenPlaces =
   /** Four numbers for each run of characters in a line: slot, offset in the token, offset in the encoded text, length. */
   | { encoding: 'quoted-printable'; runs: Int32Array; at: number }
@@ -25,7 +28,7 @@ export type TokenPlaces =
 interface EncodedHtml {
   transferEncoding: 'quoted-printable' | 'base64';
   content: string;
-  /** `at`, where the encoded text begins, is 0. */
+  /** As if the encoded text began at offset 0. */
   places: TokenPlaces;
 }
 
@@ -41,7 +44,7 @@ function withPlaceholders({ pieces, slots }: TrackedHtml): { raw: Buffer; slotsA
     text += PLACEHOLDER.repeat(slot.length);
   }
   const raw = Buffer.from(text);
-  // In ASCII, the offsets of characters are those of bytes.
+  // In ASCII, character offsets equal byte offsets.
   if (raw.length > text.length) {
     let shift = 0;
     for (const [n, at] of slotsAt.entries()) {
@@ -53,7 +56,7 @@ function withPlaceholders({ pieces, slots }: TrackedHtml): { raw: Buffer; slotsA
   return { raw, slotsAt };
 }
 
-/** Encodes an HTML part with placeholders, in the shorter of quoted-printable and base64. */
+/** Encodes an HTML part with placeholders as quoted-printable or base64, whichever is shorter. */
 export function encodeTracked(html: TrackedHtml): EncodedHtml {
   const { raw, slotsAt } = withPlaceholders(html);
   const encoder = new QuotedPrintableEncoder(raw);
@@ -77,7 +80,7 @@ export function encodeTracked(html: TrackedHtml): EncodedHtml {
   };
 }
 
-/** The same places in a text that begins `shift` characters earlier. */
+/** The same places, relative to a text that begins `shift` characters earlier. */
 export function shiftPlaces(places: TokenPlaces, shift: number): TokenPlaces {
   return { ...places, at: places.at + shift };
 }
@@ -85,7 +88,7 @@ export function shiftPlaces(places: TokenPlaces, shift: number): TokenPlaces {
 /**
  * Overwrites the placeholders.
  * @param target contains the encoded text
- * @param start where the text begins in it
+ * @param start offset of the text in it
  * @param tokens by slot, each of the slot's length
  */
 export function writeTokens(
@@ -128,13 +131,16 @@ function writeLines(
   }
 }
 
-/** A body in canonical form, in which placeholders can be overwritten, too. */
+/** A body in canonical form, in which placeholders can be overwritten as well. */
 export interface CanonicalBody {
   body: Uint8Array;
   places: TokenPlaces;
 }
 
-/** Canonicalizes a body with placeholders. White space never adjoins a token's line, so only offsets change. */
+/**
+ * Canonicalizes a body with placeholders. Lines with tokens have no leading or trailing white space, so only offsets
+ * change.
+ */
 export function canonicalizeTracked(body: Buffer, places: TokenPlaces): CanonicalBody {
   const canonical = Buffer.from(relaxedBody(body), 'latin1');
   let done = 0;
@@ -150,7 +156,7 @@ export function canonicalizeTracked(body: Buffer, places: TokenPlaces): Canonica
   return { body: canonical, places: { ...places, runs, at: 0 } };
 }
 
-/** The value of `bh=` for a body with these tokens. */
+/** Computes the value of `bh=` for a body with these tokens. */
 export function trackedBodyHash({ body, places }: CanonicalBody, tokens: readonly string[]): string {
   const filled = Buffer.from(body);
   writeTokens(filled, 0, places, tokens);

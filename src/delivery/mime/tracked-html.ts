@@ -1,21 +1,24 @@
-/** Finds the places in an HTML text where tokens for tracking go. All else stays as it is, byte for byte. */
+/** Finds the places for tracking tokens in HTML. Everything else stays unchanged, byte for byte. */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
 /** How the links of a content are rewritten. Plain data, because a thread may prepare the content. */
 export interface LinkTracking {
-  /** Identifies these settings: contents are cached by it. */
+  /** Identifies these settings in cache keys of contents. */
   id: string;
-  /** Stands before the token of a link, such as `https://links.example.com/c/`. Null: links stay as they are. */
+  /** The prefix of a link's token, such as `https://links.example.com/c/`. Null: links are not rewritten. */
   clickPrefix: string | null;
-  /** Stands before the token of the pixel. Null: no pixel. */
+  /** The prefix of the pixel's token. Null: no pixel. */
   openPrefix: string | null;
-  /** Characters at the start of a token that do not depend on its URL; left out: none. */
+  /** Number of characters at the start of a token that do not depend on its URL; 0 by default. */
   recipientLength?: number;
-  /** Bytes of the rest of a token beside its URL. It is base64url, so its length follows from that of the URL. */
+  /**
+   * Number of bytes in the rest of a token, not counting its URL. It is base64url, so its length follows from the
+   * URL's.
+   */
   tokenOverhead: number;
-  /** Longer URLs stay as they are. */
+  /** Links with longer URLs are not rewritten. */
   maxUrlLength: number;
-  /** Origins, perhaps with a path, whose URLs stay as they are: the service's own pages. */
+  /** Origins, perhaps with a path, whose links are not rewritten: Carillon's own pages. */
   ownBases: readonly string[];
 }
 
@@ -23,7 +26,7 @@ export interface LinkTracking {
 export interface TokenSlot {
   /** 0: the pixel; n: `links[n - 1]`. */
   link: number;
-  /** Characters of the token. */
+  /** Length of the token, in characters. */
   length: number;
 }
 
@@ -31,27 +34,27 @@ export interface TrackedHtml {
   /** The HTML around the slots: slot n is between pieces n and n + 1. */
   pieces: readonly string[];
   slots: readonly TokenSlot[];
-  /** The different targets, in the order in which they occur. */
+  /** The distinct targets, in order of first occurrence. */
   links: readonly string[];
 }
 
-/** Every link that is rewritten makes the mail longer. Further ones stay as they are. */
+/** Maximum number of links that are rewritten, because each makes the email longer. */
 const MAX_REWRITTEN = 1_000;
-/** On an `<a>`, it keeps the link as it is. */
+/** On an `<a>`, this attribute prevents rewriting. */
 const OPT_OUT = 'data-no-track';
 const LINK_TAGS = new Set(['a', 'area']);
-/** Their contents are text: a pixel after an unclosed one would be shown as text. */
+/** Elements that contain only text: a pixel after an unclosed one would be shown as text. */
 const TEXT_TAGS = new Set(['script', 'style', 'title', 'textarea', 'xmp']);
 const LONGEST_NAME = Math.max(
   ...[...LINK_TAGS, ...TEXT_TAGS, OPT_OUT, 'body', 'href'].map((name) => name.length),
 );
 
-/** The text of an attribute in the source, without quotes, and its value. */
+/** The range of an attribute in the source, without quotes, and its decoded value. */
 export interface Href {
   start: number;
   end: number;
   value: string;
-  /** The attribute `data-no-track` keeps the link as it is. */
+  /** Whether the attribute `data-no-track` prevents rewriting. */
   optedOut: boolean;
 }
 
@@ -59,7 +62,7 @@ const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d
 
 /** Finds the links of `<a>` and `<area>`, and where a pixel can be inserted. */
 export class LinkFinder implements TokenizerCallbacks {
-  /** Of all `<a>` and `<area>`, in order. */
+  /** The links of all `<a>` and `<area>`, in order. */
   readonly links: Href[] = [];
   readonly #html: string;
   #inLinkTag = false;
@@ -68,10 +71,10 @@ export class LinkFinder implements TokenizerCallbacks {
   #name = '';
   #nameEnd = 0;
   #value = '';
-  /** Where the last complete part of the text ends. */
+  /** The end of the last complete token. */
   #consumed = 0;
   #bodyEnd = -1;
-  /** Where an element that contains only text, or a comment, begins that is not closed. */
+  /** The start of an unclosed comment or text-only element; -1: there is none. */
   #unclosedAt = -1;
   #unclosedTag = '';
 
@@ -114,7 +117,7 @@ export class LinkFinder implements TokenizerCallbacks {
   }
 
   onattribend(quote: QuoteType, end: number): void {
-    // A browser uses the first of several attributes with the same name.
+    // If an attribute occurs several times, browsers use the first.
     if (!this.#inLinkTag || this.#name !== 'href' || this.#href) return;
     if (quote === QuoteType.NoValue) this.#href = { start: end, end, value: '' };
     else {
@@ -137,7 +140,7 @@ export class LinkFinder implements TokenizerCallbacks {
 
   onclosetag(start: number, end: number): void {
     const name = this.#nameOf(start, end);
-    // The tokenizer skips everything up to this bracket, too.
+    // The tokenizer, too, skips everything up to this bracket.
     const close = this.#html.indexOf('>', end);
     if (close >= 0) this.#consumed = close + 1;
     if (name === 'body') this.#bodyEnd = this.#html.lastIndexOf('<', start);
@@ -187,10 +190,10 @@ export class LinkFinder implements TokenizerCallbacks {
 }
 
 const HTTP = /^https?:\/\//i;
-/** What may stand in a Location header. */
+/** The characters that are allowed in a Location header. */
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
-/** The URL as a browser resolves it; null if it is no absolute HTTP URL. */
+/** The URL as a browser resolves it; null if it is not an absolute HTTP URL. */
 function parseTarget(text: string): URL | null {
   return HTTP.test(text) ? URL.parse(text) : null;
 }
@@ -213,9 +216,9 @@ function isOwn({ href }: URL, bases: readonly string[]): boolean {
 }
 
 /**
- * The URL that the token of a link names: as it was written, or else as a browser reads it.
- * @param kept URLs that stay as they are
- * @returns null if the link stays as it is
+ * The target of a link, for its token: as it is written if possible, else as a browser resolves it.
+ * @param kept URLs that are not rewritten
+ * @returns null if the link is not rewritten
  */
 export function targetOf(
   { value, optedOut }: Pick<Href, 'value' | 'optedOut'>,
@@ -236,8 +239,9 @@ const lengthOfToken = (target: string, { recipientLength = 0, tokenOverhead }: L
 const tokenLengthOf = (bytes: number) => Math.ceil((bytes * 4) / 3);
 
 /**
- * Finds the links to rewrite and the place for the pixel, in linear time. Links that are not absolute HTTP URLs, too
- * long, our own, or named in the header List-Unsubscribe stay as they are; so do comments and everything malformed.
+ * Finds the links to rewrite and the place for the pixel, in linear time. It does not rewrite links that are not
+ * absolute HTTP URLs, are too long, point to Carillon's own pages, or are in the List-Unsubscribe header. Comments and
+ * malformed HTML stay unchanged, too.
  * @param html without NUL
  * @param headers the message's headers
  * @returns null if there is nothing to track
@@ -262,7 +266,7 @@ export function trackHtml(
     before = '';
   };
 
-  /** @returns the slot's link and length, null if the link stays */
+  /** @returns the slot's link and length; null if the link is not rewritten */
   function slotOf(href: Href): TokenSlot | null {
     const target = targetOf(href, tracking, kept);
     if (target === null) return null;
@@ -296,7 +300,7 @@ export function trackHtml(
   return { pieces, slots, links: [...numbers.keys()] };
 }
 
-/** The HTML with its tokens, by slot. */
+/** Inserts the tokens into the HTML. @param tokens by slot */
 export function htmlWithTokens({ pieces, slots }: TrackedHtml, tokens: readonly string[]): string {
   return slots.map((_slot, n) => `${pieces[n]}${tokens[n]}`).join('') + (pieces[slots.length] ?? '');
 }

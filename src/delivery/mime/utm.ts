@@ -1,11 +1,11 @@
-/** Adds parameters such as `utm_source` to the web links of a content, for the statistics of the sites that they lead to. */
+/** Adds parameters such as `utm_source` to the web links of a content, for the analytics of the linked sites. */
 import { LinkFinder } from './tracked-html.ts';
 
 /** Names and values, not yet encoded. */
 export type LinkParameters = readonly (readonly [name: string, value: string])[];
 
 const HTTP = /^https?:\/\//i;
-/** A web link in a text. What follows a link in a sentence is removed from the end of the match. */
+/** A web link in a text. Punctuation after the link is removed from the end of the match. */
 const LINK_IN_TEXT = /https?:\/\/[^\s<>"]+/gi;
 const AFTER_LINK = new Set(".,;:!?)]}'*_");
 
@@ -13,7 +13,7 @@ const namesOf = (query: string) =>
   new Set(query.split('&').map((parameter) => (parameter.split('=', 1)[0] ?? '').toLowerCase()));
 
 /**
- * Adds parameters to a web link. Those that it already has stay as they are, and so does its fragment.
+ * Adds parameters to a web link. Its existing parameters and its fragment stay unchanged.
  * @returns anything else unchanged
  */
 export function withParameters(url: string, parameters: LinkParameters): string {
@@ -42,8 +42,8 @@ export const escapeAttribute = (text: string) =>
   text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /**
- * Adds parameters to the web links of an HTML text, in linear time. All else stays as it is.
- * @param kept links that stay as they are, such as those to unsubscribe
+ * Adds parameters to the web links in HTML, in linear time. Everything else stays unchanged.
+ * @param kept links that stay unchanged, such as those to unsubscribe
  */
 export function addToHtmlLinks(
   html: string,
@@ -70,7 +70,7 @@ function linkLength(match: string): number {
 
 /**
  * Adds parameters to the web links of a text, in linear time.
- * @param replace what takes the place of a link that is kept; by default the link itself
+ * @param replace returns the replacement of a kept link; by default the link itself
  */
 export function addToTextLinks(
   text: string,

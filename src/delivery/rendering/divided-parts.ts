@@ -1,4 +1,4 @@
-/** Divides the texts of a content that many recipients share into what is constant and what each recipient has. */
+/** Divides the texts of a content into the parts that all recipients share and the values that differ. */
 import { type PersonalLink, personalHtmlLinks, personalTextLinks } from './personal-links.ts';
 import {
   hasFixedStructure,
@@ -13,11 +13,11 @@ import {
 import { type LinkTracking, trackHtml } from '../mime/tracked-html.ts';
 import { addToHtmlLinks, type LinkParameters } from '../mime/utm.ts';
 
-/** The texts of a content, and how their links are changed. */
+/** The texts of a content, and how their links are rewritten. */
 export interface SharedTexts {
   html: SlottedText;
   text: SlottedText;
-  /** Values of `html` that are links to unsubscribe or to the preference page. */
+  /** Numbers of the values of `html` that are links to unsubscribe or to the preference page. */
   ownLinks: ReadonlySet<number>;
   /** Added to web links; empty: none. */
   parameters: LinkParameters;
@@ -26,14 +26,14 @@ export interface SharedTexts {
   targetToken(target: { link: number; links: number; url: string }): string;
 }
 
-/** What a text consists of. Links of recipients are values after those of the text. */
+/** The pieces of a text. Personal links are numbered as values after those of the text. */
 export interface DividedPart {
   pieces: Piece[];
-  /** Adds the links of a recipient to the values. @returns null if the message has to be built as a whole */
+  /** Appends the recipient's personal links to the values. @returns null if the message has to be built as a whole */
   complete: (values: readonly string[], recipientToken: string) => readonly string[] | null;
 }
 
-/** @param tokenOf of the link counted from 1 among those of recipients that may be tracked */
+/** @param tokenOf returns the token of a link; `n` counts the personal links that may be tracked from 1 */
 function divided(
   pieces: Piece[],
   links: readonly PersonalLink[],
@@ -58,7 +58,7 @@ function divided(
 
 const numberOfValues = (text: SlottedText) => text.length - 1;
 
-/** @returns null if values change the structure of the HTML, or complete an entity */
+/** @returns null if a value could change the structure of the HTML, or complete an entity */
 export function dividedHtml(content: SharedTexts): DividedPart | null {
   const { tracking, parameters } = content;
   const all = markValues(content.html);

@@ -1,7 +1,7 @@
 /**
  * The fast path of campaigns: composes a message from the skeleton of its version, or leaves it to the plain way
- * (`send/compose/compose-rendered.ts`), whose mail decodes to the same. Nothing else in this folder is imported from
- * outside. See docs/rendering.md.
+ * (`send/compose/compose-rendered.ts`), which produces an email with the same decoded content. Nothing else in this
+ * folder is imported from outside. See docs/rendering.md.
  */
 import type { EmailAddress } from '../addresses/email.ts';
 import { messageReference } from '../addresses/reference.ts';
@@ -23,7 +23,7 @@ import { createSkeletons, type SkeletonDeps } from './skeletons.ts';
 /**
  * Composes a message of a group.
  * @returns a promise only if the email has to be signed; null if the message has to be composed in the plain way
- * @throws Error if the message cannot become an email
+ * @throws Error if no email can be built from the message
  */
 export type ComposeFast = (message: AddressedRendering) => OutgoingEmail | Promise<OutgoingEmail> | null;
 
@@ -35,7 +35,7 @@ interface SkeletonEmail {
   recipient: SkeletonRecipient;
 }
 
-/** The parts of an email that was built from a skeleton, for providers that do not take a complete message. */
+/** The parts of an email built from a skeleton, for providers that do not take a complete message. */
 class SkeletonParts implements EmailContent {
   readonly subject: string;
   readonly from: EmailAddress;
@@ -74,7 +74,7 @@ function renderSubject(subject: DividedText | null, values: ContentValues, limit
 
 /**
  * Creates the fast path.
- * @returns a function that begins a group: its messages share a version, a campaign, and what they may read on this thread
+ * @returns a function that begins a group: its messages share a version, a campaign, and the read limit of this thread
  */
 export function createFastComposer(
   deps: ComposeDeps,

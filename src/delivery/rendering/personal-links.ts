@@ -1,13 +1,13 @@
 /**
  * Links whose URL differs between recipients, such as `https://shop.example/?customer={{ contact.id }}`. Each becomes a
- * value of its own, which is made for each recipient: with the parameters of the content, and with a token if the link is
- * tracked. All else of the content stays constant.
+ * separate value, which is built for each recipient: with the parameters of the content, and with a token if the link
+ * is tracked. The rest of the content stays constant.
  */
 import { hasMark, markOf, type Piece, piecesOf } from './slotted.ts';
 import { LinkFinder, type LinkTracking, targetOf } from '../mime/tracked-html.ts';
 import { addToTextLinks, escapeAttribute, type LinkParameters, withParameters } from '../mime/utm.ts';
 
-/** A text with values: what stands between them is constant. */
+/** A text as its constant parts and the values between them. */
 type Pieces = readonly Piece[];
 
 const join = (pieces: Pieces, values: readonly string[]): string => {
@@ -16,25 +16,25 @@ const join = (pieces: Pieces, values: readonly string[]): string => {
   return text;
 };
 
-/** A link of one recipient. */
+/** A link that is built for each recipient. */
 export interface PersonalLink {
-  /** @returns what takes its place; null if the message has to be built as a whole */
+  /** @returns the link for a recipient; null if the message has to be built as a whole */
   textOf: (values: readonly string[], tokenOf: (url: string) => string) => string | null;
-  /** Whether it may get a token. */
+  /** Whether it may be tracked, and so get a token. */
   mayBeTracked: boolean;
 }
 
 export interface PersonalLinks {
-  /** The text, in which each such link is one value. */
+  /** The text in which each personal link is one value. */
   marked: string;
-  /** The first has the number after the last value. */
+  /** The first one has the number after that of the last value. */
   links: readonly PersonalLink[];
 }
 
-/** An entity that a value would complete. */
+/** An unfinished entity, which the next value could complete. */
 const OPEN_ENTITY = /&[#a-z0-9]*$/i;
 
-/** The attribute's value as a browser reads it. */
+/** Decodes an attribute's value as a browser does. */
 function decode(source: string, quote: string): string {
   if (!source.includes('&')) return source;
   return new LinkFinder(`<a href=${quote}${source}${quote}>`).links[0]?.value ?? source;
@@ -60,11 +60,11 @@ function htmlLink(pieces: Pieces, quote: string, optedOut: boolean, settings: Li
 }
 
 /**
- * Finds the links of HTML that have values and are changed for each recipient.
- * @param marked values stand in quoted attributes only
+ * Finds the links in HTML that contain values, and so differ between recipients.
+ * @param marked values are only in quoted attributes
  * @param first the number of the first link as a value
- * @param isOwn whether a link leads to a page of the service, and stays as it is
- * @returns null if a link cannot be made for each recipient
+ * @param isOwn whether a link points to one of Carillon's own pages, and stays unchanged
+ * @returns null if a link cannot be built for each recipient
  */
 export function personalHtmlLinks(
   marked: string,
@@ -94,13 +94,13 @@ function textLink(pieces: Pieces, parameters: LinkParameters): PersonalLink {
       whole = found === url;
       return false;
     });
-    // A value ends the link, or has one of its own.
+    // If not, a value ends the link, or contains a link itself.
     return whole ? changed : null;
   };
   return { textOf, mayBeTracked: false };
 }
 
-/** Finds the links of a text that have values, and adds parameters to all others. */
+/** Finds the links of a text that contain values, and adds parameters to all others. */
 export function personalTextLinks(marked: string, first: number, parameters: LinkParameters): PersonalLinks {
   const links: PersonalLink[] = [];
   const result = addToTextLinks(marked, parameters, hasMark, (url) => {

@@ -1,7 +1,7 @@
 /**
- * Builds the messages of a content that many recipients share, and of which only some values differ: links are found and
- * all constant parts are encoded once. A value is encoded by itself, between soft line breaks of quoted-printable.
- * `message.ts` builds messages with the same content, but does everything again for each.
+ * Builds messages that share a content and differ only in some values. Links are found, and constant parts are encoded,
+ * only once. Each value is encoded by itself, between soft line breaks of quoted-printable. `message.ts` builds
+ * messages with the same decoded content, but repeats all the work for each.
  */
 import { hash } from 'node:crypto';
 import type { EmailAddress } from '../addresses/email.ts';
@@ -22,7 +22,7 @@ import { isSuspect, TextMessage } from '../mime/text-message.ts';
 
 /** What all recipients share. */
 export interface SkeletonContent extends SharedTexts {
-  /** Values of `text` that are links to unsubscribe or to the preference page. */
+  /** Numbers of the values of `text` that are links to unsubscribe or to the preference page. */
   ownTextLinks: ReadonlySet<number>;
   from: EmailAddress;
   replyTo: EmailAddress | null;
@@ -30,7 +30,7 @@ export interface SkeletonContent extends SharedTexts {
   feedbackId: string;
 }
 
-/** What one recipient has for itself. */
+/** What differs for each recipient. */
 export interface SkeletonRecipient {
   to: EmailAddress;
   /** Without angle brackets. */
@@ -38,14 +38,14 @@ export interface SkeletonRecipient {
   date: Date;
   subject: string;
   headers: Record<string, string>;
-  /** Values of the texts, escaped where they are HTML. */
+  /** Values of the texts, escaped if they are for HTML. */
   html: readonly string[];
   text: readonly string[];
-  /** Of tracked links; empty without tracking. */
+  /** The recipient's token in tracked links; empty without tracking. */
   recipientToken: string;
 }
 
-/** Constant encoded texts, and what goes between them: a value by its number, or the recipient's token. */
+/** Encoded constant texts, and what goes between them: a value by its number, or the recipient's token. */
 interface Encoded {
   constants: readonly string[];
   slots: readonly number[];
@@ -54,7 +54,7 @@ interface Encoded {
 interface EncodedPart {
   field: string;
   pieces: readonly Piece[];
-  /** Null: in base64, which cannot be divided, so that the whole part is encoded for each recipient. */
+  /** Null: the part is in base64, which cannot be divided, so the whole part is encoded for each recipient. */
   encoded: Encoded | null;
 }
 
@@ -62,7 +62,9 @@ interface EncodedPart {
 const endedByConstant = (pieces: readonly Piece[]): readonly Piece[] =>
   pieces.length > 1 && pieces.at(-1) === '' ? [...pieces.slice(0, -1), '\r\n'] : pieces;
 
-/** Encodes the constant pieces. Values stand between soft breaks; the token has a known length and needs none. */
+/**
+ * Encodes the constant pieces. Values are inserted between soft breaks; the token has a known length and needs none.
+ */
 function encodePieces(given: readonly Piece[], tokenLength: number): Encoded | null {
   const pieces = endedByConstant(given);
   const bytes = Buffer.from(pieces.filter((piece) => typeof piece === 'string').join(''));
@@ -122,9 +124,9 @@ export class Skeleton {
   readonly #html: EncodedPart;
   readonly #completeText: DividedPart['complete'];
   readonly #completeHtml: DividedPart['complete'];
-  /** Before the text, before the HTML, and at the end. */
+  /** The delimiters before the text, before the HTML, and at the end. */
   readonly #frame: readonly [string, string, string];
-  /** Whether a constant part has lines that a provider has to look at. */
+  /** Whether a constant part has a line for which the message must be scanned before it is sent. */
   readonly #isSuspect: boolean;
 
   constructor(content: SkeletonContent, text: DividedPart, html: DividedPart) {
@@ -132,7 +134,7 @@ export class Skeleton {
     this.#html = encodePart(htmlType, html.pieces, content.tracking?.recipientLength ?? 0);
     this.#completeText = text.complete;
     this.#completeHtml = html.complete;
-    // No part has these two characters in a row: both encodings use the equals sign for something else.
+    // No part contains these two characters in a row, because both encodings use the equals sign for something else.
     const boundary = `=_${hash('sha256', JSON.stringify([text.pieces, html.pieces]), 'hex').slice(0, 40)}`;
     this.#frame = [
       `--${boundary}\r\n${this.#text.field}\r\n\r\n`,
@@ -163,7 +165,7 @@ export class Skeleton {
 
   /**
    * Builds the message to one recipient.
-   * @returns with signers, a promise; null if a value cannot be encoded by itself
+   * @returns the message, or a promise of it if there are signers; null if a value cannot be encoded by itself
    * @throws InvalidMessageError if the subject, Message-ID, date or address are not valid in a header
    */
   build(
@@ -171,7 +173,7 @@ export class Skeleton {
     signers: readonly DkimSigner[],
   ): BuiltMessage | Promise<BuiltMessage> | null {
     const { to, headers, date, recipientToken } = recipient;
-    // A link in a value would get the parameters, too, unless it is the service's.
+    // In the plain way, a link in a value gets the parameters, too, unless it points to one of Carillon's own pages.
     if (
       this.#hasParameters &&
       recipient.text.some((value, n) => value.includes('://') && !this.#ownTextLinks.has(n))

@@ -10,7 +10,7 @@ import {
   type VersionGroup,
 } from '../send/compose/version-groups.ts';
 
-/** A skeleton, and the texts that its values come from. */
+/** A skeleton, and the texts that provide its values. */
 export interface DividedSkeleton {
   skeleton: Skeleton;
   html: DividedText;
@@ -19,9 +19,12 @@ export interface DividedSkeleton {
 }
 
 const MAX_SKELETONS = 64;
-/** Making a skeleton holds the event loop. Longer contents are composed one by one, in threads. */
+/**
+ * Maximum length of a content that gets a skeleton, because creating one blocks the event loop. Longer contents are
+ * composed one by one, in threads.
+ */
 const MAX_SKELETON_CHARACTERS = 256 * 1024;
-/** Outputs that are links of the service. */
+/** Outputs that are links to Carillon's own pages. */
 const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
 
 const ownLinksOf = ({ outputs }: DividedText): ReadonlySet<number> =>

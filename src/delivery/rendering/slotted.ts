@@ -5,12 +5,12 @@
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import { normalizeText } from '../mime/body-encoding.ts';
 
-/** Stands for a value, followed by a character for its number. From the private use area, so texts rarely have it. */
+/** Marks a value; a character for its number follows. It is from the private use area, so texts rarely contain it. */
 const MARK = '\uE000';
 const FIRST_NUMBER = 0xe001;
-/** Values of one text. */
+/** Maximum number of values in one text. */
 const MAX_VALUES = 2_000;
-/** How far before a value a tag may have begun that is not complete. */
+/** How far before a value to look for an incomplete tag, in characters. */
 const TAG_WINDOW = 64;
 
 export type SlottedText = readonly string[];
@@ -18,13 +18,13 @@ export type SlottedText = readonly string[];
 /** A constant text, a value by its number, or {@link RECIPIENT}. */
 export type Piece = string | number;
 
-/** The recipient's token of a tracked link. Takes the place of the number of a value. */
+/** The recipient's token in a tracked link, used instead of the number of a value. */
 export const RECIPIENT = -1;
 
 /** @returns the text with a mark for each value; null if it cannot be marked */
 export function markValues(text: SlottedText): string | null {
   if (text.length - 1 > MAX_VALUES) return null;
-  // A CR at the end of a part would belong to a LF of the value.
+  // A CR at the end of a part could combine with an LF at the start of the value.
   if (text.some((part) => part.includes(MARK) || part.endsWith('\r') || !part.isWellFormed())) return null;
   const marked = text.map((part, n) => (n === 0 ? part : markOf(n - 1) + part));
   return normalizeText(marked.join(''));
@@ -40,7 +40,7 @@ export function piecesOf(marked: string): Piece[] {
   return [first, ...rest.flatMap((part): Piece[] => [part.charCodeAt(0) - FIRST_NUMBER, part.slice(1)])];
 }
 
-/** Whether the text of a value changes nothing around it, wherever it is inserted. */
+/** Whether a value can be inserted anywhere without affecting the text around it. */
 export function isInsertable(value: string): boolean {
   return !value.includes('\r') && value.isWellFormed();
 }
@@ -105,8 +105,8 @@ class MarkCounter implements TokenizerCallbacks {
 }
 
 /**
- * Whether the structure of the HTML is the same for all values, as long as these are escaped: each stands in a text, in a
- * comment, or in the quoted value of an attribute.
+ * Whether the structure of the HTML is the same for all values, provided that they are escaped: each is in a text, in a
+ * comment, or in a quoted attribute value.
  */
 export function hasFixedStructure(marked: string): boolean {
   return new MarkCounter(marked).count === countMarks(marked);

@@ -12,7 +12,7 @@ interface ConnectionErrorDetail {
   violation?: boolean;
 }
 
-/** The connection failed or ended. This is no verdict on any message. */
+/** The connection failed or ended. This says nothing about any message. */
 export class SmtpConnectionError extends Error {
   override readonly name: string = 'SmtpConnectionError';
   readonly stage: SmtpStage;
@@ -28,8 +28,8 @@ export class SmtpConnectionError extends Error {
 }
 
 /**
- * The input can never be written to an SMTP connection, such as a line end in an address or a bare CR or LF in a
- * message. This is a bug in the caller, found before anything is written. Trying again does not help.
+ * The input must not be written to an SMTP connection: for example, an address has a line end, or a message has a bare
+ * CR or LF. This is a bug in the caller, detected before anything is written. Retrying does not help.
  */
 export class SmtpInputError extends SmtpConnectionError {
   override readonly name = 'SmtpInputError';

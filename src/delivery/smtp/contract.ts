@@ -2,8 +2,8 @@ import type { SmtpConnectionError } from './connection-error.ts';
 import type { SmtpReply } from './reply-parser.ts';
 
 /**
- * The delivery status notifications (RFC 3461) to ask for, if the server offers them. `failure`: of bounces, with the
- * header only; `success`: also of deliveries; `off`: as the server likes.
+ * The delivery status notifications (RFC 3461) to request, if the server offers them. `failure`: for bounces, with the
+ * header only; `success`: for deliveries, too; `off`: nothing is requested, and the server decides.
  */
 export const requestedReports = ['failure', 'success', 'off'] as const;
 
@@ -18,7 +18,7 @@ export interface SmtpTarget {
    * offers it. With TLS, the certificate is always verified.
    */
   security: 'implicit' | 'starttls' | 'opportunistic' | 'none';
-  /** Sent by PLAIN if EHLO offers it, else by LOGIN. Never sent without TLS. */
+  /** Sent with PLAIN if EHLO offers it, else with LOGIN. Never sent without TLS. */
   auth?: { user: string; pass: string };
   /** For tests: sends credentials in clear text if the server has a loopback address. */
   allowPlaintextAuth?: boolean;
@@ -27,7 +27,7 @@ export interface SmtpTarget {
   /** `failure` by default. */
   reports?: RequestedReports;
   tls?: {
-    /** PEM of the trusted authorities, instead of the well-known ones. */
+    /** PEM of the trusted certificate authorities, instead of the well-known ones. */
     ca?: string | Buffer;
     /** The name in the certificate; `host` by default. */
     servername?: string;
@@ -41,15 +41,15 @@ export interface SmtpTarget {
 }
 
 export interface SmtpSubmission {
-  /** The envelope's sender, a bare address; empty for the null return path. */
+  /** The envelope sender, a bare address; empty for the null return path. */
   from: string;
-  /** The envelope's recipient, a bare address. */
+  /** The envelope recipient, a bare address. */
   to: string;
-  /** SMTPUTF8 (RFC 6531) is needed: UTF-8 in an address or a header. */
+  /** Whether SMTPUTF8 (RFC 6531) is needed, because an address or a header contains UTF-8. */
   smtpUtf8: boolean;
-  /** The reports to ask for, and an id that they return. Not written if the server does not offer DSN. */
+  /** The reports to request, and the id that they return. Ignored if the server does not offer DSN. */
   reports?: { kind: RequestedReports; envelopeId: string };
-  /** The message has bytes over 127, so BODY=8BITMIME (RFC 6152) is needed. */
+  /** Whether BODY=8BITMIME (RFC 6152) is needed, because the message has bytes over 127. */
   eightBit: boolean;
   /**
    * The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known. A
@@ -75,7 +75,7 @@ export type SmtpOutcome =
   /** The final dot was written, but no reply came: the server may or may not have the message. */
   | { kind: 'ambiguous'; error: SmtpConnectionError };
 
-/** What EHLO offered. */
+/** The capabilities that EHLO offered. */
 export interface SmtpCapabilities {
   pipelining: boolean;
   /** Maximum bytes of a message (RFC 1870); 0 if the server names no limit, null if it does not support SIZE. */
@@ -92,7 +92,7 @@ export interface SmtpConnection {
    * server allows. Never rejects.
    */
   send(submission: SmtpSubmission): Promise<SmtpOutcome>;
-  /** Submissions without an outcome yet. */
+  /** Number of submissions without an outcome yet. */
   readonly pending: number;
   /** Whether `send` can still succeed. */
   readonly open: boolean;

@@ -7,7 +7,7 @@ interface PendingReply {
   reject: (error: SmtpConnectionError) => void;
 }
 
-/** Sends one command at a time and waits for its reply, as the handshake does. */
+/** Sends one command at a time and waits for its reply. Used for the handshake. */
 export class Dialogue implements WireListener {
   stage: SmtpStage = 'banner';
   readonly #timeoutMs: number;
@@ -20,7 +20,7 @@ export class Dialogue implements WireListener {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Uses this wire from now on. */
+  /** Switches to another wire. */
   use(wire: Wire): void {
     this.#wire = wire;
   }
@@ -40,7 +40,7 @@ export class Dialogue implements WireListener {
       else this.#wire?.write(Buffer.from(`${command}\r\n`), 1);
       this.#wire?.expectWithin(this.#timeoutMs);
     });
-    // Bytes that arrived together with the reply may have ended the connection.
+    // Bytes that arrived with the reply may have ended the connection.
     this.#throwIfEnded();
     return reply;
   }
@@ -73,7 +73,7 @@ export class Dialogue implements WireListener {
 }
 
 /**
- * The error for a reply with which the handshake cannot go on. Its message has the codes only: it goes into logs and to
+ * The error for a reply that ends the handshake. Its message contains only the codes: it goes into logs and to
  * Temporal, and a server's text may contain anything, such as credentials or addresses.
  */
 export function refusal(stage: SmtpStage, reply: SmtpReply): SmtpConnectionError {

@@ -9,7 +9,7 @@ const QUOTED_ADDRESS = /^(?:[!#-;=?-[\]-~\x80-\uffff]|"(?:[ !#-[\]-~\x80-\uffff]
 const NON_ASCII = /[^\x00-\x7f]/;
 /** C1 controls, and separators that some software takes for line ends. */
 const INVISIBLE = /[\x80-\x9f\u2028\u2029]/;
-/** What xtext (RFC 3461 §4) need not encode; an ENVID has at most 100 characters. */
+/** The characters that xtext (RFC 3461 §4) does not encode. An ENVID has at most 100. */
 const PLAIN_ENVELOPE_ID = /^[!-*,-<>-~]{1,100}$/;
 /** RFC 5321 §4.5.3.1.3, brackets excluded. */
 const MAX_ADDRESS_BYTES = 254;
@@ -21,12 +21,12 @@ export interface Envelope {
   mail: string;
   rcpt: string;
   data: Uint8Array | string;
-  /** Lines of `data` that need a second dot. */
+  /** Number of lines of `data` that need a second dot. */
   dots: number;
 }
 
 /**
- * Creates the commands of a submission. Parameters are used only if needed, and an address cannot end its command.
+ * Creates the commands of a submission. Parameters are used only if needed. An address cannot break out of its command.
  * @returns the envelope, or the outcome if the submission cannot be sent over a connection with these capabilities
  */
 export function createEnvelope(
@@ -86,7 +86,7 @@ function missingCapability(submission: SmtpSubmission, offered: SmtpCapabilities
   if (limit > 0 && submission.data.length > limit) {
     return unsupported(
       'size',
-      `the message has ${submission.data.length} bytes, the server accepts ${limit}`,
+      `the message has ${submission.data.length} bytes, but the server accepts at most ${limit}`,
     );
   }
   return null;

@@ -7,7 +7,7 @@ import type { SmtpReply } from './reply-parser.ts';
 import { openSocket, secureSocket } from './sockets.ts';
 import { Wire } from './wire.ts';
 
-/** The capabilities from EHLO, and those that only the handshake needs. */
+/** The capabilities from EHLO, including those that only the handshake needs. */
 interface Offer extends SmtpCapabilities {
   startTls: boolean;
   /** SASL mechanisms in capitals. */
@@ -92,8 +92,8 @@ function wantsStartTls(target: SmtpTarget, offer: Offer): boolean {
 }
 
 /**
- * Clear-text bytes behind the reply to STARTTLS must not be taken for bytes of the secured connection. The wire fails
- * on bytes that come with the reply; TLS fails on bytes that come later, because they are not TLS records.
+ * Clear-text bytes after the reply to STARTTLS must not be read as part of the secured connection. The wire fails on
+ * bytes that arrive with the reply; TLS fails on bytes that arrive later, because they are not TLS records.
  */
 async function startTls(wire: Wire, dialogue: Dialogue, target: SmtpTarget): Promise<Wire> {
   await dialogue.demand('starttls', 'STARTTLS', 220);

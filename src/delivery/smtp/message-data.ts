@@ -2,9 +2,9 @@ const LF = 10;
 const CR = 13;
 const DOT = 46;
 
-/** What one pass over a message finds. */
+/** The result of one pass over a message. */
 interface DataScan {
-  /** Lines that begin with a dot. */
+  /** Number of lines that begin with a dot. */
   dots: number;
   /** Offset of the first CR without LF or LF without CR, which RFC 5321 §2.3.8 forbids; -1 if there is none. */
   bareAt: number;

@@ -2,7 +2,7 @@ import type { Wire } from './wire.ts';
 
 const NON_ASCII = /[^\x00-\x7f]/;
 
-/** Collects commands so that they are sent in one write, together with the end of a body before them. */
+/** Collects commands and sends them in one write, together with the end of the body that precedes them. */
 export class Outgoing {
   readonly #wire: Wire;
   #commands = '';
@@ -14,7 +14,7 @@ export class Outgoing {
 
   /**
    * @param commands with their line ends
-   * @param replies that the server owes for them
+   * @param replies the number of replies that they expect
    */
   add(commands: string, replies: number): void {
     this.#commands += commands;
@@ -28,12 +28,12 @@ export class Outgoing {
     const replies = this.#replies;
     this.#commands = '';
     this.#replies = 0;
-    // The socket writes a string without a copy of its own.
+    // The socket writes a string without copying it.
     if (typeof body === 'string' && !NON_ASCII.test(commands)) {
       return this.#wire.writeText(body + commands, replies);
     }
     const bodyLength = body.length;
-    // Only SMTPUTF8 addresses have non-ASCII characters. UTF-8 takes at most three bytes per UTF-16 unit.
+    // Only SMTPUTF8 addresses have non-ASCII characters. UTF-8 takes at most three bytes for each UTF-16 unit.
     const bytes = Buffer.allocUnsafe(bodyLength + commands.length * 3);
     if (typeof body === 'string') bytes.write(body, 0, 'latin1');
     else bytes.set(body, 0);

@@ -1,9 +1,9 @@
 /** One reply (RFC 5321 §4.2). */
 export interface SmtpReply {
   code: number;
-  /** Enhanced status code (RFC 3463), such as `5.1.1`, whether EHLO offered such codes or not. */
+  /** The enhanced status code (RFC 3463), such as `5.1.1`. Recognized even if EHLO did not offer such codes. */
   enhanced: string | null;
-  /** The text without codes. Several lines are joined by a line feed. */
+  /** The text without codes. Lines are joined by line feeds. */
   text: string;
 }
 
@@ -12,7 +12,7 @@ export class MalformedReplyError extends Error {
   override readonly name = 'MalformedReplyError';
 }
 
-/** A longer reply, counting all its lines, is an attack or a mistake. */
+/** Maximum length of a reply, including all its lines, in bytes. A longer one is an attack or a mistake. */
 const MAX_REPLY_BYTES = 65_536;
 const EMPTY: Buffer = Buffer.alloc(0);
 const LF = 10;

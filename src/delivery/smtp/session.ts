@@ -43,7 +43,7 @@ export interface SessionTimeouts {
 const DATA = 'DATA\r\n';
 const FINAL_DOT = '.\r\n';
 const QUIT_TIMEOUT_MS = 5_000;
-/** A longer message is written in pieces of this size, each after the previous one has left the process. */
+/** Longer messages are written in pieces of this size. Each is written after the previous one has left the process. */
 const PIECE_BYTES = 65_536;
 
 /**
@@ -61,16 +61,16 @@ export class SmtpSession implements SmtpConnection, WireListener {
   #current: Transaction | null = null;
   #ahead: Transaction | null = null;
   #awaited: Awaited = null;
-  /** 354 has come for the current transaction, and nothing of its body has been written. */
+  /** 354 has arrived for the current transaction, and nothing of its body has been written. */
   #bodyDue = false;
   /** The current transaction's final dot has been written. */
   #dotWritten = false;
-  /** A refused transaction is still open at the server. */
+  /** Whether a refused transaction is still open at the server. */
   #resetOwed = false;
   #pumpScheduled = false;
   #leaving = false;
   #closed: { error: SmtpConnectionError | null } | null = null;
-  /** This side closes the connection, which is not an error. */
+  /** Whether this side is closing the connection, which is not an error. */
   #expectedEnd = false;
 
   constructor(wire: Wire, capabilities: SmtpCapabilities, timeouts: SessionTimeouts) {
@@ -153,7 +153,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     const reported = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
     const [current, ahead] = [this.#current, this.#ahead];
     const progress = {
-      // A reply to RSET is about the message before.
+      // The reply to RSET belongs to the previous message.
       begun: this.#awaited !== 'rset',
       goAhead: this.#awaited === 'body',
       dotWritten: this.#dotWritten,
@@ -162,7 +162,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#ahead = null;
     this.#closed = { error: reported };
     current?.resolve(outcomeOfLost(current.verdict, progress, error));
-    // Its commands went out with the final dot of the current message. Either may be why the connection ended.
+    // Its commands were sent with the final dot of the current message, and either may have ended the connection.
     ahead?.resolve({ kind: 'not_sent', error, inTransfer: true });
     for (let next = this.#queue.shift(); next; next = this.#queue.shift())
       next.resolve({ kind: 'not_sent', error });
@@ -172,7 +172,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   #onEnvelopeReply(current: Transaction, stage: 'mail' | 'rcpt', reply: SmtpReply): void {
     if (reply.code >= 300 && reply.code < 400) return this.#violation(reply);
     if (reply.code >= 400) current.verdict ??= { stage, reply };
-    // Without pipelining, nothing more of a refused transaction has been written.
+    // Without pipelining, nothing else of a refused transaction has been written.
     if (current.verdict && !this.capabilities.pipelining)
       return this.#finishRefused(current, current.verdict);
     this.#enter(stage === 'mail' ? 'rcpt' : 'data');
@@ -200,7 +200,8 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   /**
-   * A reply in the middle of a long message. A refusal is for this message, but its remaining bytes are on their way.
+   * Handles a reply in the middle of a long message. A refusal concerns this message, but its other bytes are already
+   * being sent.
    */
   #onEarlyReply(current: Transaction, reply: SmtpReply): void {
     if (reply.code < 400) return this.#violation(reply);
@@ -246,7 +247,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#wire.expectWithin(this.#awaited === 'body' && this.#dotWritten ? finalDotMs : replyMs);
   }
 
-  /** Writes everything that may be written now, in one piece. */
+  /** Writes everything that may be written now, in one write. */
   #pump(): void {
     if (this.#closed) return;
     if (this.#bodyDue) return this.#writeBody();
@@ -302,7 +303,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#writePieces(current, typeof body === 'string' ? Buffer.from(body, 'latin1') : body, 0);
   }
 
-  /** Writes the last piece of a message, its final dot, and the commands of the next message behind it. */
+  /** Writes the last piece of a message, its final dot, and the commands of the next message. */
   #endBody(piece: Uint8Array | string, replies = 1): void {
     this.#dotWritten = true;
     this.#out.add(FINAL_DOT, replies);

@@ -31,7 +31,7 @@ export async function secureSocket(socket: Socket, target: SmtpTarget, stage: Sm
     ...(net.isIP(servername) === 0 ? { servername } : {}),
     ...(target.tls?.ca === undefined ? {} : { ca: target.tls.ca }),
   });
-  // TLS now reports the errors of the connection. Destroying the TLS socket closes both.
+  // From now on, the TLS socket reports the connection's errors, and destroying it closes both.
   socket.on('error', () => undefined);
   await ready(secured, 'secureConnect', stage, target);
   return secured;
@@ -63,7 +63,7 @@ function ready(
   });
 }
 
-/** If several addresses were tried, their errors are inside one error without a message. */
+/** If several addresses were tried, their errors are wrapped in one error without a message. */
 function messageOf(error: Error): string {
   if (!(error instanceof AggregateError)) return error.message;
   return error.errors.map((each) => (each as Error).message).join('; ');

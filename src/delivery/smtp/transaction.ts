@@ -9,7 +9,7 @@ export interface Verdict {
   reply: SmtpReply;
 }
 
-/** One message that is being sent. */
+/** A message that is being sent. */
 export interface Transaction {
   envelope: Envelope;
   resolve: (outcome: SmtpOutcome) => void;
@@ -17,19 +17,19 @@ export interface Transaction {
   verdict: Verdict | null;
 }
 
-/** The progress of a transaction when its connection ended. */
+/** How far a transaction had come when its connection ended. */
 interface Progress {
   /** MAIL has been written. */
   begun: boolean;
-  /** 354 has come. */
+  /** 354 has arrived. */
   goAhead: boolean;
   /** The final dot has been written. */
   dotWritten: boolean;
 }
 
 /**
- * The outcome of the current message when its connection ended. A verdict counts, unless replies may have been matched
- * with the wrong commands; a 354 shows that the replies before it were matched correctly.
+ * The outcome of the current message when its connection ended. A verdict counts unless replies may have been matched
+ * with the wrong commands. A 354 proves that the replies before it were matched correctly.
  */
 export function outcomeOfLost(
   verdict: Verdict | null,

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { SmtpConnectionError, type SmtpStage } from './connection-error.ts';
 import { ReplyParser, type SmtpReply } from './reply-parser.ts';
 
-/** The present user of a wire: the handshake, then the session. */
+/** The current user of a wire: first the handshake, then the session. */
 export interface WireListener {
-  /** The present stage, for errors. */
+  /** The current stage, for errors. */
   readonly stage: SmtpStage;
-  /** Receives the reply to the oldest command without one. */
+  /** Receives the reply to the oldest unanswered command. */
   reply(reply: SmtpReply): void;
-  /** All replies that arrived together have been passed on, so commands may be written now. */
+  /** Called after all replies that arrived together were passed on, so that commands may be written. */
   settled(): void;
   /** The connection has ended. Called once; nothing is called afterwards. */
   ended(error: SmtpConnectionError): void;
@@ -17,15 +17,15 @@ export interface WireListener {
 /**
  * A socket as a stream of commands and replies.
  *
- * It counts the replies that the server owes, so that an unexpected reply is always found. It reads everything that has
- * arrived before commands are written, so that no reply is taken for the reply to a later command. One coarse timer
- * serves all deadlines.
+ * It counts the replies that the server owes, so that it detects every unexpected reply. It reads everything that has
+ * arrived before commands are written, so that no reply is mistaken for that to a later command. All deadlines share
+ * one coarse timer.
  */
 export class Wire {
   readonly #socket: Socket;
   readonly #parser = new ReplyParser();
   #listener: WireListener;
-  /** Replies that the server owes. */
+  /** Number of replies that the server owes. */
   #owed = 0;
   #over = false;
   #trouble: Error | null = null;
@@ -64,7 +64,7 @@ export class Wire {
 
   /**
    * Writes commands, or a message, to which the server will send `replies` replies.
-   * @param flushed called when the operating system has taken the bytes
+   * @param flushed called when the operating system has accepted the bytes
    */
   write(bytes: Uint8Array, replies: number, flushed?: () => void): void {
     this.#owed += replies;
@@ -107,7 +107,7 @@ export class Wire {
   }
 
   /**
-   * Releases the socket, so that TLS can be started on it. The wire reads nothing more from it.
+   * Releases the socket, so that TLS can be started on it. The wire does not read from it any more.
    * @returns the socket, paused
    */
   release(): Socket {
