@@ -310,8 +310,9 @@ export async function cancelCampaignMessages(
 }
 
 /**
- * Queues once more a page of the recipients that are `unknown`. They stay `unknown` until they have an outcome. @param
- * limit of the page @returns how many were queued; fewer than the limit: none is left
+ * Queues once more a page of the recipients that are `unknown`. They stay `unknown` until they have an outcome.
+ * @param limit of the page
+ * @returns how many were queued; fewer than the limit: none is left
  */
 export async function requeueUnknown(trx: Queryable, campaignId: number, limit: number): Promise<number> {
   const { rowCount } = await trx.query({

@@ -112,7 +112,8 @@ export class ClaimedBlocks {
   }
 
   /**
-   * Ends the claims of all blocks whose batches have ended. @throws Error of the database; the next call tries again
+   * Ends the claims of all blocks whose batches have ended.
+   * @throws Error of the database; the next call tries again
    */
   async finish(): Promise<void> {
     while (this.#ending) await this.#ending;

@@ -21,16 +21,16 @@ export interface OptOutAddress {
 export interface OptOut {
   accountId: number;
   source: OptOutSource;
-  /** The message that was answered, if it is known. */
+  /** The message that the recipient replied to or unsubscribed in, if it is known. */
   messageId: number | null;
 }
 
-/** Of a whole HMAC-SHA-256. */
+/** Size of a full HMAC-SHA-256. */
 const HASH_BYTES = 32;
 
 type OptOutKeys = Pick<Keyring, 'subkey' | 'accepted'>;
 
-/** The forms of the address under which it may be stored, that of the address itself first. */
+/** The forms under which the address may be stored, beginning with the address itself. */
 function keysOf({ channel, address, plusAddresses = false }: OptOutAddress): string[] {
   const key = recipientKey(channel, address);
   if (key === null) return [];
@@ -42,8 +42,8 @@ function hashWith(secret: Buffer, key: string, { brandId, channel }: OptOutAddre
 }
 
 /**
- * Returns the HMACs to store an opt-out under, that of the address itself first. It is stored under each of them, so that
- * it stays in force if the setting changes.
+ * Returns the HMACs to store an opt-out under, beginning with that of the address itself. It is stored under each of
+ * them, so that it stays in force if the setting changes.
  */
 export function optOutHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
   const { key: secret } = keyring.subkey('opt-out');
@@ -56,14 +56,14 @@ export function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buf
   return keyring.accepted('opt-out').flatMap(({ key }) => keys.map((each) => hashWith(key, each, address)));
 }
 
-/** Whether the HMAC is one under which an opt-out of the address may be stored. */
+/** Whether an opt-out of the address may be stored under the HMAC. */
 export function isOptOutHash(keyring: OptOutKeys, address: OptOutAddress, hash: Buffer): boolean {
   return acceptedHashes(keyring, address).some((each) => each.equals(hash));
 }
 
 /**
  * Records that a recipient unsubscribed from a brand. An opt-out that is in force keeps its time and source.
- * @param hashes from {@link optOutHashes}, perhaps by way of a signed token
+ * @param hashes from {@link optOutHashes}, directly or in a signed token
  * @returns whether the recipient was subscribed before
  */
 export async function recordHashedOptOut(
@@ -84,9 +84,9 @@ export async function recordHashedOptOut(
 }
 
 /**
- * Records that a recipient unsubscribed from a brand. Opt-outs outlive contacts and messages, so that only an HMAC of
- * the address is stored.
- * @returns whether the recipient was subscribed before; false also if the text is no address of the channel
+ * Records that a recipient unsubscribed from a brand. Opt-outs outlive contacts and messages, so only an HMAC of the
+ * address is stored.
+ * @returns whether the recipient was subscribed before; also false if the address is not valid for the channel
  */
 export async function recordOptOut(
   db: Queryable,
@@ -94,18 +94,18 @@ export async function recordOptOut(
   optOut: OptOut & OptOutAddress,
 ): Promise<boolean> {
   const hashes = optOutHashes(keyring, optOut);
-  // The insert finds an opt-out under the same HMAC by itself. Only other forms and former secrets need a look-up.
+  // The insert itself finds an opt-out under the same HMAC. Only other forms and former secrets need a look-up.
   const mayDiffer = hashes.length > 1 || keyring.accepted('opt-out').length > 1;
   const before = mayDiffer && (await isOptedOut(db, keyring, optOut));
-  // That of the address without the tag may end by itself, so each address has its own.
+  // The opt-out of the address without the tag may end independently, so each address has its own.
   const own = { ...optOut, plusAddresses: false };
   if (before && (hashes.length === 1 || (await isOptedOut(db, keyring, own)))) return false;
   return (await recordHashedOptOut(db, hashes, optOut)) && !before;
 }
 
 /**
- * Ends the opt-out of a recipient who subscribed again. The address without the tag has unsubscribed by itself unless
- * its opt-out was stored together with that of the tagged address: then both end.
+ * Ends the opt-out of a recipient who subscribed again. The opt-out of the address without the tag ends too if both
+ * were stored together; otherwise that address has unsubscribed separately and stays so.
  * @returns whether there was one
  */
 export async function endOptOut(
@@ -146,7 +146,7 @@ export async function isOptedOut(
 }
 
 /**
- * SQL: when a recipient of the brand unsubscribed; null if it has not, or has subscribed again.
+ * SQL: when a recipient unsubscribed from the brand; null if the recipient has not, or has subscribed again.
  * @param brandId SQL
  * @param hashes SQL: {@link acceptedHashes} of the recipient
  */
@@ -159,7 +159,7 @@ export type OptOutAddresses = Omit<OptOutAddress, 'address'> & { addresses: read
 
 /**
  * Finds which of many recipients unsubscribed from the brand and have not subscribed again, in one statement.
- * @returns when, by the address as given
+ * @returns when each of them unsubscribed, by the address as given
  */
 export async function findOptOuts(
   db: Queryable,

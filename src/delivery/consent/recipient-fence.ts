@@ -1,19 +1,19 @@
 import type pg from 'pg';
 
-/** Keeps batches from leaving on an outdated view of who may receive mail. */
+/** Keeps batches from being sent to recipients who have just been suppressed or have opted out. */
 export interface RecipientFence {
   /**
    * Call it after the commit of a suppression or an opt-out, and before the response. Once it resolves, only batches
    * whose intents were written before can still leave for the recipient.
    *
    * It stops no sender. It marks the account, so that intents whose statement began before the commit check their
-   * recipients once more when they have their lock; and it waits for the intents that have their lock already.
+   * recipients once more after they get their lock, and it waits for the intents that already have their lock.
    */
   wait(accountId: number): Promise<void>;
 }
 
 async function fence(pool: pg.Pool, accountId: number): Promise<void> {
-  // An intent's statement compares this time with its own start, less ten seconds: the mark may be five seconds old.
+  // An intent's statement compares this time with its own start less ten seconds, as the mark may be five seconds old.
   await pool.query(
     `update accounts set recipients_changed_at = clock_timestamp()
      where id = $1 and coalesce(recipients_changed_at, '-infinity') < clock_timestamp() - interval '5 seconds'`,
@@ -23,7 +23,7 @@ async function fence(pool: pg.Pool, accountId: number): Promise<void> {
 }
 
 /**
- * Waits for several accounts, one after the other, so that a report about many of them takes one connection.
+ * Waits for several accounts, one after another, so that a report about many accounts takes one connection.
  * @param accountIds may repeat
  */
 export async function waitForEach(fence: RecipientFence, accountIds: Iterable<number>): Promise<void> {
@@ -32,7 +32,7 @@ export async function waitForEach(fence: RecipientFence, accountIds: Iterable<nu
 
 interface Rounds {
   current: Promise<void>;
-  /** Begins when the current one has ended; callers who come meanwhile share it. */
+  /** Begins when the current round has ended. Callers that arrive meanwhile share it. */
   next: Promise<void> | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Opt-outs that only a provider knows of: recipients who answered STOP to it, so that it refuses further messages. If one
- * is not recorded because a process ends, the provider refuses the next message, too, and it is recorded then.
+ * Opt-outs that at first only a provider knows: the recipient replied STOP to the provider, which then refuses further
+ * messages. If the process ends before an opt-out is recorded, the provider refuses the next message too, and the
+ * opt-out is recorded then.
  */
 import type { Logger } from 'pino';
 import { FairGate } from '../../platform/processes/fair-gate.ts';
@@ -20,18 +21,21 @@ export interface RefusedMessage {
 export interface OptOutRecording {
   /** Returns at once: the outcome of the message must not wait, nor change if this fails. */
   add(message: RefusedMessage): void;
-  /** Resolves when everything that was added is recorded, or has failed. It never rejects. */
+  /** Resolves when everything added so far is recorded or has failed. Never rejects. */
   settled(): Promise<void>;
 }
 
-/** Opt-outs that wait at most. A provider refuses the next message to a recipient who is dropped, too. */
+/**
+ * Maximum number of opt-outs that wait; more are dropped. The provider refuses the next message to a dropped recipient
+ * too.
+ */
 const MAX_WAITING = 10_000;
-/** Each may hold a connection while it waits for whoever changes subscriptions of the brand. */
+/** Each may hold a connection while it waits for another transaction that changes subscriptions of the brand. */
 const MAX_AT_ONCE = 2;
 
 /**
- * Creates what records the opt-outs of refused recipients: one at a time for each brand, and a failure is logged.
- * @param record records it; `key` is the form in which addresses are compared
+ * Records opt-outs of refused recipients in the background, one at a time for each brand. Failures are logged.
+ * @param record records an opt-out; `key` is the form in which addresses are compared
  */
 export function createOptOutRecording(
   record: (refused: Omit<RefusedMessage, 'to'> & { key: string }) => Promise<void>,

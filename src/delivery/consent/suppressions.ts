@@ -1,6 +1,6 @@
 import { type Channel, channelFacts, channels } from '../channels/index.ts';
 
-/** A soft bounce counts in a row of this many before it suppresses the address. */
+/** How many soft bounces in a row suppress an address. */
 export const SOFT_BOUNCES_IN_A_ROW = 3;
 
 /** How long soft bounces suppress an address. */
@@ -10,10 +10,10 @@ export const suppressionReasons = ['hard_bounce', 'soft_bounce', 'complaint', 'm
 
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
-/** What recipients and their servers have reported. Only an owner or admin ends these. */
+/** Reasons reported by recipients and their servers. Only an owner or admin can end these suppressions. */
 export const reportedReasons: readonly SuppressionReason[] = ['hard_bounce', 'complaint'];
 
-/** The most characters of a diagnostic that are kept. */
+/** Maximum number of characters of a diagnostic that are stored. */
 export const MAX_DIAGNOSTIC = 500;
 
 /** SQL: whether the suppression has ended. @param row SQL: the name of the row */
@@ -21,18 +21,18 @@ export function endedSql(row: string): string {
   return `(${row}.released_at is not null or coalesce(${row}.expires_at, 'infinity') <= now())`;
 }
 
-/** The column of a suppression with an address of the channel. */
+/** The column that has the suppressed address of the channel. */
 const addressColumn = (name: Channel): string => channelFacts[name].contact.kind;
 
 const ofEachChannel = (sql: (name: Channel) => string): string => channels.map(sql).join(', ');
 
 /**
  * SQL: an insert that suppresses addresses. An address has one row. A suppression that has ended is replaced, with a
- * new id. One that is active stays, unless the new one lasts longer: a permanent one replaces one that expires. A report
- * replaces the reason of one that is not reported, and keeps its own, however long each lasts.
+ * new id. An active one stays unless the new one lasts longer: a permanent one replaces one that expires. However long
+ * each lasts, a reported reason replaces one that was not reported, and not the other way round.
  *
- * Rows are locked in the order of account and address. Statements that suppress the same addresses at the same time wait
- * for each other and do not deadlock, so every suppression must be written by this insert.
+ * Rows are locked in the order of account and address. Every suppression must be written by this insert, so that
+ * statements which suppress the same addresses at the same time wait for each other and do not deadlock.
  * @param rows SQL: a select with `account_id`, `address_key` (null: the row is skipped), `channel`, `reason`,
  *   `source_provider`, `diagnostic` (cut to 500 characters) and `expires_at` (null: permanent)
  * @returns the insert, to which a caller may add `returning`
@@ -67,14 +67,13 @@ export function suppressionUpsertSql(rows: string): string {
 
 /**
  * SQL: expressions of a `with` clause, each after a comma, that apply reports about addresses. A hard bounce or a
- * complaint suppresses the address. Soft bounces are counted, and three in a row suppress it for seven days. A message
- * to the address that was delivered, opened or clicked since the last soft bounce ends the row.
+ * complaint suppresses the address. Soft bounces are counted, and three in a row suppress it for seven days. If a
+ * message to the address was delivered, opened or clicked since the last soft bounce, the count starts again.
  *
- * Only the statement's caller knows whether a report is new: it gives a soft bounce once for each message, and none
- * for a message that was delivered.
+ * The caller must pass new reports only: each message's soft bounce once, and none for a message that was delivered.
  * @param reports SQL: a select with `account_id`, `address_key` (null: the report is skipped), `channel`, `reason`,
- *   `source_provider`, `diagnostic`, `occurred_at`, which soft bounces need, and `counted`: whether the report says
- *   something about how the account sends
+ *   `source_provider`, `diagnostic`, `occurred_at` (soft bounces need it) and `counted`: whether the report counts
+ *   against the account
  * @returns among others `newly_suppressed` with `account_id`, `email` and `reason`: the addresses that counted reports
  *   have suppressed and that were not suppressed before
  */

@@ -1,7 +1,7 @@
 /**
- * Opt-outs that contacts may not have yet. A link in an old mail has only the HMAC of the address: the opt-out is in the
- * ledger at once, and the worker looks for the contact, see `features/contacts/opt-out-walk.ts`. Until then the contact
- * is still subscribed, so whoever writes to subscribed contacts compares them with these HMACs.
+ * Opt-outs that are recorded but not yet applied to contacts. A link in an old mail has only the HMAC of the address:
+ * the opt-out is recorded at once, and the worker looks for the contact, see `features/contacts/opt-out-walk.ts`. Until
+ * then the contact is still subscribed, so senders compare subscribed contacts with these HMACs.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -11,10 +11,10 @@ import { acceptedHashes, type OptOut, type OptOutAddress, recordHashedOptOut } f
 type Recipients = Omit<OptOutAddress, 'address'>;
 
 /**
- * SQL: the HMACs of opt-outs that contacts of the brand may not have yet, as bytea[]; null: there are none, which is
- * nearly always so. Call it once for a brand, in the statement that writes an intent: it sees what is committed when it
- * is called. An opt-out stays for a minute after the contact has it, for statements that have read the contact before. One
- * that ended is left out.
+ * SQL: the HMACs of opt-outs that contacts of the brand may not have yet, as bytea[]; null, nearly always, if there are
+ * none. Call it once per brand, in the statement that writes an intent: it sees what is committed when it is called. An
+ * opt-out stays for a minute after it is applied, for statements that have read the contact before. Opt-outs that have
+ * ended are left out.
  * @param brandId SQL
  * @param channel SQL
  */
@@ -32,8 +32,9 @@ export function hasUnapplied(
 }
 
 /**
- * Records an opt-out of an address that is known by its HMAC alone. Contacts have it soon after the commit. A second one
- * changes nothing, unless plus addresses are one recipient: others of these may have subscribed since.
+ * Records an opt-out of an address of which only the HMAC is known. It is applied to contacts soon after the commit. A
+ * repeated opt-out changes nothing, unless plus addresses are one recipient: other forms of the address may have
+ * subscribed since.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence before you respond
  */
 export async function recordUnappliedOptOut(
@@ -46,7 +47,7 @@ export async function recordUnappliedOptOut(
 }
 
 /**
- * Has an opt-out compared with the contacts.
+ * Schedules an opt-out to be applied to contacts.
  * @param afterSeconds when to begin; until then the caller may change the contact and end it with {@link endUnapplied}
  */
 export async function keepUnapplied(
@@ -64,7 +65,10 @@ export async function keepUnapplied(
   );
 }
 
-/** Ends it for recipients whose contacts were changed in this transaction. @param hashes all that the address may have */
+/**
+ * Ends unapplied opt-outs of recipients whose contacts were changed in this transaction.
+ * @param hashes all HMACs of the address
+ */
 export async function endUnapplied(
   trx: Queryable,
   { brandId, channel }: Recipients,

@@ -1,4 +1,4 @@
-/** What contacts did with messages: counts for each channel, and the engagement that segments ask for. */
+/** What messages change about contacts: counts for each channel, and the engagement that segments filter by. */
 import { byChannelSql, isChannelSql } from '../channels/index.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -6,8 +6,8 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 const engagementKinds = { sent: 0, opened: 1, clicked: 2 } as const;
 
 /**
- * SQL for an update of `messages m`: sets the contact. It is looked up when an outcome is recorded, because that would be
- * a tenth of what accepting a message costs. Each kind of address has a unique index.
+ * SQL for an update of `messages m`: sets the contact. It is looked up when an outcome is recorded: at accept, the
+ * look-up would add a tenth to the cost of a message. Each kind of address has a unique index.
  */
 export const setContactSql = `, contact_id = coalesce(m.contact_id, ${byChannelSql(
   'm.channel',
@@ -16,25 +16,25 @@ export const setContactSql = `, contact_id = coalesce(m.contact_id, ${byChannelS
   '\n        ',
 )})`;
 
-/** SQL over `updated`: what a message counts as for its contact. */
+/** SQL over `updated`: how a message counts for its contact. */
 interface ContactOutcomes {
   /** The statement has set `sent_at`. */
   sentNow: string;
-  /** The message failed or bounced, and had not before. */
+  /** The message failed or bounced, for the first time. */
   failedNow: string;
 }
 
 /**
  * SQL: locks contacts in the order of their ids, so that they are not deleted before the foreign keys are checked. A
- * contact that is locked otherwise is being deleted, so its rows are left out.
+ * contact that another transaction has locked is being deleted, so its rows are left out.
  * @param ids SQL: an array
  */
 const lockedContactsSql = (ids: string): string =>
   `select id from contacts where id = any(${ids}) order by id for key share skip locked`;
 
 /**
- * SQL: whether `locked_contacts` has the contact. `is true` makes it a hashed subplan. Senders' statements join by nested
- * loops only, and a join of two inputs would look at each pair.
+ * SQL: whether `locked_contacts` has the contact. `is true` makes it a hashed subplan. Senders' statements join by
+ * nested loops only, and a join of the two inputs would visit each pair.
  * @param id SQL
  */
 const isLockedSql = (id: string): string => `(${id} in (select id from locked_contacts)) is true`;
@@ -66,7 +66,7 @@ export function contactCtes({ sentNow, failedNow }: ContactOutcomes): string {
   )`;
 }
 
-/** A contact opened a message or clicked in it. */
+/** A contact opened a message or clicked a link in it. */
 export interface Interaction {
   messageId: number;
   brandId: number;
@@ -76,7 +76,7 @@ export interface Interaction {
   kind: 'opened' | 'clicked' | null;
 }
 
-/** The time of a contact's last interaction is written at most this often. */
+/** Minimum interval between two writes of a contact's last interaction. */
 const ACTIVITY_INTERVAL = `interval '1 minute'`;
 
 const interactionsSql = `

@@ -1,16 +1,16 @@
 /**
- * Counts what becomes of the messages of flows, by flow and step. Statements that change messages have these parts only
- * if one of the messages is of a flow. A worker folds the rows into the counters of the flows, see
+ * Counts the outcomes of messages of flows, by flow and step. Statements that change messages have these parts only if
+ * one of the messages is of a flow. A worker folds the rows into the counters of the flows, see
  * `features/flows/counts.ts`.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isChannelSql } from '../channels/index.ts';
 import type { MessageStatus } from '../message.ts';
 
-/** Of all messages with a contact who opened them, or clicked in them. */
+/** Counts messages that their contact opened, or clicked a link in. */
 export type FlowInteraction = 'opened' | 'clicked';
 
-/** States that are counted under their names. A message that leaves one counts no longer. */
+/** States that are counted under their names. A message that leaves the state no longer counts. */
 const countedStatuses = [
   'bounced',
   'complained',
@@ -23,8 +23,8 @@ const countedStatuses = [
 const statuses = countedStatuses.map((status) => `'${status}'`).join(', ');
 
 /**
- * SQL for an update of messages: what the message was before, as `was_status` and so on. It is locked first, so that
- * what it was is true.
+ * SQL for an update of messages: the columns of the message before the update, as `was_status` and so on. The message
+ * is locked first, so that these values are current.
  * @param id SQL
  */
 export const messageBeforeSql = (id: string): string => `cross join lateral (
@@ -34,7 +34,7 @@ export const messageBeforeSql = (id: string): string => `cross join lateral (
 
 const hasRatesSql = isChannelSql('u.channel', ({ hasRates }) => hasRates);
 
-/** SQL: a message that counts in the rates of its flow: it was accepted, or bounced at hand-over. */
+/** SQL: 1 if the message counts in the rates of its flow because it was accepted, or bounced at hand-over; else 0. */
 const attemptedSql = (prefix: string) =>
   `(${hasRatesSql} and (u.${prefix}sent_at is not null or u.${prefix}status = 'bounced'))::int`;
 
@@ -61,7 +61,7 @@ export const countFlowMessagesSql = (changed: string): string => `, flow_message
     group by 1, 2, 3, 5
   )`;
 
-/** Counts first opens and clicks by people of messages of flows. */
+/** Counts the first open and the first click, by a person, of messages of flows. */
 export async function countFlowInteractions(
   trx: Queryable,
   interactions: readonly { messageId: number; name: FlowInteraction }[],

@@ -10,21 +10,21 @@ import { countUsageSql } from '../money/usage.ts';
 
 /** What the messages that leave the queue are charged, in a statement for accounts that pay. */
 export interface Charges {
-  /** SQL: those without a known outcome: what they are charged is remembered. */
+  /** SQL: messages without a known outcome. Their charges are stored in `unknown_charges`. */
   unknown?: string;
   /**
-   * SQL: a table with `message_id` and `keep`: how many of its emails or segments the message is charged, if not all.
-   * Those that give back their places return everything without it.
+   * SQL: a table with `message_id` and `keep`: how many of its reserved emails or segments the message is charged, if
+   * not all. Not needed for unsent messages, which return everything.
    */
   kept?: string;
   /**
-   * SQL: messages that were unknown, and are now known to have failed. They return what was remembered. The statement must
-   * have locked them when it evaluates this.
+   * SQL: messages that were unknown and are now known to have failed. Their stored charges are returned. The statement
+   * must have locked the messages when it evaluates this.
    */
   cleared?: string;
   /**
-   * SQL: a table with `id` and `segments` of texts that are charged no more than these. They return the rest of what was
-   * remembered. As with `cleared`, the statement must have locked them.
+   * SQL: a table with `id` and `segments`: texts that are charged at most these segments. The rest of their stored
+   * charges is returned. As with `cleared`, the statement must have locked the messages.
    */
   lowered?: string;
 }
@@ -41,21 +41,23 @@ const returnedSql = (unsent: string, kept: string | undefined): string => `
       where k.keep < r.price_units or k.keep = 0`;
 
 /**
- * SQL: removes the remembered charges of messages that have failed after all. The function also sees what was committed
+ * SQL: removes the stored charges of messages that have failed after all. The function also sees what was committed
  * while the statement waited for the messages: the reaper may just have taken their sender for dead.
  */
 const clearedSql = (cleared: string): string => `, cleared as materialized (
     select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(${cleared})
   )`;
 
-/** SQL: lowers the remembered charges of texts that were sent with fewer segments, as {@link clearedSql} removes others. */
+/**
+ * SQL: lowers the stored charges of texts that were sent with fewer segments. The counterpart of {@link clearedSql}.
+ */
 const loweredSql = (lowered: string): string => `, lowered as materialized (
     select l.account_id, l.channel, null::timestamptz, l.month, l.millicents, l.units
     from (select array_agg(id) as ids, array_agg(segments::int) as counts from (${lowered}) s) k
     cross join lateral lower_unknown_charges(k.ids, k.counts) l
   )`;
 
-/** SQL: remembers what messages without a known outcome are charged, of the rows `removed` of the queue. */
+/** SQL: stores the charges of messages without a known outcome, from the removed queue rows. */
 export const unknownChargesSql = (unknown: string): string => `, unknown_kept as (
     insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
     select message_id, account_id, channel, price_month, coalesce(price_millicents, 0), price_units
@@ -65,10 +67,10 @@ export const unknownChargesSql = (unknown: string): string => `, unknown_kept as
 
 /**
  * SQL: removes queue rows, and returns or uses up what their messages have reserved. The messages are locked first.
- * Nothing else removes queue rows: so what a message has reserved returns at most once.
+ * Nothing else removes queue rows, so a reservation is returned at most once.
  * @param ids SQL: the messages that leave the queue
- * @param unsent SQL: those that give back what they have reserved
- * @param table with the limits on money only if one of the messages may have reserved some
+ * @param unsent SQL: those of them that return their reservations
+ * @param table includes the limits on money only if one of the messages may have reserved money
  */
 export function leaveQueueSql(ids: string, unsent: string, table: Limits, charges: Charges = {}): string {
   const columns = [...new Set(['message_id', 'account_id', 'reserved_bucket', ...reservationColumns(table)])];
@@ -88,13 +90,13 @@ export function leaveQueueSql(ids: string, unsent: string, table: Limits, charge
   )}`;
 }
 
-/** SQL over `updated`: what an email counts as in the rates of its account. */
+/** SQL over `updated`: how an email counts in the rates of its account. */
 export interface CountedOutcomes {
   /** The statement has set `sent_at`. */
   sentNow: string;
   /** The email was accepted or bounced at hand-over, and was not counted before. */
   attempted: string;
-  /** A CTE that locks rows and must do so before the counts of the hour are locked. */
+  /** A CTE whose rows must be locked before the counts of the hour are. */
   after?: string;
   /** Whether the statement has `newly_suppressed`; by default it has. */
   suppressions?: boolean;
@@ -105,9 +107,9 @@ const suppressedSql = `
       select account_id, false, reason from newly_suppressed where email is not null`;
 
 /**
- * SQL: counts what the accounts of the messages in `updated` have used, and the outcomes of emails by account and hour. Hard bounces
- * and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one recipient with
- * many messages could pause the account. The counts of the hour are locked in the order of the accounts.
+ * SQL: counts the usage of the accounts of the messages in `updated`, and the outcomes of emails by account and hour.
+ * Hard bounces and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one
+ * recipient with many messages could pause the account. The counts of the hour are locked in the order of the accounts.
  */
 export function countOutcomesSql({
   sentNow,

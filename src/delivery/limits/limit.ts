@@ -75,7 +75,8 @@ export interface Quota {
   /** SQL over `q` and the figures: how many places are left for messages like `q`, by default `remaining`; null: no bound. */
   remaining?: string;
   /**
-   * SQL over the figures: roughly how many messages of a channel it lets go; by default `remaining`. @param channel SQL
+   * SQL over the figures: roughly how many messages of a channel it lets go; by default `remaining`.
+   * @param channel SQL
    */
   room?: (channel: string) => string;
   /**

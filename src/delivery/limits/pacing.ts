@@ -7,8 +7,8 @@ const MINUTE = `date_trunc('minute', now())`;
 const NONE = 2_147_483_647;
 
 /**
- * SQL: the maximum number of emails of a domain per minute; null: no bound. @param perMinute SQL: the setting; 0: no
- * bound
+ * SQL: the maximum number of emails of a domain per minute; null: no bound.
+ * @param perMinute SQL: the setting; 0: no bound
  */
 export const paceSql = (perMinute: string) => `nullif(coalesce(p.per_minute, ${perMinute}), 0)`;
 

@@ -45,8 +45,8 @@ async function releaseBlocks(
 /** What one page of a release did. */
 export interface DomainRelease {
   /**
-   * Number of messages, and of backlogs with blocks, that are due now. 0: none is left but locked ones, see {@link
-   * waitsForDomain}.
+   * Number of messages, and of backlogs with blocks, that are due now. 0: none is left but locked ones, see
+   * {@link waitsForDomain}.
    */
   released: number;
   /** The names of their backlogs, to wake senders with. */

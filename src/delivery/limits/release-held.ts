@@ -195,8 +195,8 @@ export interface Release {
 
 /**
  * Checks one held backlog whose `recheck_at` has passed, and releases up to 2,000 of its messages if the limits let
- * them go. If the sender dies, any other sender continues after the last committed page. @returns null if no backlog
- * has to be checked
+ * them go. If the sender dies, any other sender continues after the last committed page.
+ * @returns null if no backlog has to be checked
  */
 export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise<Release | null> {
   return inTransaction(pool, async (trx) => {

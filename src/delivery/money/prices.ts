@@ -1,6 +1,7 @@
 /**
- * What messages cost, as SQL fragments. Prices are millicents (1 cent = 1,000), by tier, in the table `prices`. An account
- * without any price above zero pays nothing, as does a comped one, so nothing has to be locked or counted for it.
+ * What messages cost, as SQL fragments. Prices are millicents (1 cent = 1,000), by tier, in the table `prices`. An
+ * account that is comped, or whose tier has no price above zero, pays nothing, so nothing has to be locked or counted
+ * for it.
  */
 import type { Setting } from '../limits/limit.ts';
 
@@ -14,8 +15,8 @@ export const emailPriceSql = (account: string): string =>
   `coalesce((select p.millicents from prices p where p.tier = ${account}.tier and p.kind = 'email'), 0)`;
 
 /**
- * SQL: the price of one segment of an SMS; 0: the tier has no SMS price at all; null: it has some, but none for the
- * country of the number, so the message must not be sent.
+ * SQL: the price of one segment of an SMS; 0: the tier has no SMS price at all; null: the tier has SMS prices but none
+ * for the country of the number, so the message must not be sent.
  * @param number SQL: the recipient in E.164 form
  */
 export const smsPriceSql = (account: string, number: string): string =>
@@ -25,7 +26,7 @@ export const smsPriceSql = (account: string, number: string): string =>
       else 0 end`;
 
 /**
- * SQL: whether SMS of an account to a number are not sent, because its tier has SMS prices, but none for the country.
+ * SQL: whether SMS to a number must not be sent, because the account's tier has SMS prices but none for the country.
  * @param number SQL: the recipient in E.164 form
  */
 export const hasNoPriceSql = (account: string, number: string): string =>
@@ -35,18 +36,18 @@ export const hasNoPriceSql = (account: string, number: string): string =>
 export const highestSmsPriceSql = (account: string): string =>
   `coalesce((select max(p.millicents) from prices p where p.tier = ${account}.tier and p.kind = 'sms'), 0)`;
 
-/** SQL: the price of a conclusive result of a validation; 0: none was set. */
+/** SQL: the price of a conclusive validation result; 0: none was set. */
 export const validationPriceSql = (account: string): string =>
   `coalesce((select p.millicents from prices p where p.tier = ${account}.tier and p.kind = 'validation'), 0)`;
 
-/** SQL: how many emails of a calendar month cost nothing. Needs {@link monthlyEmailSettings}. */
+/** SQL: how many emails per calendar month cost nothing. Needs {@link monthlyEmailSettings}. */
 export const monthlyEmailsSql = (account: string, setting: Setting): string =>
   `coalesce(${account}.monthly_email_allowance, case ${account}.tier
       when 'free' then ${setting('monthly_emails_free')}
       when 'paid' then ${setting('monthly_emails_paid')}
       else ${setting('monthly_emails_trusted')} end)`;
 
-/** The settings that {@link monthlyEmailsSql} reads, for the limit that counts the month. */
+/** The settings that {@link monthlyEmailsSql} reads, for limits on money. */
 export const monthlyEmailSettings = (config: {
   MONTHLY_EMAILS_FREE: number;
   MONTHLY_EMAILS_PAID: number;

@@ -1,14 +1,17 @@
 /**
- * The segments of texts that are rendered when they are sent. A text is charged what it has reserved, the most segments that
- * its content may take, until a record shows how many a provider has accepted. Reports of providers do not say that. Each
- * record that shows fewer segments lowers them, so that what a message is charged, what it counts as and what it gives back
- * are the same.
+ * The segments of texts that are rendered when they are sent. Such a text is charged what it has reserved, the most
+ * segments that its content may take, until a sender records how many a provider has accepted (reports of providers do
+ * not say). Each record with fewer segments lowers the number, so that the charge, the usage and the returned
+ * reservation agree.
  */
 import { messageBeforeSql } from '../effects/flow-counts.ts';
 import { paidBySegmentSql } from './units.ts';
 import { monthSql } from './usage.ts';
 
-/** SQL over a text `m` of a campaign or flow: the segments that it has reserved, the most that its content may take. */
+/**
+ * SQL over a text `m` of a campaign or flow: the segments that it has reserved, which are the most that its content may
+ * take.
+ */
 const reservedSql = `coalesce(
         (select nullif(q.price_units, 0) from send_queue q where q.message_id = m.id),
         (select (b.price_list -> m.id::text ->> 1)::smallint from (
@@ -19,17 +22,16 @@ const reservedSql = `coalesce(
 
 /**
  * SQL: the segments of an updated message `m`.
- * @param isUncounted SQL: the message is charged, and nothing says how many segments were sent
+ * @param isUncounted SQL: the message is charged, but the number of segments sent is not known
  * @param rendered SQL: the segments of its text if a provider has accepted it, else null
  */
 export const segmentsNowSql = (isUncounted: string, rendered = 'null::smallint'): string =>
   `coalesce(least(m.segments, ${rendered}), case when ${paidBySegmentSql('m.channel')} and ${isUncounted} then ${reservedSql} end)`;
 
 /**
- * SQL: what follows from the segments that records of texts show. `late_segments` are the messages in `input` that
- * `updated` leaves as they are, because a report or another attempt has come before. `known_segments` are all charged
- * texts, of which some may have been charged more. The usage of their months is corrected.
- * Needs {@link messageBeforeSql} in `updated`.
+ * SQL: applies the segments in records of texts. `late_segments` updates the messages in `input` that `updated` does
+ * not change because a report or another attempt came first. `known_segments` are all texts charged so far, some of
+ * them too much; the usage of their months is corrected. Needs {@link messageBeforeSql} in `updated`.
  */
 export const knownSegmentsSql = `, late_segments as (
     update messages m set segments = i.segments from input i ${messageBeforeSql('i."messageId"')}

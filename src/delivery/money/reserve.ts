@@ -1,9 +1,9 @@
 /**
- * What messages reserve before they are written: each that costs something takes its price from the month and the wallet
- * of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts can pay for all
- * messages of a group. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths},
- * the idempotency keys, {@link readMessageFunds}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
- * tests of templates come one at a time, with {@link reserveFor}.
+ * Reserves money for messages before they are written: each message that costs something takes its price from the month
+ * and the wallet of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts
+ * can pay for all messages of a group. Otherwise these steps run in one transaction and refuse the messages that do not
+ * fit: {@link lockMonths}, the idempotency keys, {@link readMessageFunds}, {@link fitInto}, and the statement with
+ * {@link RESERVED}. Replies to HELP and tests of templates are written one at a time, with {@link reserveFor}.
  */
 import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts';
 import { AppError, invalid } from '../../errors.ts';
@@ -17,7 +17,7 @@ import { emailPriceSql, monthlyEmailsSql, paysSql, smsPriceSql } from './prices.
 import { balanceSql } from './wallet.ts';
 import type { Addition } from '../accept/write-statement.ts';
 
-/** The SQL state of messages that cost something and were written without a reservation. */
+/** The SQL state raised if a message that costs something is written without a reservation. */
 const UNRESERVED = 'CL002';
 
 /** Refuses messages that cost something: they need a reservation, which the statement without {@link RESERVED} does not make. */
@@ -42,11 +42,11 @@ export interface Reserved {
   /** The first day of the month, `YYYY-MM-DD`. */
   price_month: string;
   price_millicents: number;
-  /** Emails, or segments. */
+  /** Number of emails or segments. */
   price_units: number;
 }
 
-/** Reserves in the months of the accounts. The messages have the fields of {@link Reserved}, if they cost something. */
+/** Reserves in the months of the accounts. Messages that cost something have the fields of {@link Reserved}. */
 export const RESERVED: Addition = {
   name: 'reserved',
   fields: { price_month: 'date', price_millicents: 'bigint', price_units: 'smallint' },
@@ -58,12 +58,12 @@ export const RESERVED: Addition = {
         from accepted where price_month is not null group by 1, 2 order by 1, 2`)})`,
 };
 
-/** The SQL state of a group that its accounts cannot pay as a whole. */
+/** The SQL state raised if an account cannot pay for all of its messages in a group. */
 const BEYOND_PURSE = 'CL003';
 
 /**
- * SQL: messages of `admitted` with their units, the price of one, and which one of its channel each message is in its
- * account, whose figures are those of the CTE `purses`.
+ * SQL: the messages in `admitted` with their units, the price of a unit, and their position among the account's
+ * messages of the channel. The figures of the account come from the CTE `purses`.
  */
 const unitsSql = `
         select w.*, u.month, u.free, case when ${paidByMessageSql('w.channel')} then 1 else coalesce(w.segments, 1) end as units,
@@ -72,8 +72,9 @@ const unitsSql = `
         from admitted w join purses u on u.account_id = w.account_id`;
 
 /**
- * Reserves in the months of the accounts, at the prices of the moment, if these can pay for all messages. If not, if an
- * account has no month yet, or if an email turns out to cost nothing, it refuses them: see {@link accountBeyondPurse}.
+ * Reserves in the months of the accounts, at current prices, if the accounts can pay for all messages. Refuses all
+ * messages if one account cannot pay or has no month yet, or if an email turns out to cost nothing: see
+ * {@link accountBeyondPurse}.
  */
 export const PRICED: Addition = {
   ...RESERVED,
@@ -104,7 +105,7 @@ export const PRICED: Addition = {
   },
 };
 
-/** The account that could not pay, if an error is the refusal of {@link PRICED}. */
+/** The account that could not pay, if the error is the refusal of {@link PRICED}. */
 export function accountBeyondPurse(error: unknown): number | null {
   const { code, detail } = error as { code?: string; detail?: string };
   return code === BEYOND_PURSE ? Number(detail) : null;
@@ -119,7 +120,7 @@ export async function lockMonths(trx: Queryable, accountIds: readonly number[]):
   });
 }
 
-/** A message that wants to be accepted. */
+/** A message that is to be accepted. */
 interface Asking {
   id: number;
   account_id: number;
@@ -128,15 +129,15 @@ interface Asking {
   segments?: number | null | undefined;
 }
 
-/** What an account may spend, in millicents, and what a message of it costs. */
+/** What an account may spend, in millicents, and what one of its messages costs. */
 interface MessageFunds {
-  /** Of the message. */
+  /** Id of the message. */
   id: number;
   accountId: number;
   month: string;
-  /** For an email or a segment. 0: it costs nothing; null: texts to its country are not sent. */
+  /** Price of an email or a segment. 0: it costs nothing; null: texts to its country are not sent. */
   price: number | null;
-  /** Emails that cost nothing. */
+  /** Number of emails that cost nothing. */
   free: number;
   /** Null: no cap. */
   cap: number | null;
@@ -157,7 +158,7 @@ const messageFundsSql = `
       when u.pays then ${emailPriceSql('a')} else 0 end as price
   from asking i join purse u on u.id = i.account_id join accounts a on a.id = u.id`;
 
-/** Reads what the messages cost and what their accounts have. The months must be locked. */
+/** Reads what the messages cost and what their accounts may spend. The months must be locked. */
 export async function readMessageFunds(
   trx: Queryable,
   messages: readonly Asking[],
@@ -180,7 +181,7 @@ export async function readMessageFunds(
 const refusal = ({ code, message }: { code: AppError['code']; message: string }) =>
   new AppError(code, message);
 
-/** What is left of an account while its messages are looked at one after another. */
+/** What an account has left, while its messages are decided one after another. */
 type Left = Pick<MessageFunds, 'free' | 'cap' | 'funds'>;
 
 function fit(
@@ -204,7 +205,8 @@ function fit(
 }
 
 /**
- * Decides which messages their accounts can pay, in the order of their ids: each that still fits is accepted.
+ * Decides which messages their accounts can pay for, in the order of their ids: each message that still fits is
+ * accepted.
  * @returns what each message reserves (null: it costs nothing), or its error: validation_error, spend_cap_reached or
  *   insufficient_funds
  */
@@ -217,7 +219,7 @@ export function fitInto<Message extends Asking>(
   return new Map(
     ordered.map((message) => {
       const found = funds.get(message.id);
-      // Without its account, the statement does not write the message.
+      // The account does not exist, so the statement does not write the message.
       if (!found) return [message, null];
       const own = left.get(found.accountId) ?? { ...found };
       left.set(found.accountId, own);
@@ -227,8 +229,8 @@ export function fitInto<Message extends Asking>(
 }
 
 /**
- * Decides what messages cost that are written in the caller's transaction, one after the other with {@link RESERVED}. The
- * months of their accounts stay locked until it ends, so what they have left does not change.
+ * Decides what messages reserve that the caller then writes in the same transaction, with {@link RESERVED}. The months
+ * of their accounts stay locked until it ends, so what they have left does not change.
  * @returns as {@link fitInto}
  */
 export async function reserveFor<Message extends Asking>(

@@ -16,12 +16,12 @@ const septets = new Map<string, number>([
 const gsm7Limits = { single: 160, joined: 153 };
 const ucs2Limits = { single: 70, joined: 67 };
 
-/** The most segments of one SMS. */
+/** Maximum number of segments of one SMS. */
 export const MAX_SEGMENTS = 10;
 
 export interface SegmentCount {
   encoding: 'gsm7' | 'ucs2';
-  /** Septets for `gsm7`, 16-bit units for `ucs2`. */
+  /** Length in septets for `gsm7`, in 16-bit units for `ucs2`. */
   units: number;
   segments: number;
 }

@@ -1,15 +1,15 @@
-/** What is paid for: each message of some channels, each segment of the others. */
+/** The unit that has a price: the message in some channels, the segment in others. */
 import { byChannelSql, type Channel, channelFacts, isChannelSql } from '../channels/index.ts';
 
-/** SQL: whether each message of the channel has one price. @param channel SQL: a column or parameter */
+/** SQL: whether the channel is priced by message. @param channel SQL: a column or parameter */
 export const paidByMessageSql = (channel: string): string =>
   isChannelSql(channel, ({ unit }) => unit === 'message');
 
-/** SQL: whether each segment of a message has a price of its own. @param channel SQL: a column or parameter */
+/** SQL: whether the channel is priced by segment. @param channel SQL: a column or parameter */
 export const paidBySegmentSql = (channel: string): string =>
   isChannelSql(channel, ({ unit }) => unit === 'segment');
 
-/** SQL: the value for what is paid for. @param channel SQL: a column or parameter */
+/** SQL: the value for the unit of the channel. @param channel SQL: a column or parameter */
 export const byUnitSql = (
   channel: string,
   values: { message: string | null; segment: string | null },

@@ -1,8 +1,8 @@
 /**
- * What accounts use: charged outcomes by calendar month (UTC), and what was sent in all. A message is charged once if it
- * was sent, or if an attempt has no known outcome; it is counted back if it proves not to be sent. Of the messages that are
- * tests, only SMS that leave the service are charged; those of test keys never come here. Statements write
- * changes as rows of their own, so that no two senders wait for one counter; a worker folds them.
+ * Usage of accounts: charged outcomes by calendar month (UTC), and the totals sent. A message is charged once if it was
+ * sent, or if an attempt has no known outcome; the charge is reversed if it proves not to have been sent. Of the tests,
+ * only SMS that leave the service are charged; messages of test keys are not counted here. Statements insert changes as
+ * separate rows, so that senders do not wait for each other at a counter; a worker folds them.
  */
 import { paidByMessageSql, paidBySegmentSql } from './units.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -11,7 +11,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 export const monthSql = (time: string): string => `date_trunc('month', ${time} at time zone 'utc')::date`;
 
 /**
- * SQL over an updated message `u`: 1 if the statement has made it charged, -1 if it has given its charge back.
+ * SQL over an updated message `u`: 1 if the statement charges it, -1 if the statement reverses its charge.
  * @param sentNow SQL: the statement has set `sent_at`
  */
 const chargeSql = (sentNow: string): string => `case
@@ -20,8 +20,8 @@ const chargeSql = (sentNow: string): string => `case
           else 0 end`;
 
 /**
- * SQL: an expression of a `with` clause, after a comma, that counts what the statement has changed. It takes no lock that
- * another statement waits for.
+ * SQL: an expression of a `with` clause, after a comma, that counts the usage that the statement has changed. Its locks
+ * never make another statement wait.
  * @param changed SQL: the table of updated messages, with `updated_at` of this statement
  * @param sentNow SQL over it: the statement has set `sent_at`
  */
@@ -38,10 +38,10 @@ export const countUsageSql = (changed: string, sentNow: string): string => `, us
     where charge <> 0 or sent_now group by account_id, month
   )`;
 
-/** Changes that are folded in one statement. */
+/** Maximum number of changes that one statement folds. */
 const FOLDED_AT_ONCE = 20_000;
 
-/** SQL: changes of accounts that have counters: those of customers. Others are dropped. */
+/** SQL: folds the changes of accounts with counters, which customers have. Other changes are dropped. */
 const foldSql = `
   with taken as (
     delete from usage_changes where ctid = any (array(
@@ -80,8 +80,9 @@ export async function foldUsage(db: Queryable): Promise<boolean> {
 }
 
 /**
- * SQL: one row with what the account has used in the current month (`email_used`, `sms_used`, `ai_used`) and in all
- * (`email_sent`, `sms_sent`, `ai_total`): what was folded and what was not, of which one statement sees each change once.
+ * SQL: one row with what the account has used in the current month (`email_used`, `sms_used`, `ai_used`) and in total
+ * (`email_sent`, `sms_sent`, `ai_total`). It adds folded and unfolded changes; a single statement sees each change
+ * once.
  * @param account SQL: the alias of its row of `accounts`
  */
 export const usageSql = (account: string): string => `

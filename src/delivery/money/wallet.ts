@@ -1,6 +1,6 @@
 /**
- * The wallet of an account: entries that are only ever added, in millicents. What the account may spend is
- * {@link balanceSql}; messages of a month become one entry seven days after its end.
+ * The wallet of an account: an append-only list of entries in millicents. {@link balanceSql} is what the account may
+ * spend. The messages of a month become one entry, seven days after the month's end.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -11,7 +11,7 @@ export type WalletEntryKind = 'credit' | 'debit' | 'top_up' | 'validation' | 're
 export interface NewWalletEntry {
   accountId: number;
   kind: WalletEntryKind;
-  /** Negative: the account pays. */
+  /** Negative if the account pays. */
   millicents: number;
   /** What the entry is for, such as `usage/2026-01`; unique in the account. */
   cause: string;
@@ -23,8 +23,8 @@ export interface NewWalletEntry {
 
 /**
  * Adds an entry and, by a trigger in the same statement, its amount to the sum of the wallet, whose row stays locked
- * until the commit. Callers lock the account's months first, if they need them.
- * @returns its id; null if there is an entry with this cause, and nothing was added
+ * until the commit. Callers that also need the account's months lock these first.
+ * @returns its id; null if an entry with this cause exists, so that nothing was added
  */
 export async function addWalletEntry(client: Queryable, entry: NewWalletEntry): Promise<number | null> {
   const { rows } = await client.query<{ id: number }>(
@@ -44,7 +44,7 @@ export async function addWalletEntry(client: Queryable, entry: NewWalletEntry): 
 
 /**
  * SQL: what an account may spend, in millicents: its entries, less the months that are not posted yet, less what
- * validations under way have reserved. It takes no lock; whoever decides on it locks the wallet's row first.
+ * validations under way have reserved. It takes no lock: a caller that decides by it must lock the wallet's row first.
  * @param account SQL: the alias of its row of `accounts`
  */
 export const balanceSql = (account: string): string => `(
