@@ -1,11 +1,11 @@
 import { type Channel, channels } from './message.ts';
 
-/** `provider_id` of messages that go to the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
+/** `provider_id` of messages for the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
 export const DEFAULT_PROVIDER = 0;
 
 /**
- * The class of blocks of campaigns, whose recipients have no row in the queue. It comes after that of campaigns, which
- * are the retries of recipients.
+ * The class of campaign blocks, whose recipients have no row in the queue. It comes after the class of campaign
+ * messages in the queue, which are retries.
  */
 export const BLOCKS_CLASS = 3;
 
@@ -18,7 +18,7 @@ export interface QueueShare {
 
 /** Waiting messages of one account, channel, class and provider. A sender is fair between backlogs. */
 export interface Backlog extends QueueShare {
-  /** Of the messages, or {@link BLOCKS_CLASS}. */
+  /** The class of the messages, or {@link BLOCKS_CLASS}. */
   class: number;
   accountId: number;
 }
@@ -44,8 +44,8 @@ export function parseBacklogName(text: string): Backlog | null {
 }
 
 /**
- * SQL: the clause `with` of the table `backlog`, which has every backlog with unclaimed messages and when the first of them
- * is due. It jumps through the index from one backlog to the next.
+ * SQL: a `with` clause for the table `backlog`: every backlog with unclaimed messages, and when the first of these is
+ * due. It jumps through the index from one backlog to the next.
  */
 export const firstDueSql = `with recursive backlog as (
       (select channel, class, account_id, provider_id, due_at from send_queue where owner is null

@@ -57,21 +57,23 @@ async function cancelBecause(
 }
 
 /**
- * Cancels messages that wait in the queue because their contact was deleted, and gives back what they have reserved. Those that an intent covers may be on
- * their way and are left alone. An intent that is written at the same time may still send a canceled message: after the
- * commit, wait for the recipient fence before you say that they are canceled.
+ * Cancels queued messages whose contact was deleted, and returns their reservations. Messages of flows become
+ * `skipped`. A message of a campaign or flow that has an attempt without a known outcome leaves the queue and becomes
+ * `unknown`.
+ *
+ * Messages that an intent covers may be on their way and are left alone. An intent that is written at the same time may
+ * still send a canceled message: after the commit, wait for the recipient fence before you report that they are
+ * canceled.
  * @param ids messages in any state
  * @param reason shown as `failure.message`
- * Messages of campaigns and flows of which an attempt has no known outcome leave the queue, and are `unknown`. Others of
- * flows are skipped.
- * @returns those that are canceled or skipped
+ * @returns the ids of those that are canceled or skipped
  */
 export const cancelMessages = (db: Queryable, ids: readonly number[], reason: string): Promise<number[]> =>
   cancelBecause(db, ids, { reason, isDeletion: true });
 
 /**
- * Cancels messages of flows, as {@link cancelMessages} does, because their flow is over for them. No intent sends them any
- * more: it looks at the flow.
+ * Cancels messages of flows, as {@link cancelMessages} does, because their runs have ended. No intent sends them any
+ * more, because intents check the flow.
  */
 export const cancelFlowMessages = (
   db: Queryable,
@@ -100,10 +102,10 @@ const skipSql = `
   select id from updated where status = 'skipped'`;
 
 /**
- * Skips recipients of campaigns who wait for their first attempt or for a retry. Those that an intent covers are left
- * alone; those of whom an attempt has no known outcome are `unknown`.
+ * Skips recipients of campaigns who wait for their first attempt or for a retry. Recipients that an intent covers are
+ * left alone; those with an attempt without a known outcome become `unknown`.
  * @param trx holds the locks of their campaigns, see `lockCampaignForChange`
- * @returns those that are skipped
+ * @returns the ids of those that are skipped
  */
 export async function skipRecipients(
   trx: Queryable,

@@ -11,7 +11,7 @@ import {
 import { type Bounce, type Channel, messageClasses } from './message.ts';
 import type { MessageEventType } from './send/record/outcomes.ts';
 
-/** In the data of every event about an email that was sent. */
+/** Fields in the data of every event about an email. */
 export const emailFields = {
   message_id: idField,
   to: z.string().nullable().meta({ description: 'Null once the contact was deleted.' }),
@@ -87,7 +87,7 @@ const limitSample = (used: number) => (at: Date) => ({
   test: true as const,
 });
 
-/** They concern the whole account and reach the webhooks of every brand. */
+/** These events concern the whole account and are delivered to the webhooks of every brand. */
 export const sendingEvents = {
   paused: defineEvent('sending.paused', {
     sentWhen: 'All sending of the account was paused.',
@@ -111,9 +111,9 @@ export interface EmailEventMessage {
   id: number;
   to: string | null;
   subject: string | null;
-  /** The client's; omitted from the event if null. */
+  /** Set by the client; omitted from the event if null. */
   idempotencyKey: string | null;
-  /** The client's. */
+  /** Set by the client. */
   tags: Record<string, string> | null;
 }
 
@@ -128,7 +128,7 @@ export function emailEventData(message: EmailEventMessage) {
   };
 }
 
-/** What the events about a message's outcome need to know of the message. */
+/** What events about a message's outcome need from the message. */
 export interface EmailEventSource {
   messageId: number;
   accountId: number;
@@ -141,7 +141,7 @@ export interface EmailEventSource {
   tags: Record<string, string> | null;
 }
 
-/** What the events of an outcome are made of. */
+/** An outcome, with everything that its events contain. */
 interface EmailOutcome {
   message: EmailEventSource;
   events: readonly MessageEventType[];
@@ -153,7 +153,7 @@ interface EmailOutcome {
   response: string | null;
 }
 
-/** @returns null if nothing is published: a retry follows, or the outcome is unknown */
+/** @returns null if nothing is published because a retry follows or the outcome is unknown */
 function emailEvent(outcome: EmailOutcome, type: MessageEventType, occurredAt: Date): PublishedEvent | null {
   const { message, provider, response, bounce, failure } = outcome;
   const { accountId, brandId, messageId: id } = message;

@@ -12,9 +12,9 @@ import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task
 import { type IdSpan, isUncounted, recountSpan } from './blocks/tallies.ts';
 import { MESSAGE_ID_SEQUENCE } from './accept/write-messages.ts';
 
-/** Days for which a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
+/** How many days a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
 const RANGE_DAYS = 7;
-/** Ranges of a partition of `messages`. More partitions would make every update by a joined id slower. */
+/** Number of ranges per partition of `messages`. More partitions would slow down every update by a joined id. */
 const RANGES_OF_MESSAGES = 8;
 /** Longest time between taking an id from the sequence and the commit of its message. */
 const LATE_MS = 3_600_000;
@@ -49,10 +49,10 @@ const messageContents: RangedTable = {
   ahead: 3,
 };
 
-/** The tables that grow with each message, in partitions by range of message id. */
+/** The tables that grow with each message. They are partitioned by ranges of message ids. */
 export const messageTables = [messages, messageEvents, messageInteractions, messageContents];
 
-/** Returns the lowest id that a message may have: retention has dropped all messages before it. */
+/** Returns the lowest id that a message may have. Retention has dropped all messages with lower ids. */
 export async function firstMessageId(client: Queryable): Promise<number> {
   const spans = [...(await rangedPartitions(client, messages)).values()];
   return Math.min(...spans.map(({ first }) => first)) * RANGE_IDS;
@@ -111,15 +111,18 @@ async function isQueued(client: Queryable, { first, end }: IdSpan): Promise<bool
   return rows[0]?.queued ?? true;
 }
 
-/** What a task does before it drops partitions, and while it drops several. */
+/**
+ * What dropping partitions needs: a pool to count campaigns' messages before a partition is dropped, and a progress
+ * report.
+ */
 interface Dropping {
   pool: pg.Pool;
   progress: () => void;
 }
 
 /**
- * Drops the partitions all of whose ranges were closed before `before`, unless one of their messages is queued. What is
- * known of campaigns' messages is counted before.
+ * Drops partitions whose ranges were all closed before `before`, unless one of their messages is queued. Before that,
+ * it updates the tallies of campaigns with messages in the partition.
  */
 async function dropClosed(
   client: pg.PoolClient,
@@ -139,7 +142,7 @@ async function dropClosed(
     if (table === messages) await recountSpan(pool, progress, ids);
     const queued = async () =>
       (await isQueued(client, ids)) || (table === messages && (await isUncounted(client, ids)));
-    // Checked before anything is locked, so that no query waits for a partition that stays.
+    // This is checked before anything is locked, so that no query waits for a partition that stays.
     if (await queued()) continue;
     if (await dropPartition(client, table.name, name, queued)) dropped += 1;
   }
@@ -157,7 +160,8 @@ export const messageRanges: HousekeepingTask = {
     const contentDays = Math.min(messageDays, config.MESSAGE_CONTENT_RETENTION_DAYS);
     return onClient(pool, async (client) => {
       let changes = 0;
-      // Once before the range is opened, so that its partitions exist, and once after, for those of the next range.
+      // This runs before the range is opened, so that its partitions exist, and again below, for those of the next
+      // range.
       for (const table of messageTables) changes += (await makeRangesAhead(client, table)).length;
       if (await openNextRange(client, asOf)) changes += 1;
       for (const table of messageTables) {

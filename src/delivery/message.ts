@@ -8,13 +8,13 @@ export const messageClasses = { transactional: 0, flow: 1, campaign: 2 } as cons
 
 export type MessageClass = (typeof messageClasses)[keyof typeof messageClasses];
 
-/** How long a message may wait in all, for capacity or for a provider that refuses it for now. */
+/** How long a message may wait in total, for capacity or for a provider that refuses it temporarily. */
 export const MESSAGE_LIFETIME_HOURS = 72;
 
 /** SQL: an interval. */
 export const MESSAGE_LIFETIME = `interval '${MESSAGE_LIFETIME_HOURS} hours'`;
 
-/** The states of a message. `sending` is not one of them: it is shown while an intent covers the message. */
+/** The states of a message. `sending` is not stored: it is shown while an intent covers the message. */
 export const messageStatuses = [
   'queued',
   'held',

@@ -11,7 +11,7 @@ export function sandboxAddress(accountId: number, mailDomain: string): string {
   return `sandbox-${accountId}@${mailDomain.toLowerCase()}`;
 }
 
-/** What a message from an address at a verified domain is sent as and through. */
+/** The verified domain of a sender's address, and the provider that sends for it. */
 export interface SenderIdentity {
   domainId: number;
   /** The named provider of the domain; null: the one of EMAIL_PROVIDER_URL. */
@@ -20,9 +20,9 @@ export interface SenderIdentity {
 
 /** The senders of one brand, as they were within the last second. */
 export interface BrandSenders {
-  /** @returns `sandbox` for the account's sandbox address; null if the address is no verified sender of the brand */
+  /** @returns `sandbox` for the account's sandbox address; null if the address is not a verified sender of the brand */
   resolve(address: Pick<EmailAddress, 'key' | 'domain'>): SenderIdentity | 'sandbox' | null;
-  /** The bare address of an email that names no sender: the account's own if it is verified, else the sandbox. */
+  /** The bare address that sends an email without a sender: the account's own if it is verified, else the sandbox. */
   readonly defaultAddress: string;
   readonly defaultIdentity: SenderIdentity | 'sandbox';
 }
@@ -35,8 +35,8 @@ interface Scope {
 /** Resolves senders of brands. */
 export interface SenderIdentities {
   /**
-   * Reads the brand's senders, at most once a second. A domain that was lost in that second still counts as verified:
-   * the limit `domain_unverified` holds its mail.
+   * Reads the brand's senders, at most once a second. A domain that lost its verification in that second still counts
+   * as verified, but the limit `domain_unverified` holds its mail.
    */
   ofBrand(scope: Scope): Promise<BrandSenders>;
 }
@@ -49,7 +49,7 @@ interface Row {
   domains: { id: number; name: string; provider_id: number | null }[] | null;
 }
 
-/** Domains that were verified once. @param which also those that have lost it since, whose mail is held */
+/** Which domains count: verified ones only, or also those that have lost their verification, whose mail is held. */
 type Which = 'verified' | 'verified or lost';
 
 const statusSql: Readonly<Record<Which, string>> = {
@@ -91,7 +91,8 @@ function sendersOf({ accountId }: Scope, mailDomain: string, row: Row): BrandSen
 /**
  * Reads the senders of a brand.
  * @param mailDomain the setting MAIL_DOMAIN
- * @param which whether domains that have lost their verification count, too: `domain_unverified` holds their mail
+ * @param which whether to include domains that have lost their verification; the limit `domain_unverified` holds their
+ *   mail
  */
 export async function readSenders(
   db: Queryable,
@@ -105,7 +106,7 @@ export async function readSenders(
 /**
  * The sender of a content.
  * @param fromEmail the address that the content names; null: the default of the brand
- * @returns no identity if the address is no verified sender of the brand
+ * @returns identity null if the address is not a verified sender of the brand
  */
 export function senderOf(
   senders: BrandSenders,
@@ -124,7 +125,7 @@ export function createSenderIdentities(db: Queryable, mailDomain: string): Sende
   const cache = new LRUCache<number, BrandSenders, Scope>({
     max: MAX_KNOWN,
     ttl: KNOWN_MS,
-    // Brands belong to one account, so their id is enough of a key. Requests that miss at once share one query.
+    // A brand belongs to one account, so its id is a sufficient key. Concurrent misses share one query.
     fetchMethod: (_brandId, _stale, { context: scope }) => readSenders(db, scope, mailDomain),
   });
   return {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../platform/db/queryable.ts';
 
-/** What a brand sends SMS as. */
+/** The sender of a brand's SMS. */
 export interface SmsSender {
   /** A number in E.164 form, a short code, an alphanumeric name, or a pool of numbers at the provider. */
   from: string;
@@ -9,13 +9,13 @@ export interface SmsSender {
   providerId: number | null;
 }
 
-/** Finds the sender of a brand. null: the brand has none, so the provider's default sends. */
+/** Finds the sender of a brand. null: the brand has none, so the provider uses its default sender. */
 export type SmsSenders = (brandId: number) => Promise<SmsSender | null>;
 
 const LEASE_MS = 1_000;
 const MAX_BRANDS = 10_000;
 
-/** Finds the sender of a brand as {@link SmsSenders} does, also in a transaction. */
+/** Finds the sender of a brand as {@link SmsSenders} does, but without a cache and also inside a transaction. */
 export async function findSmsSender(db: Queryable, brandId: number): Promise<SmsSender | null> {
   const { rows } = await db.query<SmsSender>({
     name: 'sms_sender_of_brand',
@@ -28,9 +28,9 @@ export async function findSmsSender(db: Queryable, brandId: number): Promise<Sms
 }
 
 /**
- * Creates a look-up of senders, which keeps what it found for a second: a message needs no round trip of its own, and
- * `carillon sms-sender` takes effect within that second. A sender whose provider has been removed no longer counts.
- * @param now milliseconds of a clock that never goes back
+ * Creates a look-up that caches senders for a second: messages need no round trip of their own, and `carillon
+ * sms-sender` takes effect within that second. A sender whose provider has been removed is ignored.
+ * @param now returns milliseconds of a monotonic clock
  */
 export function createSmsSenders(db: Queryable, now: () => number = () => performance.now()): SmsSenders {
   const leases = new LRUCache<number, { sender: Promise<SmsSender | null>; until: number }>({

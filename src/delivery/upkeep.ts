@@ -5,11 +5,11 @@ import { recountSpan } from './blocks/tallies.ts';
 import { firstMessageId, messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 
-/** The allowance counts the last 24 hours. */
+/** How many days buckets of the allowance are kept. The allowance counts the last 24 hours. */
 const ALLOWANCE_DAYS = 2;
 
 /**
- * Deletes buckets of the allowance that are much older than the period it counts. A locked bucket goes the next time.
+ * Deletes buckets of the allowance that are much older than the period it counts. Locked buckets are deleted next time.
  */
 const allowanceBuckets = batchTask(
   'allowance_buckets',
@@ -21,8 +21,8 @@ const allowanceBuckets = batchTask(
 const UNKNOWN_CHARGE_DAYS = 1;
 
 /**
- * Forgets what unknown messages were charged once they are known to have been sent. Others may still prove not to be sent,
- * also after their month was posted; those that were removed may not.
+ * Deletes the stored charges of unknown messages that are now known to have been sent, or that no longer exist. Other
+ * messages may still prove not to have been sent, even after their month was posted.
  */
 const unknownCharges = batchTask(
   'unknown_charges',
@@ -32,7 +32,7 @@ const unknownCharges = batchTask(
   (_deps, asOf) => daysBefore(asOf, UNKNOWN_CHARGE_DAYS),
 );
 
-/** Deletes blocks whose messages retention has dropped. What became of them stays in the sums of their campaign. */
+/** Deletes blocks whose messages retention has dropped. The outcomes stay in the totals of their campaign. */
 const oldBlocks: HousekeepingTask = {
   name: 'campaign_blocks',
   async run(deps, _asOf, progress) {
@@ -56,7 +56,7 @@ const operatorMails = batchTask(
   (_deps, asOf) => daysBefore(asOf, OPERATOR_MAIL_DAYS),
 );
 
-/** Opens, bounces and other late facts change messages of campaigns that have ended. */
+/** Recounts blocks whose messages have changed: bounces and other late facts also arrive after a campaign has ended. */
 const campaignCounts: HousekeepingTask = {
   name: 'campaign_counts',
   run: ({ database: { pool } }, _asOf, progress) => recountSpan(pool, progress),

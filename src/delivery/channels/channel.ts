@@ -1,22 +1,22 @@
-/** What a channel is: all in which channels differ for code and SQL that serve each of them. */
+/** What a channel is: every difference between channels that shared code and SQL depend on. */
 export interface ChannelFacts {
-  /** The setting that names its provider for accounts without one of their own. */
+  /** The setting with the provider for accounts that have none of their own. */
   readonly setting: 'EMAIL_PROVIDER_URL' | 'SMS_PROVIDER_URL';
-  /** The addresses of its recipients. */
+  /** How addresses of recipients are handled. */
   readonly address: {
     /**
      * Returns the form in which Carillon compares addresses, see `recipientKey`. null: the text is no address of the
      * channel.
      */
     key(text: string): string | null;
-    /** An address may have a tag, such as `ada+news@example.com`: SUPPRESS_PLUS_ADDRESSES then concerns it. */
+    /** Whether an address may have a tag, as in `ada+news@example.com`. If so, SUPPRESS_PLUS_ADDRESSES applies. */
     readonly hasTags: boolean;
   };
-  /** Where a contact has its address and consent. */
+  /** Where a contact's address and consent are stored. */
   readonly contact: {
     /**
-     * The kind of the contact's channel in the API. In `contacts` and `suppressions` it is the column with the address,
-     * and in `contacts` the first word of the columns about it, such as `phone_subscribed`.
+     * The name of the address in the API. It is also the column of the address in `contacts` and `suppressions`, and
+     * the prefix of related columns of `contacts`, such as `phone_subscribed`.
      */
     readonly kind: 'email' | 'phone';
     /** The column with the form in which addresses are compared. */
@@ -30,12 +30,12 @@ export interface ChannelFacts {
     readonly replyTo: string | null;
   };
   /**
-   * What is paid for. `message`: each has the price of the account's tier, and some are free each month. `segment`: each
-   * part of a long text has the price of its country.
+   * The unit that has a price. `message`: the price depends on the account's tier, and some messages are free each
+   * month. `segment`: each part of a long text has the price of its country.
    */
   readonly unit: 'message' | 'segment';
-  /** Campaigns, flows and accounts are paused if too many of its messages bounce or are complained about. */
+  /** Whether campaigns, flows and accounts are paused if too many of its messages bounce or receive complaints. */
   readonly hasRates: boolean;
-  /** Opens and clicks can be tracked, so that what contacts are sent counts in their engagement. */
+  /** Whether opens and clicks can be tracked, so that its messages count in the engagement of contacts. */
   readonly isTracked: boolean;
 }

@@ -8,7 +8,7 @@ export interface Channels<Name extends string> {
    * SQL: the value for the channel of a row, a `case` over all channels.
    * @param channel SQL: a column or parameter
    * @param value SQL for one channel; null: no value
-   * @param before what precedes each branch: a newline where the values are long
+   * @param before what precedes each branch, such as a newline if the values are long
    */
   readonly byChannelSql: (
     channel: string,
@@ -16,15 +16,15 @@ export interface Channels<Name extends string> {
     before?: string,
   ) => string;
   /**
-   * SQL: whether the channel of a row is one of those that fit.
+   * SQL: whether the channel of a row is one for which `fits` returns true.
    * @param channel SQL: a column or parameter
    */
   readonly isChannelSql: (channel: string, fits: (facts: ChannelFacts) => boolean) => string;
 }
 
 /**
- * Makes the channels from their table. Code names a channel only where it is about that channel; where it serves all of
- * them, it asks for what differs, so that the statement of another channel follows from its line in the table.
+ * Creates the channels from their table. Only code about one channel names it. Shared code asks the table for the
+ * differences, so that its SQL for a new channel follows from the new line in the table.
  */
 export function defineChannels<Name extends string>(
   facts: Readonly<Record<Name, ChannelFacts>>,
@@ -36,7 +36,7 @@ export function defineChannels<Name extends string>(
     byChannelSql(channel, value, before = ' ') {
       const values = names.map((name) => ({ name, sql: value(facts[name]) }));
       const given = values.filter(({ sql }) => sql !== null);
-      // With a value for each channel, the last one needs no comparison.
+      // If every channel has a value, the last one needs no comparison.
       const last = given.length === names.length ? given.pop() : undefined;
       const cases = given.map(({ name, sql }) => `${before}when '${name}' then ${sql}`);
       return `case ${channel}${cases.join('')}${last ? `${before}else ${last.sql}` : ''} end`;
