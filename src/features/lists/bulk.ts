@@ -1,4 +1,4 @@
-/** Adds many contacts to a list, and removes many. */
+/** Adds many contacts to a list and removes many from it. */
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
@@ -21,7 +21,7 @@ interface ValidItem {
 
 type Item = ValidItem | { input: string | number; error: string };
 
-/** Items with the ids of their contacts; null: there is no such contact. */
+/** Returns the id of an item's contact; null if there is no such contact. */
 type Contacts = (item: ValidItem) => number | null;
 
 function parseItem(input: string | number): Item {
@@ -35,7 +35,7 @@ const isValid = (item: Item): item is ValidItem => !('error' in item);
 
 const emailsOf = (items: readonly ValidItem[]) => items.flatMap(({ email }) => email ?? []);
 
-/** @throws AppError validation_error if a contact is in both arrays, be it by address or by id */
+/** @throws AppError validation_error if a contact is in both arrays, by address or by id */
 function refuseOverlap(add: readonly ValidItem[], remove: readonly ValidItem[], contactOf: Contacts): void {
   const nameOf = (item: ValidItem) => contactOf(item) ?? item.email?.key ?? null;
   const added = new Set(add.map(nameOf));
@@ -63,7 +63,7 @@ function presentResult(item: Item, { status, contact_id }: BulkOutcome): BulkRes
   return { input: item.input, status, contact_id, reason: status === 'not_found' ? missing : null };
 }
 
-/** Returns what became of each item, given what became of its contact. Later items of one contact find it done. */
+/** Returns the outcome of each item, from that of its contact. Only the first item of a contact changes anything. */
 function outcomesOf(
   items: readonly Item[],
   contactOf: Contacts,
@@ -82,11 +82,11 @@ function outcomesOf(
 
 export interface BulkChange {
   results: BulkResult[];
-  /** Of the kept results; null if they were not kept. */
+  /** The id of the stored results; null if they were not stored. */
   id: number | null;
 }
 
-/** Adds the contacts, creating those whose addresses are unknown. */
+/** Adds the contacts, and creates those whose addresses are unknown. */
 async function addAll(
   trx: Queryable,
   deps: ConsentDeps,
@@ -123,8 +123,8 @@ async function removeAll(
 
 /**
  * Adds contacts to a list and removes others, in the caller's transaction and in a few statements for all of them.
- * Addresses that no contact has become contacts.
- * @param keep whether to keep the results for a repeated request
+ * Creates contacts for addresses that no contact has.
+ * @param keep whether to store the results for a repeated request
  * @returns a result for each item, those of `add` first
  * @throws AppError not_found; validation_error if a contact is in both arrays
  */
@@ -157,8 +157,8 @@ function presentResults(items: readonly Item[], outcomes: readonly BulkOutcome[]
 }
 
 /**
- * Returns what a bulk change did, for a repeated request.
- * @param body of the repeated request, which is that of the first one
+ * Returns the results of an earlier bulk change, for a repeated request.
+ * @param body of the repeated request, which equals that of the first one
  * @returns null if the results were removed
  */
 export async function repeatResults(

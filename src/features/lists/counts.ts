@@ -1,22 +1,23 @@
 /**
- * How many contacts a brand and a list have. Triggers write what each statement added or removed as rows of their own, so
- * that no two transactions wait for one counter; the worker folds the rows into the counters. A count is both together.
+ * The numbers of contacts of brands and lists. Triggers write what each statement added or removed as separate rows, so
+ * that transactions do not wait for each other's counters. The worker folds the rows into the counters. A count is the
+ * sum of both.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 export type CountSubject = 'brand' | 'list';
 
-/** Changes that are folded in one statement. */
+/** Maximum number of changes that one statement folds. */
 const FOLDED_AT_ONCE = 20_000;
 
-/** Returns the number of contacts of brands or lists. One that has had none yet has 0. */
+/** Returns the number of contacts of each brand or list. */
 export async function countOf(
   db: Queryable,
   subject: CountSubject,
   ids: readonly number[],
 ): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
-  // One statement sees a change either in its own row or in the counter.
+  // One statement sees each change once: as a row, or in the counter.
   const { rows } = await db.query<{ id: number; count: number }>({
     name: 'count_of_contacts',
     text: `
@@ -31,8 +32,8 @@ export async function countOf(
 }
 
 /**
- * Folds changes into the counters. Several processes may fold at once: each takes other rows, and counters are locked in
- * one order.
+ * Folds changes into the counters. Several processes may fold at once: they skip each other's rows, and lock counters
+ * in one order.
  * @returns whether there may be more changes
  */
 export async function foldCounts(db: Queryable): Promise<boolean> {

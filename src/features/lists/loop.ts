@@ -6,7 +6,7 @@ import { removeDeletedLists } from './removal.ts';
 
 const PAUSE_MS = 1_000;
 
-/** Folds counts of contacts and removes deleted lists, each second. Any number of processes may run this. */
+/** Folds counts of contacts and removes deleted lists every second. Any number of processes may run this. */
 export function startListUpkeep({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
   return repeat(
     async () => {

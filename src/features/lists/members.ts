@@ -1,7 +1,7 @@
 /**
- * Who is in which list. All statements take their locks in one order, so that no two writers wait for each other: first
- * the contacts by id, then new memberships by list and contact, then memberships to remove in the same order. A writer
- * that removes memberships therefore adds none afterwards in the same transaction.
+ * The members of lists. All statements take their locks in one order, so that writers do not deadlock: first the
+ * contacts by id, then new memberships by list and contact, then memberships to remove in the same order. After a
+ * transaction has removed memberships, it must therefore not add any.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -24,7 +24,7 @@ export async function addToLists(
   if (contactIds.length === 0 || listIds.length === 0) return [];
   const { rows } = await trx.query<Membership>({
     name: 'add_to_lists',
-    // The locks keep the rows from being deleted before the foreign keys are checked.
+    // The locks prevent the rows from being deleted before the foreign keys are checked.
     text: `
     with found as materialized (
       select id from contacts where id = any($1) order by id for key share
@@ -42,7 +42,7 @@ export async function addToLists(
 
 /**
  * Removes contacts from a list.
- * @returns the ids of those that were members
+ * @returns the ids of the contacts that were members
  */
 export async function removeFromList(
   trx: Queryable,
@@ -65,7 +65,7 @@ export async function removeFromList(
 }
 
 /**
- * Makes the lists of one contact exactly these.
+ * Replaces the lists of one contact.
  * @param trx inside the caller's transaction
  * @param listIds lists of the contact's brand: the caller has checked them
  */
@@ -105,14 +105,14 @@ export async function leaveLists(
   });
 }
 
-/** A list as its members see it. */
+/** A list as shown to its members. */
 export interface ListOfContact {
   id: number;
   name: string;
   description: string | null;
 }
 
-/** Returns lists that a contact of the brand is in, by name. */
+/** Returns the lists of a contact of the brand, ordered by name. */
 export async function listsOf(
   db: Queryable,
   brandId: number,

@@ -62,7 +62,7 @@ export async function updateList(
   return rows[0] ?? null;
 }
 
-/** Newest first. @param name only lists of this name */
+/** Finds lists, newest first. @param name only lists with this name */
 export async function findLists(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -98,7 +98,7 @@ export async function hideList(
   return rows[0] ?? null;
 }
 
-/** The names of segments that name the list. At most ten. */
+/** The names of the segments that use the list, at most ten. */
 export async function segmentsNaming(db: Queryable, listId: number): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select s.name from segment_references r join segments s on s.id = r.segment_id
@@ -108,7 +108,7 @@ export async function segmentsNaming(db: Queryable, listId: number): Promise<str
   return rows.map((row) => row.name);
 }
 
-/** Returns those of the ids that are lists of the brand. None of them can be deleted until the transaction ends. */
+/** Returns the ids that belong to lists of the brand. None of these lists can be deleted until the transaction ends. */
 export async function lockLists(
   trx: Queryable,
   brandId: number,
@@ -121,7 +121,7 @@ export async function lockLists(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Returns those of the ids that are lists of the brand. */
+/** Returns the ids that belong to lists of the brand. */
 export async function existingListIds(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
@@ -134,7 +134,7 @@ export async function existingListIds(
   return rows.map((row) => row.id);
 }
 
-/** Letters of the statuses in `list_bulk_results`. They are stored, so they never change. */
+/** The letters for statuses in `list_bulk_results`. They are stored, so they must never change. */
 const letters = {
   added: 'a',
   already_there: 't',
@@ -146,13 +146,13 @@ const letters = {
 
 const statusOf = new Map(Object.entries(letters).map(([status, letter]) => [letter, status as BulkStatus]));
 
-/** What became of one item of a bulk request. */
+/** The result of one item of a bulk request. */
 export interface BulkOutcome {
   status: BulkStatus;
   contact_id: number | null;
 }
 
-/** Keeps what a bulk request did. @returns the id */
+/** Stores the results of a bulk request. @returns the id */
 export async function insertBulkResults(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -170,7 +170,7 @@ export async function insertBulkResults(
   return rows[0]?.id ?? 0;
 }
 
-/** @returns null if they were removed */
+/** @returns null if the results were removed */
 export async function findBulkResults(
   db: Queryable,
   { accountId, brandId }: BrandScope,

@@ -1,8 +1,8 @@
-/** Which campaigns and flows need a list or a segment, so that it cannot be deleted. */
+/** Finds the campaigns and flows that use a list or a segment, which therefore cannot be deleted. */
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** What is named. */
+/** What campaigns and flows can name. */
 export type NamedKind = 'list' | 'segment';
 
 const triggerColumn = { list: 'contact_list_id', segment: 'segment_id' } as const;
@@ -12,15 +12,16 @@ async function namesOf(db: Queryable, sql: string, values: unknown[]): Promise<s
   return rows.map((row) => row.name);
 }
 
-/** Filters, at any depth, that name the thing; and steps that add to a list or remove from it. */
+/** SQL/JSON paths of the filters, at any depth, and the steps that name a list or a segment. */
 const path = {
   list: '$.** ? (@.name == "list" && @.value == $ids[*] || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $ids[*])',
   segment: '$.** ? (@.name == "segment" && @.value == $ids[*])',
 } as const;
 
 /**
- * The names of campaigns that need one of these lists or segments: they wait for their time or are writing recipients, and are for
- * one, or exclude one, or filters of their pinned audience name one, at any depth. At most ten.
+ * Returns the names of at most ten campaigns that use one of these lists or segments. Such a campaign is scheduled or
+ * still chooses recipients, and it is sent to one of them, excludes one, or has filters in its pinned audience that
+ * name one, at any depth.
  */
 export function campaignsNaming(
   db: Queryable,
@@ -44,8 +45,9 @@ export function campaignsNaming(
 }
 
 /**
- * The names of active and paused flows that need one of these lists or segments: contacts of one enter them, or a filter or
- * a step of theirs names one, also one of an earlier version that runs follow. At most ten.
+ * Returns the names of at most ten active or paused flows that use one of these lists or segments. Contacts of one
+ * enter such a flow, or one of its filters or steps names one, in its present version or an earlier one that still has
+ * runs.
  */
 export function flowsNaming(
   db: Queryable,

@@ -1,11 +1,11 @@
-/** Removes deleted lists in pages: a statement that removed a million members would hold its locks for minutes. */
+/** Removes deleted lists in pages: one statement for a million members would keep its locks for minutes. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const MEMBERS_AT_ONCE = 2_000;
 
 /**
- * Removes a page of the members of deleted lists, and the rows of lists that have none left. Several processes may do so
- * at once: each takes other rows.
+ * Removes a page of the members of a deleted list, and the list's row once it has none left. Several processes may do
+ * so at once: they skip each other's rows.
  * @returns whether there may be more
  */
 export async function removeDeletedLists(db: Queryable): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function removeDeletedLists(db: Queryable): Promise<boolean> {
     values: [list.id],
   });
   if ((rowCount ?? 0) > 0) return true;
-  // A transaction that was adding members when the list was deleted keeps the row locked until it ends.
+  // If a transaction was adding members when the list was deleted, it keeps the list's row locked until it ends.
   const { rowCount: removed } = await db.query({
     name: 'remove_deleted_list',
     text: `

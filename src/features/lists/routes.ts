@@ -112,7 +112,9 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     operationId: 'deleteList',
     tag,
     summary: 'Delete a contact list',
-    description: 'Its contacts stay. A list that a segment names cannot be deleted.',
+    description:
+      'Its contacts are not deleted. A list cannot be deleted while a segment, an active or paused flow, or a campaign ' +
+      'whose recipients are not all written uses it.',
     auth: 'brand',
     testKeys: 'refused',
     params: listParams,
@@ -133,9 +135,9 @@ function bulkRoute({ config, database: { pool }, keyring }: ListRouteDeps): Rout
     tag,
     summary: 'Add and remove many contacts of a list',
     description:
-      `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} email addresses and ids of contacts in all, and returns a ` +
-      'result for each, those of `add` first. An address to add that no contact has becomes a contact. A contact in ' +
-      'both arrays is a 422. Adding a contact to a list does not subscribe it.',
+      `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} email addresses and ids of contacts together, and returns a ` +
+      'result for each, those of `add` first. A contact is created for each address in `add` that no contact has. A ' +
+      'contact in both arrays is a 422. Adding a contact to a list does not subscribe it.',
     auth: 'brand',
     testKeys: 'refused',
     params: listParams,

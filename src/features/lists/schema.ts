@@ -30,23 +30,23 @@ export const createListBody = z.strictObject({
 });
 export type CreateListBody = z.output<typeof createListBody>;
 
-/** A field left out stays as it is. */
+/** Fields that are left out do not change. */
 export const changeListBody = createListBody.partial();
 export type ChangeListBody = z.output<typeof changeListBody>;
 
-/** A client may send a list back as it received it. */
+/** Fields that are ignored, so that a client can send a list back as it received it. */
 export const listReadOnlyFields = ['id', 'account_id', 'contacts_count', 'created_at', 'updated_at'];
 
 export const listParams = z.strictObject({ id: idParam });
 
 export const listListsQuery = z.strictObject({
   ...pageQuery,
-  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only lists of exactly this name.' }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only lists with exactly this name.' }),
 });
 export type ListListsQuery = z.output<typeof listListsQuery>;
 
 const item = z.union([z.string().max(MAX_ADDRESS_LENGTH), z.int().min(1).max(MAX_ID)]);
-export const bulkContactsBody = bulkBody(item, 'Email addresses, and ids of contacts.');
+export const bulkContactsBody = bulkBody(item, 'Email addresses and ids of contacts.');
 export type BulkContactsBody = z.output<typeof bulkContactsBody>;
 
 export const bulkStatuses = ['added', 'already_there', 'created', 'removed', 'not_found', 'invalid'] as const;
@@ -58,8 +58,8 @@ export const bulkContactsResults = z.object({
       input: z.union([z.string(), z.int()]),
       status: z.enum(bulkStatuses).meta({
         description:
-          '`created`: no contact had the address, so one was created and added. `not_found`: an id that is no contact ' +
-          'of the brand, or an item to remove that is not in the list.',
+          '`created`: no contact had the address, so one was created and added. `not_found`: the id is not a contact ' +
+          'of the brand, or the contact to remove is not in the list.',
       }),
       contact_id: z.int().nullable(),
       reason: z.string().nullable().meta({ description: 'Why an item is `invalid` or `not_found`.' }),

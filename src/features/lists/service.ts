@@ -94,34 +94,31 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
  *   names the list
  */
 export async function deleteList(trx: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
-  // Who saves a segment locks the lists that it names, so no segment can come to name the list after this.
+  // A transaction that saves a segment locks the lists that it names, so no segment can name the list after this.
   const list = await presentOne(trx, await hideList(trx, tenant, id));
   const segments = await segmentsNaming(trx, id);
   if (segments.length > 0) {
-    throw new AppError(
-      'conflict',
-      `the list is named by segments, which must be changed first: ${quoted(segments)}`,
-    );
+    throw new AppError('conflict', `segments use the list; change them first: ${quoted(segments)}`);
   }
-  // The send of a campaign and the activation of a flow lock the lists that they name.
+  // Sending a campaign and activating a flow also lock the lists that they name.
   const campaigns = await campaignsNaming(trx, tenant, 'list', [id]);
   if (campaigns.length > 0) {
     const names = quoted(campaigns);
     throw new AppError(
       'conflict',
-      `campaigns need the list until their recipients are written; wait, or cancel them first: ${names}`,
+      `campaigns use the list until their recipients are written; wait, or cancel them first: ${names}`,
     );
   }
   const flows = await flowsNaming(trx, tenant, 'list', [id]);
   if (flows.length > 0) {
-    throw new AppError('conflict', `flows need the list; change or archive them first: ${quoted(flows)}`);
+    throw new AppError('conflict', `flows use the list; change or archive them first: ${quoted(flows)}`);
   }
   return list;
 }
 
 /**
- * Checks that all ids are lists of the brand.
- * @param options.field the field that the error names
+ * Checks that all ids belong to lists of the brand.
+ * @param options.field the field of the request, for the error
  * @throws AppError validation_error
  */
 export async function requireLists(

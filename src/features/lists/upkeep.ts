@@ -13,22 +13,22 @@ import type { CountSubject } from './counts.ts';
 const RECONCILE_HOUR = 3;
 const SUBJECTS_PER_PAGE = 1_000;
 
-/** What is counted, and the rows that the count is of. */
+/** The subjects that have a count, and the rows that are counted. */
 const subjects = {
   brand: { table: 'brands', members: 'contacts m where m.brand_id = $2' },
   list: { table: 'lists', members: 'list_members m where m.list_id = $2' },
 } as const satisfies Record<CountSubject, { table: string; members: string }>;
 
 /**
- * Counts the rows of one subject, and adds what its count lacks as a change. One statement reads rows, counter and
- * changes as they were at one moment, and a change adds up with all others. Writers are therefore not stopped; only two
- * that reconcile at once must not both add.
- * @returns what the count lacked
+ * Counts the rows of one subject, and adds the difference from its stored count as a change. One statement reads rows,
+ * counter and changes in one snapshot, and changes add up, so writers need not wait. Only two processes that reconcile
+ * at the same time must not both add the difference.
+ * @returns the difference
  */
 async function reconcile(pool: pg.Pool, subject: CountSubject, id: number): Promise<number> {
   return inTransaction(pool, async (client) => {
     await client.query(`set local statement_timeout = '20min'`);
-    // A statement of its own: the next one must see what another process has added under the lock.
+    // A separate statement, so that the next one sees what another process added while it had the lock.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended('contact count ' || $1 || ' ' || $2, 0))`,
       [subject, String(id)],
@@ -70,14 +70,14 @@ async function reconcileAll(
       progress();
       if (difference === 0) continue;
       mended += 1;
-      log.warn({ subject, id, difference }, 'count of contacts mended');
+      log.warn({ subject, id, difference }, 'count of contacts corrected');
     }
     after = ids.at(-1) ?? 0;
     if (ids.length < SUBJECTS_PER_PAGE) return mended;
   }
 }
 
-/** Compares the counts of contacts with the contacts once a night, and forgets those of lists that are gone. */
+/** Compares the counts of contacts with the contacts once a night, and deletes counts of deleted lists. */
 const contactCounts: HousekeepingTask = {
   name: 'contact_counts',
   async run(deps, asOf, progress) {
@@ -93,7 +93,7 @@ const contactCounts: HousekeepingTask = {
   },
 };
 
-/** Results of bulk requests live as long as the idempotency keys that lead to them. */
+/** Results of bulk requests are kept as long as the idempotency keys that lead to them. */
 const bulkResults = batchTask(
   'list_bulk_results',
   `delete from list_bulk_results where id = any (array(
