@@ -1,23 +1,26 @@
 /**
- * Which transactions of runs a worker does at once. They share a few connections, so the runs of one account must not hold
- * up those of others, however slow its filters are.
+ * Limits the run transactions that a worker executes at once. They share few connections, so one account's runs must
+ * not hold up those of others, however slow its filters are.
  */
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { createRetrySpacing } from './retry-spacing.ts';
 
-/** Transactions at once. They leave connections of the pool to the rest of the process. */
+/** Maximum number of concurrent transactions. It leaves connections of the pool to the rest of the process. */
 const MAX_RUNNING = 8;
-/** Those of one account. */
+/** Maximum number of concurrent transactions of one account. */
 const MAX_OF_ACCOUNT = MAX_RUNNING / 2;
-/** A run that would wait longer comes back later, because its workflow task keeps others from beginning. */
+/**
+ * How long a run may queue, in ms. If it would wait longer, it comes back later, because its activity takes the place
+ * of others.
+ */
 const MAX_QUEUED_MS = 1_000;
-/** When it comes back at the earliest. */
+/** Minimum time before such a run comes back, in ms. */
 const MIN_WAIT_MS = 5_000;
 
 export interface AdvanceTurns {
   /**
    * Runs `work` when it is the account's turn.
-   * @returns its result, or after how many milliseconds to ask again: the account's transactions are slow
+   * @returns its result, or after how many ms to try again, because the account's transactions are slow
    */
   run<T>(accountId: number, work: () => Promise<T>): Promise<{ done: T } | { laterMs: number }>;
 }
@@ -34,7 +37,7 @@ export function createAdvanceTurns(now: () => number = () => performance.now()):
   return {
     async run(accountId, work) {
       const { running, waiting, isFull } = gate.stateOf(accountId);
-      // A transaction that does not end counts as long as it lasts.
+      // A transaction that hangs is not in the mean yet, so the oldest one counts with its present duration.
       const expectedMs = Math.max(spacing.meanMs(accountId), spacing.oldestMs(accountId));
       const queuedMs = ((waiting + 1) / MAX_OF_ACCOUNT) * expectedMs;
       if (isFull && running > 0 && queuedMs > MAX_QUEUED_MS) {

@@ -1,4 +1,4 @@
-/** The transaction of a run. */
+/** The transaction of a run, which takes all steps that are due. */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { FlowRunAdvance, FlowRunStep } from '../../../../workflows/flows/contract.ts';
@@ -21,22 +21,22 @@ export interface AdvanceDeps {
   pool: pg.Pool;
   versions: FlowVersionReader;
   send: FlowSender;
-  /** What acts on the events that runs track. */
+  /** The consumers of events that runs track. */
   consumers: readonly TrackedEventConsumer[];
   waker: Pick<Waker, 'wake'>;
   log: Logger;
-  /** After so many milliseconds, a transaction does no further step; for tests. */
+  /** How long a transaction may take further steps, in ms; for tests. */
   stepsMs?: number;
 }
 
-/** After the time at which a run goes on, its workflow has as long to do so. Then the reconciler looks for it. */
+/** How late the workflow of a waiting run may be before the reconciler checks it, in ms. */
 const LATE_MS = 600_000;
-/** The same for a run that has something to do at once. A webhook is tried for 37 minutes. */
+/** The same for a run that is working. The attempts of a webhook step take up to 37 minutes. */
 const BUSY_MS = 3_600_000;
-/** The same for a run that is held. The resume starts its workflow. */
+/** The same for a run that is held. The resume of the flow starts its workflow. */
 const HELD_MS = 31 * 86_400_000;
 
-/** Where a run is left by a transaction. */
+/** The place at which a transaction leaves a run. */
 interface Place {
   record: RunRecord;
   waitsFor: WaitsFor | null;
@@ -45,7 +45,8 @@ interface Place {
 }
 
 /**
- * A run that cannot go on now tries again after a time between these, and in between after as long as it is late already.
+ * A run that cannot continue now tries again after as long as it is late already, but at least and at most after these
+ * times.
  */
 const MIN_RETRY_MS = 15_000;
 const MAX_RETRY_MS = 600_000;
@@ -65,7 +66,7 @@ function placeOf(record: RunRecord, asOf: Date, isHeld = false): Place {
 
 const isSameTime = (one: Date | null, other: Date | null) => one?.getTime() === other?.getTime();
 
-/** A transaction that finds nothing to do changes nothing. */
+/** Whether there is nothing to write, because the transaction found nothing to do. */
 function isUnchanged(run: LoadedRun, before: RunRecord, place: Place, effects: Effects | null): boolean {
   return (
     run.waits_for === place.waitsFor &&
@@ -76,7 +77,7 @@ function isUnchanged(run: LoadedRun, before: RunRecord, place: Place, effects: E
   );
 }
 
-/** Ends waits, and forgets events that were judged. Those of the goal stay. */
+/** Ends waits, and deletes events that have been judged, except those of the goal. */
 async function forgetWaits(trx: Queryable, { id }: LoadedRun, { judged, ended }: Effects): Promise<void> {
   if (judged.length + ended.length === 0) return;
   await trx.query({
@@ -89,7 +90,7 @@ async function forgetWaits(trx: Queryable, { id }: LoadedRun, { judged, ended }:
   });
 }
 
-/** Stores where an active run is. */
+/** Stores the place of an active run. */
 async function leave(
   trx: Queryable,
   { id }: LoadedRun,
@@ -129,7 +130,7 @@ async function finishRun(
   await countEnds(trx, [run], { state, reason });
 }
 
-/** Why an active run ends without another step; null: it does not. */
+/** Why an active run ends without another step; null if it does not. */
 function endOf(run: LoadedRun, arrivals: readonly Arrival[]): RunEnd | null {
   if (!run.contact_exists) return { state: 'exited', reason: 'contact_deleted' };
   if (run.flow_status === 'archived') return { state: 'canceled', reason: 'archived' };
@@ -137,14 +138,14 @@ function endOf(run: LoadedRun, arrivals: readonly Arrival[]): RunEnd | null {
   return null;
 }
 
-/** Whether the step of a run is due by time. An event that arrives while the flow is paused waits for the resume. */
+/** Whether the step of a run is due by time. Events that arrive while the flow is paused wait for the resume. */
 function isDue({ wait }: RunRecord, asOf: Date): boolean {
   return wait === null || wait.for === 'webhook' || new Date(wait.until) <= asOf;
 }
 
 /**
- * Whether a run stays before its step because its flow is paused. The flow is read once more under a lock, so that the
- * resume, which looks for the runs that are held, either finds this one or is seen here.
+ * Whether a run must wait before its step because its flow is paused. The flow is read again under a lock: either a
+ * resume finds this run held, or this transaction sees the resume.
  */
 async function isHeld(trx: Queryable, run: LoadedRun): Promise<boolean> {
   if (run.flow_status === 'active') return false;
@@ -175,7 +176,7 @@ interface Advancing extends Omit<AdvanceDeps, 'pool'> {
   trx: Queryable;
   asOf: Date;
   afterCommit: (() => void)[];
-  /** Called with the time since which the run has something to do. */
+  /** Receives the time since which the run's step is due. */
   lateSince: (time: Date) => void;
 }
 
@@ -185,7 +186,7 @@ async function hold({ trx, asOf }: Advancing, run: LoadedRun, record: RunRecord,
   return stepOf({ halt: 'wait', record }, place, version, asOf);
 }
 
-/** Does the steps of a locked run that is active. */
+/** Takes the due steps of a locked, active run. */
 async function doSteps(
   deps: Advancing,
   run: LoadedRun,
@@ -227,12 +228,12 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
   if (!run) return gone;
   deps.lateSince(run.due_at ?? run.updated_at);
   if (run.state !== 'active') {
-    // Past its retention the record is empty.
+    // The record is emptied after its retention period.
     const { steps = 0 } = run.record as Partial<RunRecord>;
     return { next: 'done', state: endedState({ state: run.state, reason: run.reason }, steps) };
   }
   const version = await versions(run.version_id, trx);
-  // No lock: an event that arrives from now on wakes the run again.
+  // Read without a lock: an event that arrives later wakes the run again.
   const arrivals = awaitsEvents(version) ? await readArrivals(trx, run.id) : [];
   const record = readRecord(run.record);
   const end = endOf(run, arrivals);
@@ -250,29 +251,29 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
   return doSteps(deps, run, record, version, arrivals);
 }
 
-/** Ends a run whose step can never be done: neither its version nor the filters in it change. */
+/** Ends a run whose step can never be taken, because its version and the filters in it never change. */
 async function endBroken({ pool, log }: AdvanceDeps, runId: number, asOf: Date, error: unknown) {
-  log.warn({ err: error, flow_run_id: runId }, 'a run of a flow ends, as its step cannot be done');
+  log.warn({ err: error, flow_run_id: runId }, 'flow run ended: its step cannot be taken');
   const end = { state: 'exited', reason: 'error' } as const;
   await inTransaction(pool, (trx) => endRuns(trx, [runId], end, { asOf, priority: null }));
   return { next: 'done' as const, state: endedState(end, 0) };
 }
 
-/** Puts off a run of which nothing was done. @param sentence why, for an operator */
+/** Postpones a run whose transaction was rolled back. @param sentence the reason, for an operator */
 function putOff(lateSince: Date, asOf: Date, sentence: string): FlowRunStep {
   const lateMs = asOf.getTime() - lateSince.getTime();
   const until = later(asOf, Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, lateMs)));
   return { next: 'later', until: until.toISOString(), sentence };
 }
 
-/** Whether a run can never go on. */
+/** Whether a run can never continue after the error. */
 function isFinal(error: unknown): boolean {
   if (error instanceof FlowVersionMissingError) return true;
   // Filters that cannot be evaluated, such as those that have become too many.
   return error instanceof AppError && error.code === 'validation_error';
 }
 
-/** Why a run cannot go on now, for an operator; null: for no reason that is known. */
+/** Why a run cannot continue now, for an operator; null if the error has another cause. */
 function reasonToWait(error: unknown): string | null {
   if (isStatementTimeout(error)) return 'tries again soon, because its step or its filters took too long';
   if (error instanceof NewerRecordError)
@@ -281,10 +282,11 @@ function reasonToWait(error: unknown): string | null {
 }
 
 /**
- * Does the steps of a run that are due, up to the next wait, outside call or end, in one transaction. A second call at the
- * same time waits for the row, and then finds nothing to do.
+ * Takes the due steps of a run in one transaction, up to the next wait, webhook call or end. A concurrent call waits
+ * for the row, and then finds nothing to do.
  * @param asOf the workflow's time
- * @returns `later` if a statement took too long, or a later version of the service has the run: nothing was done
+ * @returns `later`, without any change, if a statement took too long or a newer version of the service has stored the
+ *   run
  */
 export async function advanceRun(deps: AdvanceDeps, runId: number, asOf: Date): Promise<FlowRunStep> {
   const afterCommit: (() => void)[] = [];
@@ -300,7 +302,7 @@ export async function advanceRun(deps: AdvanceDeps, runId: number, asOf: Date): 
     if (isFinal(error)) return endBroken(deps, runId, asOf, error);
     const reason = reasonToWait(error);
     if (reason === null) throw error;
-    deps.log.warn({ err: error, flow_run_id: runId }, 'a run of a flow is put off');
+    deps.log.warn({ err: error, flow_run_id: runId }, 'flow run postponed');
     return putOff(since, asOf, reason);
   }
 }

@@ -1,19 +1,19 @@
 /**
- * Which requests of webhook steps a worker makes at once. An endpoint that does not answer must hold up neither other
- * accounts nor other hosts.
+ * Limits the requests of webhook steps that a worker makes at once. An endpoint that does not respond must not hold up
+ * other accounts or hosts.
  */
 import { createRetrySpacing, type RetrySpacing } from './retry-spacing.ts';
 
-/** Requests of one account at once. */
+/** Maximum number of concurrent requests of one account. */
 const MAX_OF_ACCOUNT = 20;
-/** Requests to one host at once, from all accounts. */
+/** Maximum number of concurrent requests to one host, from all accounts. */
 const MAX_OF_HOST = 50;
-/** When a request that must wait comes back at the earliest. */
+/** Minimum time before a request that must wait comes back, in ms. */
 const MIN_WAIT_MS = 1_000;
-/** How long a request is expected to take before one was made. */
+/** Expected duration of a request before any has been measured, in ms. */
 const FIRST_GUESS_MS = 1_000;
 
-/** The request must wait, because others are under way. The attempt does not count. */
+/** The request must wait because too many others are under way. This does not count as an attempt. */
 export class CallWaitsError extends Error {
   readonly delayMs: number;
 
@@ -25,14 +25,14 @@ export class CallWaitsError extends Error {
 
 export interface CallTurns {
   /**
-   * Runs `work` if the account and the host have a request left.
-   * @param host of the URL; empty: it has none
+   * Runs `work` if the limits of the account and the host allow another request.
+   * @param host of the URL; empty if it has none
    * @throws CallWaitsError
    */
   run<T>(accountId: number, host: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** @returns how long a request must wait; 0: it may begin */
+/** @returns how long a request must wait, in ms; 0 if it may start */
 function waitMsOf(spacing: RetrySpacing<string>, key: string, max: number): number {
   return spacing.count(key) < max ? 0 : spacing.laterMs(key, spacing.meanMs(key));
 }

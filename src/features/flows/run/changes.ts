@@ -1,7 +1,7 @@
 /**
- * Changes of all runs of a flow: its resume, its end, and moves to another version; and of its messages in the queue. A loop
- * in the worker makes them in pages by run or message id. Each page is one transaction with the cursor, so that a crash
- * repeats no more than a page.
+ * Changes of all runs of a flow, after a resume, an archive or a move to another version, and of its messages in the
+ * queue. A loop in the worker applies them in pages by run or message id. A page and its cursor are one transaction, so
+ * a crash repeats at most one page.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -17,7 +17,7 @@ import { makePage } from './pages.ts';
 import { changeMessagesPage } from './waiting-messages.ts';
 
 const PAUSE_MS = 1_000;
-/** Runs that a page looks at. */
+/** Number of runs per page. */
 const PAGE = 500;
 
 interface ChangeRow {
@@ -36,12 +36,13 @@ export interface FlowChangesDeps {
   versions: FlowVersionReader;
   waker: Pick<Waker, 'wake'>;
   log: Logger;
-  /** Runs that a page looks at; for tests. */
+  /** Number of runs per page; for tests. */
   pageRuns?: number;
 }
 
 /**
- * The oldest change of a flow comes first, but nothing keeps back the end of its runs. Changes of different flows take turns.
+ * Takes the next change. The oldest change of a flow comes first, but an archive does not wait for others. Changes of
+ * different flows take turns.
  */
 async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undefined> {
   const { rows } = await trx.query<ChangeRow>(
@@ -55,7 +56,7 @@ async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undef
   return rows[0];
 }
 
-/** Locks the next runs that are active. Their workflows may wait for them until the page is committed. */
+/** Locks the next active runs. Their workflows may wait for them until the page is committed. */
 async function nextRuns(trx: Queryable, change: ChangeRow, limit: number): Promise<RunOfPage[]> {
   const { rows } = await trx.query<RunOfPage>(
     `select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause,
@@ -89,7 +90,7 @@ async function changeRuns(
         runs.filter(({ held, arrived }) => held || arrived),
       );
     case 'exit_overdue': {
-      // A run may be held by a later pause.
+      // A later pause may have held the run again.
       const isOverdue = ({ held, held_at: heldAt, due_at: due }: RunOfPage) =>
         held ? heldAt === null || heldAt <= since : due !== null && due <= since;
       const overdue = idsOf(runs.filter(isOverdue));
@@ -110,7 +111,7 @@ async function changeRuns(
   }
 }
 
-/** Changes a page of runs. @returns the last of them; null: there are no more */
+/** Changes a page of runs. @returns the last of them; null if there are no more */
 async function changeRunsPage(
   trx: Queryable,
   deps: FlowChangesDeps,
@@ -124,7 +125,7 @@ async function changeRunsPage(
 }
 
 /**
- * Makes one page of a change of runs. Several processes may do so at once.
+ * Applies one page of a change of runs. Several processes may do so at once.
  * @returns whether there was something to do
  */
 export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boolean> {
@@ -141,7 +142,7 @@ export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boo
   return made;
 }
 
-/** Makes changes of all runs of flows, and of their messages in the queue. Any number of processes may run this. */
+/** Applies changes of all runs of flows, and of their queued messages. Any number of processes may run this. */
 export function startFlowChanges(deps: FlowChangesDeps): Repeating {
   const makeAll = async (asOf: Date) => {
     const made = [await changePage(deps, asOf), await changeMessagesPage(deps, asOf)];

@@ -1,4 +1,4 @@
-/** What a run reads of its contact. The transaction of a run and the simulation share it. */
+/** What a run reads of its contact, shared by real and simulated runs. */
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { jsonTime, valueAt } from '../../segments/service.ts';
@@ -7,15 +7,15 @@ import type { RunContext } from './interpreter.ts';
 import { contactTimezone } from './times.ts';
 
 /**
- * Where a contact is in the range from 0 to 100 for a split. It depends on nothing else, so that a contact takes the same
- * branch in each of its runs.
+ * The position of a contact for a split, in [0, 100). It depends on these ids only, so that a contact takes the same
+ * branch in all its runs.
  */
 export function percentileOf(flowId: number, contactId: number, stepId: number): number {
   const hash = createHash('sha256').update(`${flowId}/${contactId}/${stepId}`).digest();
   return (100 * hash.readUIntBE(0, 6)) / 2 ** 48;
 }
 
-/** The columns of a contact that are times. */
+/** The columns of a contact that contain times. */
 const timeColumns = [
   'email_opt_in_at',
   'email_opt_out_at',
@@ -45,9 +45,9 @@ async function readContact(db: Queryable, brandId: number, contactId: number): P
 }
 
 /**
- * Reads a field that holds a time.
+ * Reads a field that contains a time.
  * @param field `data.<path>`, or the name of a column
- * @returns null: it is missing, or no time as filters understand it
+ * @returns null if it is missing, or not a time as filters parse it
  */
 function timeIn(contact: ContactTimes, field: string): Date | null {
   const [first, ...names] = field.split('.');
@@ -56,14 +56,14 @@ function timeIn(contact: ContactTimes, field: string): Date | null {
   return column === undefined ? null : contact[column];
 }
 
-/** What is read for a contact, and for which run. */
+/** The contact to read, and the run for which it is read. */
 export interface ReadScope extends Omit<FilterScope, 'received'> {
   flowId: number;
 }
 
 /**
- * The part of a run's context that only reads. The contact is read again each time, because steps of the run change it.
- * @param scope asked for each time
+ * The reading part of a run's context. It reads the contact again each time, because steps of the run change it.
+ * @param scope called for each read
  */
 export function createContactReads(
   db: Queryable,

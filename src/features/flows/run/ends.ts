@@ -1,4 +1,4 @@
-/** Ends runs from outside of their steps: by their goal, by a client, with their flow or with their contact. */
+/** Ends runs independently of their steps: by their goal, by a client, or with their flow or contact. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { countForFlow, type FlowCountChange } from '../counts.ts';
@@ -15,8 +15,8 @@ interface EndedRun extends RunOfFlow {
 }
 
 /**
- * SQL: ends runs that are active. What a run got from its contact is cleared with it if the contact was deleted. Parameters:
- * ids, state, reason, time.
+ * SQL: ends active runs. If the contact was deleted, its data in the runs is cleared. Parameters: ids, state, reason,
+ * time.
  */
 const endSql = `
   with picked as materialized (
@@ -32,7 +32,7 @@ const endSql = `
   from picked p where r.id = p.id
   returning r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause, r.test`;
 
-/** Counts how runs ended. Test runs are not counted. */
+/** Counts ended runs, except test runs. */
 export async function countEnds(
   trx: Queryable,
   runs: readonly { flow_id: number; test: boolean }[],
@@ -48,8 +48,9 @@ export async function countEnds(
 }
 
 /**
- * Ends the runs that are active. Wake `outbox` after the commit if their workflows are woken.
- * @param options.priority of the wake-ups of their workflows; null: they are not woken, because one of them asks
+ * Ends those of the runs that are active. Wake `outbox` after the commit if their workflows are woken.
+ * @param options.priority of the wake-ups of their workflows; null if they are not woken, because the caller is one of
+ *   them
  * @returns how many
  */
 export async function endRuns(

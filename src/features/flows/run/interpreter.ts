@@ -1,11 +1,11 @@
 /**
- * What a run does. The interpreter decides; a {@link RunContext} reads and acts. The transaction of a run, `simulate` and
- * tests have contexts of their own, so that all of them follow the same paths.
+ * The interpreter of runs. It decides; a {@link RunContext} reads and acts. The transaction of a run, simulations and
+ * tests have different contexts but share the interpreter, so that all follow the same paths.
  */
 import { branchesOf, type Step, stepTable, typeOf } from '../steps/index.ts';
 import type { Filters, StoredStep } from '../steps/step.ts';
 
-/** Raise it when the meaning of {@link RunRecord} changes, and read the earlier ones in `record.ts`. */
+/** Increase it when the meaning of {@link RunRecord} changes, and add a reader for the earlier ones to `record.ts`. */
 export const RECORD_SCHEMA = 1;
 
 /** What a run waits for at its step. Times are in ISO 8601. */
@@ -15,17 +15,17 @@ export type RunWait =
   /** The request of the webhook step is made outside of the transaction. */
   | { for: 'webhook' };
 
-/** Where a run is, as `flow_runs.record` stores it. */
+/** The progress of a run, as `flow_runs.record` stores it. */
 export interface RunRecord {
   schema: typeof RECORD_SCHEMA;
-  /** The step to do next, or to wait at; null: the run has not begun, or has no step left. */
+  /** The step to take next, or to wait at; null if the run has not begun, or has no step left. */
   stepId: number | null;
   begun: boolean;
   wait: RunWait | null;
   enteredAt: string;
-  /** When the run came to its step. */
+  /** When the run reached its step. */
   arrivedAt: string;
-  /** Steps done: the next place in the path. */
+  /** Number of steps taken, which is the next position in the path. */
   steps: number;
 }
 
@@ -33,20 +33,20 @@ export interface RunRecord {
 export interface ArrivedEvent {
   id: number;
   data: Readonly<Record<string, unknown>>;
-  /** Events that occurred after the end of the wait do not count, however late the run looks. */
+  /** Events that occurred after the end of the wait do not count, however late the run reads them. */
   occurredAt: Date;
 }
 
 /** What a step waits for. */
 export interface AwaitedEvent {
-  /** Of the step. */
+  /** The id of the step. */
   id: number;
   event_name: string;
-  /** From when earlier events count: since the entry, or since a step was left; left out: only events that arrive. */
+  /** Earlier events count since the entry, or since the run left a step. Left out, only events that arrive count. */
   include_since?: 'entry' | { step: number };
 }
 
-/** What a step has done, for the path of the run. */
+/** The result of a step, for the path of the run. */
 export interface StepResult {
   /** Such as `sent`, `skipped`, `yes`, `no`, `timeout`, `branch 1`, `done`. */
   outcome: string;
@@ -55,60 +55,60 @@ export interface StepResult {
   eventId?: number;
 }
 
-/** What the interpreter reads and does. Everything that acts happens at most once for a run, step and iteration. */
+/** What the interpreter reads and does. Each action happens at most once per run, step and iteration. */
 export interface RunContext {
   /** The time at which the run advances. */
   readonly asOf: Date;
   /**
-   * Why the run must end instead of doing its next step, such as `exit_filters`; null: it goes on. Asked before a step is
-   * begun, and again after quiet hours.
+   * Why the run must end instead of taking its next step, such as `exit_filters`; null if it continues. Called before
+   * each step, and again after quiet hours.
    */
   mustExit(): Promise<string | null>;
-  /** Stable in a run, for splits: the flow's, contact's and step's ids decide. In [0, 100). */
+  /** A stable number in [0, 100) for splits, derived from the ids of the flow, the contact and the step. */
   percentile(stepId: number): number;
-  /** Whether filters hold for the contact as of now. @param received the event that `received.<path>` names */
+  /** Whether the contact matches filters now. @param received the event that `received.<path>` names */
   matches(filters: Filters, received?: ArrivedEvent): Promise<boolean>;
-  /** The contact's value of a field that holds a time; null: missing, or no time. */
+  /** The contact's value of a field that contains a time; null if it is missing, or not a time. */
   timeOf(field: string): Promise<Date | null>;
   /** The time zone of the contact, as `contactTimezone` finds it. */
   timezone(): Promise<string>;
-  /** When the brand's quiet hours end; null: they are not now. Only asked for steps that send. */
+  /** When the brand's current quiet hours end; null if there are none now. Only called for steps that send. */
   quietUntil(): Promise<Date | null>;
   /**
-   * Lets a step act, such as send its message, as {@link StepType.act} describes.
+   * Executes a step, such as sending its message, as {@link StepType.act} describes.
    * @returns `exit` with a reason if the run must end
    */
   act(step: StoredStep): Promise<StepResult | { exit: string }>;
-  /** Registers the wait, and returns events that count and were there before, in order. */
+  /** Registers the wait, and returns earlier events that count, in order. */
   awaitEvent(step: AwaitedEvent): Promise<readonly ArrivedEvent[]>;
-  /** Events that arrived for the registered wait and were not judged yet, in order. */
+  /** Returns events that have arrived for the registered wait and were not judged yet, in order. */
   arrivals(step: AwaitedEvent): Promise<readonly ArrivedEvent[]>;
   endAwait(step: AwaitedEvent): Promise<void>;
-  /** What was answered from outside, such as by the endpoint of a webhook step; null: it was not asked yet. */
+  /** The result of an outside call, such as the response to a webhook step; null if it has not been made yet. */
   answer(step: StoredStep): Promise<StepResult | null>;
-  /** Adds a step to the path of the run. `arrived`: when the run came to it. It leaves the step as of now. */
+  /** Adds a step to the path of the run, which leaves it now. `arrived`: when the run reached it. */
   record(step: Step, place: number, arrived: Date, result: StepResult): Promise<void>;
   /**
-   * Whether others wait for the transaction, for its locks or its connection: no further step is done in it. Never true
-   * before it has done one.
+   * Whether the transaction must take no further step, because others wait for its locks or its connection. Never true
+   * before its first step.
    */
   mustCommit?(): boolean;
 }
 
-/** How a transaction of a run ends. */
+/** How a transaction of a run stops. */
 export type Halt =
   | { halt: 'wait'; record: RunRecord }
   | { halt: 'call'; record: RunRecord; stepId: number }
-  /** Further steps are due: at most {@link MAX_STEPS_AT_ONCE} are done at a time, and none under locks of events. */
+  /** Further steps are due. A transaction takes at most {@link MAX_STEPS_AT_ONCE}, and none while it locks events. */
   | { halt: 'again'; record: RunRecord }
   | { halt: 'end'; record: RunRecord; state: 'completed' | 'exited'; reason: string };
 
 export const MAX_STEPS_AT_ONCE = 50;
 
-/** What a run does at its step: it is done there and goes on to `next` or ends, or it waits there. */
+/** What a run does at its step: it continues with `next` or ends, or it waits there. */
 export type Move = { result: StepResult; next: Step | null; exit?: string } | { wait: RunWait };
 
-/** The record of a run that has just been made. */
+/** The record of a new run. */
 export function firstRecord(enteredAt: Date): RunRecord {
   const entered = enteredAt.toISOString();
   return {
@@ -124,7 +124,7 @@ export function firstRecord(enteredAt: Date): RunRecord {
 
 interface Found {
   step: Step;
-  /** The step that comes after it, also where its branch ends; null: the run ends after it. */
+  /** The step that follows, also after the end of a branch; null if the run ends here. */
   next: Step | null;
 }
 
@@ -140,12 +140,12 @@ function find(steps: readonly Step[], id: number, after: Step | null, table = st
   return null;
 }
 
-/** The step with an id, at any depth; null: there is none. */
+/** Finds the step with an id, at any depth; null if there is none. */
 export function findStep(steps: readonly Step[], id: number): Step | null {
   return find(steps, id, null)?.step ?? null;
 }
 
-/** The step that comes after a step and its branches; null: none. */
+/** The step after a step and its branches; null if there is none. */
 export function nextOf(steps: readonly Step[], id: number): Step | null {
   return find(steps, id, null)?.next ?? null;
 }
@@ -166,9 +166,9 @@ const exited = (record: RunRecord, reason: string): Halt => ({
 });
 
 /**
- * Does the steps of a run that are due, up to the next wait, outside call or end.
+ * Takes the due steps of a run, up to the next wait, webhook call or end.
  * @param steps of the version that the run follows
- * @returns the record to store, and why it stopped
+ * @returns the record to store, and why the run stopped
  */
 export async function advanceSteps(
   steps: readonly Step[],

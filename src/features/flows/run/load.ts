@@ -1,4 +1,4 @@
-/** What the transaction of a run reads first: the run, its flow and its contact, in one statement. */
+/** Reads what the transaction of a run needs first: the run, its flow and its contact, in one statement. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { FlowStatus } from '../model.ts';
 import type { QuietHours } from './quiet-hours.ts';
@@ -12,12 +12,12 @@ export interface CauseEvent {
   created_at: string;
 }
 
-/** What an active run waits for; null: it has a step to do. */
+/** What an active run waits for; null if a step is due. */
 export type WaitsFor = 'time' | 'event' | 'webhook' | 'quiet_hours' | 'resume';
 
 export type RunStateName = 'active' | 'completed' | 'exited' | 'canceled';
 
-/** A row of `flow_runs` with what its steps need of its flow, brand and contact. */
+/** A row of `flow_runs`, with the columns of its flow, brand and contact that steps need. */
 export interface LoadedRun {
   id: number;
   account_id: number;
@@ -40,16 +40,17 @@ export interface LoadedRun {
   updated_at: Date;
   flow_status: FlowStatus;
   quiet_hours: QuietHours | null;
-  /** The brand limits how many messages a contact gets. */
+  /** Whether the brand has a frequency cap. */
   capped: boolean;
   contact_exists: boolean;
 }
 
-/** Statements of a run's transaction that take longer are ended: the run tries again later, and others go first. */
+/** Statement time-out of a run's transaction, in ms. After it the run tries again later, so that others go first. */
 const STATEMENT_MS = 5_000;
 
 /**
- * Reads and locks a run, and limits the statements that follow. Events that arrive for it do not wait for the lock.
+ * Reads and locks a run, and sets a time-out for the following statements. Events that arrive for the run do not wait
+ * for the lock.
  * @returns null if there is none
  */
 export async function lockRun(trx: Queryable, runId: number): Promise<LoadedRun | null> {

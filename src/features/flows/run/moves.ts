@@ -7,43 +7,43 @@ import { endRuns } from './ends.ts';
 import { findStep } from './interpreter.ts';
 import { GOAL_STEP, registerGoals, registerWaits } from './waits.ts';
 
-/** A run of a page, which is active. */
+/** An active run in a page. */
 export interface RunOfPage extends RunOfFlow {
   version_id: number;
   step_id: number | null;
   record: unknown;
   test: boolean;
-  /** It is held, or an event has arrived for it while the flow was paused. */
+  /** Whether it is held because the flow was paused. `arrived`: an event has arrived for it during the pause. */
   held: boolean;
   held_at: Date | null;
   arrived: boolean;
   due_at: Date | null;
 }
 
-/** Whether a run can go on in another version: it has not begun, or its step is there and of the same type. */
+/** Whether a run can continue in another version: it has not begun, or its step still exists with the same type. */
 function survives(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
   if (run.step_id === null) return true;
   const step = findStep(to.steps, run.step_id);
   return step !== null && step.type === findStep(from.steps, run.step_id)?.type;
 }
 
-/** The event that a run waits for at a step of a version; null: none. */
+/** The event that a run waits for at a step of a version; null if none. */
 function eventAt({ steps }: FlowVersion, stepId: number): string | null {
   const step = findStep(steps, stepId);
   return step && awaitedEvent(step);
 }
 
-/** Whether a run waits for another event in the other version than in its own. */
+/** Whether the event that a run waits for differs between the versions. */
 function waitsForOther(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
   if (run.step_id === null) return false;
   const [before, after] = [eventAt(from, run.step_id), eventAt(to, run.step_id)];
   return before !== null && after !== null && before !== after;
 }
 
-/** What a move does with the runs of a page. */
+/** A move of runs to a version. */
 interface Move {
   to: FlowVersion;
-  /** When the client asked for it: events from then on count for what is new in the version. */
+  /** When the client requested it. New waits and goals count events since then. */
   since: Date;
   asOf: Date;
 }
@@ -59,7 +59,7 @@ async function endReached(trx: Queryable, runs: readonly RunOfPage[], asOf: Date
   return runs.filter(({ id }) => !reached.has(id));
 }
 
-/** Gives runs another goal. @returns those that have reached it already */
+/** Changes the goal of runs. @returns those that have already reached the new one */
 async function changeGoals(
   trx: Queryable,
   runs: readonly RunOfPage[],
@@ -79,8 +79,8 @@ async function changeGoals(
 }
 
 /**
- * Lets runs wait for the other event of their step. Each begins its wait when it next advances, as of the change: events
- * from then on count.
+ * Makes runs wait for the new event of their step. Each begins its wait when it next advances, as if at the time of the
+ * request: events count since then.
  */
 async function changeWaits(trx: Queryable, runs: readonly RunOfPage[], { to, since }: Move): Promise<void> {
   if (runs.length === 0) return;
@@ -102,7 +102,7 @@ async function changeWaits(trx: Queryable, runs: readonly RunOfPage[], { to, sin
   );
 }
 
-/** Takes the locks of the contacts of runs: until the end of the transaction, no event of theirs arrives. */
+/** Locks the contacts of runs, so that none of their events arrives until the transaction ends. */
 async function lockEvents(trx: Queryable, runs: readonly RunOfPage[]): Promise<void> {
   if (runs.length === 0) return;
   await lockBrands(trx, [...new Set(runs.map(({ brandId }) => brandId))]);
@@ -110,7 +110,7 @@ async function lockEvents(trx: Queryable, runs: readonly RunOfPage[]): Promise<v
 }
 
 /**
- * Moves locked runs to a version, if their steps survive. Waits go on as they began, unless the event is another one.
+ * Moves locked runs to a version if it still has their steps. Waits continue unchanged, unless their event has changed.
  * @returns the runs to wake
  */
 export async function movePage(

@@ -1,9 +1,11 @@
-/** Changes of flows that are made in pages. Each page is one transaction with the cursor, so that a crash repeats no more than a page. */
+/**
+ * Applies changes of flows in pages. A page and its cursor are one transaction, so a crash repeats at most one page.
+ */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
 
-/** A change whose page failed waits for as long, then for twice as long after each failure in a row. */
+/** Backoff of a change after a failed page, in ms. It doubles with each failure in a row. */
 const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 3_600_000;
 
@@ -15,16 +17,16 @@ interface PagedChange {
   failures: number;
 }
 
-/** How to make the changes of a table. */
+/** How to apply the changes of a table. */
 interface PagedChanges<Change extends PagedChange> {
   table: 'flow_changes' | 'flow_message_changes';
-  /** Locks the change whose turn it is. Other processes skip it. */
+  /** Locks the next change. Other processes skip it. */
   take: (trx: Queryable, asOf: Date) => Promise<Change | undefined>;
-  /** Makes a page of it. @returns the last of the page; null: it was the last page */
+  /** Applies a page of it. @returns the last id of the page; null if it was the last page */
   make: (trx: Queryable, change: Change) => Promise<number | null>;
 }
 
-/** Stores how far the change is. It goes behind those of other flows. */
+/** Stores the cursor of the change, and queues it behind those of other flows. */
 async function advance(
   trx: Queryable,
   table: string,
@@ -55,7 +57,7 @@ async function postpone(
 }
 
 /**
- * Makes one page of a change. Several processes may do so at once. A page that fails is logged and tried again later.
+ * Applies one page of a change. Several processes may do so at once. A failed page is logged and tried again later.
  * @returns whether there was something to do
  */
 export async function makePage<Change extends PagedChange>(
@@ -76,7 +78,7 @@ export async function makePage<Change extends PagedChange>(
     if (!change || isConnectionError(error)) throw error;
     await postpone(pool, table, change, asOf);
     const fields = { flow_id: change.flow_id, change: change.change };
-    log.warn({ err: error, ...fields }, 'a change of a flow failed: trying again later');
+    log.warn({ err: error, ...fields }, 'flow change failed; will retry');
   }
   return taken.change !== undefined;
 }

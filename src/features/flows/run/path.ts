@@ -2,10 +2,10 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Step } from '../steps/index.ts';
 import type { StepResult } from './interpreter.ts';
 
-/** A step that a run has done. */
+/** A step that a run has taken. */
 export interface PathRow {
   step: Pick<Step, 'id' | 'type'>;
-  /** In the path, from 0. */
+  /** Its position in the path, from 0. */
   place: number;
   arrived: Date;
   left: Date;
@@ -13,8 +13,8 @@ export interface PathRow {
 }
 
 /**
- * SQL: adds steps to the path of a run. A webhook step has its row already, with the answer; a step that a run comes to
- * once more after it moved to another version gets a row of its own.
+ * SQL: adds steps to the path of a run. A webhook step already has its row, with the response. A step that a run
+ * reaches again after a move to another version gets another row.
  */
 const writeSql = `
   insert into flow_run_steps
@@ -31,7 +31,7 @@ const writeSql = `
     left_at = excluded.left_at
   where flow_run_steps.left_at is null`;
 
-/** @param run locked, so that nobody else adds to its path */
+/** @param run locked, so that no other transaction adds to its path */
 export async function writePath(
   trx: Queryable,
   run: { id: number; flow_id: number },

@@ -1,24 +1,24 @@
 import { clockAt, minutesOf } from './times.ts';
 
-/** When messages of flows wait, as `brands.quiet_hours` stores it. */
+/** The hours in which messages of flows wait, as `brands.quiet_hours` stores them. */
 export interface QuietHours {
   /** `HH:MM`. */
   start: string;
-  /** `HH:MM`. Before `start`: on the next day. */
+  /** `HH:MM`. If it is before `start`, it is on the next day. */
   end: string;
-  /** An IANA name, or `contact`: that of the contact, else of its country, else of the brand, else UTC. */
+  /** An IANA name, or `contact`: the time zone of the contact, else of its country, else of the brand, else UTC. */
   timezone: string;
 }
 
 const MINUTE_MS = 60_000;
 const MINUTES_A_DAY = 1_440;
-/** Clocks are changed by less than this. */
+/** Upper bound of a clock change. */
 const MAX_CHANGE_MS = 180 * MINUTE_MS;
 
 /**
- * When the brand's quiet hours end. A time that the clocks skip is the moment after the change.
+ * When the brand's current quiet hours end. If the clocks skip that time, it is the moment of the change.
  * @param timezone of the contact: an IANA name
- * @returns null if they are not now
+ * @returns null outside quiet hours
  */
 export function quietUntil(
   { quiet_hours: hours }: { quiet_hours: QuietHours | null },
@@ -36,7 +36,7 @@ export function quietUntil(
   if (!isQuiet(begun)) return null;
   const left = (end - clockAt(asOf, zone).minutes + MINUTES_A_DAY) % MINUTES_A_DAY;
   const expected = begun + left * MINUTE_MS;
-  // Between now and then, the clocks may be changed: the end comes sooner or later.
+  // The clocks may change until then, which moves the end.
   let until = expected;
   while (isQuiet(until) && until - expected < MAX_CHANGE_MS) until += MINUTE_MS;
   while (until - MINUTE_MS > begun && !isQuiet(until - MINUTE_MS) && expected - until < MAX_CHANGE_MS) {

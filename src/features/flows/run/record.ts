@@ -1,10 +1,10 @@
-/** Reads the records of runs, also those that earlier versions of the service have stored. */
+/** Reads the records of runs, including those stored by earlier versions of the service. */
 import { z } from 'zod';
 import type { RunRecord } from './interpreter.ts';
 
 const time = z.iso.datetime();
 
-/** Schema 1. What a run sleeps with for years stays readable: a later schema gets a reader of its own beside it. */
+/** Schema 1. Runs may sleep for years, so it must stay readable: add a reader for each later schema. */
 const record1 = z.object({
   schema: z.literal(1),
   stepId: z.int().positive().nullable(),
@@ -21,16 +21,16 @@ const record1 = z.object({
   steps: z.int().nonnegative(),
 });
 
-/** Readers by schema. Each returns the record as the present interpreter knows it. */
+/** Readers by schema. Each returns the record in the current schema. */
 const readers = new Map<unknown, (stored: unknown) => RunRecord>([[1, (stored) => record1.parse(stored)]]);
 
-/** A later version of the service has stored the record. Such a version runs beside this one, or did. */
+/** A newer version of the service, which runs or ran beside this one, has stored the record. */
 export class NewerRecordError extends Error {}
 
 /**
  * Reads the record of a run.
  * @param stored `flow_runs.record`
- * @throws NewerRecordError, or an Error if it is no record
+ * @throws NewerRecordError; Error if it is not a record
  */
 export function readRecord(stored: unknown): RunRecord {
   const { schema } = z.looseObject({ schema: z.unknown() }).parse(stored);

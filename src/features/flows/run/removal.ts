@@ -1,14 +1,14 @@
-/** What flows clear of a contact that was deleted. */
+/** Clears the data of deleted contacts from flows. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { answersSql } from '../steps/index.ts';
 import { endRuns } from './ends.ts';
 
-/** A contact that was deleted, as `RemovedContact` of contacts gives it. */
+/** A deleted contact, as in `RemovedContact` of contacts. */
 interface DeletedContact {
   contactId: number;
 }
 
-/** SQL: clears what runs and their webhook steps have got of the contact. */
+/** SQL: clears the events that started the contact's runs. */
 const clearSql = `
   with run as materialized (
     select id from flow_runs where contact_id = $1 and state <> 'active' and event is not null
@@ -28,19 +28,19 @@ const clearAnswersSql = `
   update flow_run_steps s set detail = s.detail - 'body'
   from step where s.run_id = step.run_id and s.step_id = step.step_id and s.iteration = step.iteration`;
 
-/** SQL: events that arrived while a run ended. */
+/** SQL: deletes events that arrived while a run ended. */
 const clearArrivalsSql = `
   delete from flow_arrivals where ctid = any (array(
     select a.ctid from flow_runs r join flow_arrivals a on a.run_id = r.id
     where r.contact_id = $1 and r.state <> 'active' limit $2 for update of a))`;
 
-/** SQL: what stayed of runs so that the contact could not enter again. */
+/** SQL: deletes the runs kept to prevent another entry of the contact. */
 const deleteLastSql = `
   delete from flow_runs where id in (select id from flow_runs where contact_id = $1 and record = '{}' limit $2)`;
 
 /**
- * Ends a page of the runs of a deleted contact, and clears the events and answers that they have kept.
- * @param limit rows at most in each of its statements
+ * Ends a page of the runs of a deleted contact, and clears the events and webhook responses stored with them.
+ * @param limit maximum number of rows per statement
  * @returns whether there may be more
  */
 export async function forgetContactInFlows(

@@ -1,39 +1,39 @@
 /**
- * Decides when work that a worker sends away comes back: one piece of work of a key after the other, at the rate at which
- * such work ends. So it neither waits in the worker nor comes back all at once.
+ * Decides when work that a worker refuses comes back: each piece of a key's work after the other, at the rate at which
+ * such work ends. So it neither queues in the worker nor comes back all at once.
  */
 
 const MAX_WAIT_MS = 900_000;
-/** How much the last work changes the mean. */
+/** Weight of the latest duration in the moving average. */
 const WEIGHT = 0.2;
 
-/** The work of a key that runs or waits in the worker. A key without work is forgotten. */
+/** The work of a key that runs or waits in the worker. Keys without work are dropped. */
 interface Entries {
   count: number;
-  /** When each began whose work is under way. The first is the oldest. */
+  /** When each running piece of work began, the oldest first. */
   began: Map<symbol, number>;
   meanMs: number;
-  /** When the last work that was sent away comes back. The next one comes behind it. */
+  /** When the last refused piece of work comes back. The next one comes back after it. */
   lastReturn: number;
 }
 
 export interface RetrySpacing<Key> {
-  /** How much work of the key has entered and not left. */
+  /** How many pieces of the key's work have entered and not left. */
   count(key: Key): number;
-  /** How long work of the key takes on average. */
+  /** The average duration of the key's work. */
   meanMs(key: Key): number;
-  /** How long the oldest work of the key has been under way; 0 if none is. */
+  /** How long the key's oldest work has been running; 0 if none is. */
   oldestMs(key: Key): number;
-  /** @param expectedMs how long work of the key is expected to take. @returns after how long the work may come back */
+  /** @param expectedMs expected duration of the key's work. @returns after how long the refused work may come back */
   laterMs(key: Key, expectedMs: number): number;
-  /** Counts work of the key until `leave`, and measures how long it takes from `begin` until then. */
+  /** Counts a piece of work until `leave`, and measures its duration from `begin` until then. */
   enter(key: Key): { begin(): void; leave(): void };
 }
 
 /**
- * @param atOnce how much work of one key is done at once
- * @param minWaitMs how soon work may come back at the earliest
- * @param firstGuessMs how long work is expected to take before any was measured
+ * @param atOnce maximum number of concurrent pieces of one key's work
+ * @param minWaitMs minimum time before refused work comes back
+ * @param firstGuessMs expected duration before any has been measured
  * @param now in milliseconds
  */
 export function createRetrySpacing<Key>({

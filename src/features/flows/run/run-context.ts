@@ -1,4 +1,4 @@
-/** The context of a run: what its steps read and do inside the transaction of the run. */
+/** The context of a run: what its steps read and do in the run's transaction. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
 import { readStepOutputs } from '../filters.ts';
@@ -23,24 +23,24 @@ export interface RunContextDeps {
   send: FlowSender;
   consumers: readonly TrackedEventConsumer[];
   afterCommit: (() => void)[];
-  /** Called with the backlog of a message that was queued, after the commit. */
+  /** Called after the commit, with the backlog of each queued message. */
   wakeSenders: (backlog: string) => void;
-  /** After so long, the transaction does no further step; 2,000 by default. */
+  /** How long the transaction may take further steps, in ms; 2,000 by default. */
   stepsMs?: number;
 }
 
-/** After so long, a transaction does no further step: others have their turn. */
+/** How long a transaction may take further steps before others have their turn, in ms. */
 const MAX_STEPS_MS = 2_000;
 
-/** What the steps of one transaction leave to be written with the run. */
+/** What the steps of one transaction leave to be written together with the run. */
 export interface Effects {
-  /** Events that were judged and did not match: they are not judged again. */
+  /** Events that have been judged; they are not judged again. */
   judged: number[];
   /** Waits that ended. */
   ended: number[];
-  /** A step took locks for which events of the contact or the brand, or test messages of the account, wait. */
+  /** Whether a step took locks for which events of the contact or brand, or test messages of the account, wait. */
   holdsLocks: boolean;
-  /** Writes the steps that were done since the last call. */
+  /** Writes the steps taken since the last call. */
   writePath(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function sendsMessages({ steps }: FlowVersion): boolean {
   return sendingSteps(steps).length > 0;
 }
 
-/** What steps act with. */
+/** Builds what steps act with. */
 function actingOf(deps: RunContextDeps, effects: Effects): Acting {
   const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
   const onQueued = (backlog: string) => void afterCommit.push(() => wakeSenders(backlog));
@@ -69,7 +69,7 @@ function actingOf(deps: RunContextDeps, effects: Effects): Acting {
   };
 }
 
-/** A run that moved to another version may come to a step again. The step acts once. */
+/** Whether the step has already acted: a run that moved to another version may reach a step again. */
 async function hasActed({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<boolean> {
   if (!run.moved) return false;
   const { rowCount } = await trx.query('select 1 from flow_run_steps where run_id = $1 and step_id = $2', [
@@ -87,13 +87,12 @@ function actsOf(deps: RunContextDeps, effects: Effects): RunContext['act'] {
   };
 }
 
-/** From when events count that were written before the wait begins. */
+/** Since when earlier events count for a wait. */
 async function countsSince(
   { trx, run, record, asOf }: RunContextDeps,
   { id: stepId, include_since: since }: AwaitedEvent,
 ): Promise<Date> {
-  // Those that are written while the run comes to its wait, which an earlier transaction or a move to another version may
-  // have brought it to.
+  // If an earlier transaction or a move already brought the run to this step, events written since then count.
   const cameBefore = record.stepId === stepId && (record.wait === null || record.wait.for === 'event');
   if (since === undefined) return cameBefore ? new Date(record.arrivedAt) : asOf;
   const entered = new Date(run.event?.created_at ?? record.enteredAt);
@@ -117,10 +116,10 @@ function waitsOf(
   };
   return {
     async awaitEvent(step) {
-      // Events of an earlier version of the step do not count for this one.
+      // Marks events as judged that arrived for an earlier version of the step; they do not count for this one.
       judge(step);
       await effects.writePath();
-      // As late as can be, and nothing but this step follows: events of the contact wait for it.
+      // Events of the contact wait for this lock, so take it as late as possible, and take no further step under it.
       effects.holdsLocks = true;
       await lockContacts(trx, [run.contact_id], 'exclusive');
       return awaitEvents(trx, {
@@ -143,7 +142,7 @@ function waitsOf(
   };
 }
 
-/** The answer of a step whose request was made outside of the transaction. */
+/** The result of a step whose request was made outside the transaction. */
 async function answerOf({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<StepResult | null> {
   const { rows } = await trx.query<{ outcome: string; detail: Record<string, unknown> | null }>(
     `select outcome, detail from flow_run_steps where run_id = $1 and step_id = $2 order by iteration desc limit 1`,
@@ -176,7 +175,7 @@ function factsOf(deps: RunContextDeps, effects: Effects) {
   };
 }
 
-/** Creates the context of a run, which is locked. @returns it, and what is to be written after its steps */
+/** Creates the context of a locked run. @returns the context, and what must be written after its steps */
 export function createRunContext(deps: RunContextDeps): { context: RunContext; effects: Effects } {
   const { trx, run, asOf, stepsMs = MAX_STEPS_MS } = deps;
   const path: PathRow[] = [];

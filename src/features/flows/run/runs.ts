@@ -1,4 +1,4 @@
-/** What the workflow of a run and the API do with runs. */
+/** What the workflow of a run and operators do with runs. */
 import type { FlowRunStep } from '../../../../workflows/flows/contract.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import { type AdvanceDeps, advanceRun } from './advance.ts';
@@ -8,11 +8,11 @@ import { endRuns } from './ends.ts';
 import { callWebhook, type WebhookStepDeps } from '../steps/webhook-request.ts';
 
 export interface FlowRuns {
-  /** One transaction: does the steps that are due, when it is the turn of the account. */
+  /** Takes the due steps in one transaction, when it is the account's turn. */
   advance(runId: number, asOf: Date, accountId: number): Promise<FlowRunStep>;
   /**
    * Makes the request of a webhook step.
-   * @throws WebhookStepRetryError if it has failed and is to be made again
+   * @throws WebhookStepRetryError if it has failed and must be retried
    * @throws CallWaitsError if it must wait for others
    */
   callWebhook(runId: number, stepId: number, asOf: Date): Promise<void>;
@@ -34,7 +34,7 @@ export function createFlowRuns(deps: AdvanceDeps & Omit<WebhookStepDeps, 'turns'
     async cancel(runId, asOf) {
       const end = { state: 'canceled', reason: 'canceled' } as const;
       await inTransaction(deps.pool, (trx) => endRuns(trx, [runId], end, { asOf, priority: null }));
-      deps.log.info({ run_id: runId }, 'an operator canceled a run of a flow');
+      deps.log.info({ run_id: runId }, 'flow run canceled by an operator');
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The steps of a flow that send: they write a message, unless the contact must not get it. */
+/** Creates the messages of steps that send, unless the contact cannot or must not get them. */
 import { byChannelSql, channelFacts } from '../../../delivery/channels/index.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
@@ -22,14 +22,14 @@ import { createSenderOf, type SenderOf } from './sender.ts';
 
 export { quietUntil, type QuietHours } from './quiet-hours.ts';
 
-/** What a send reads of its run, by the columns of `flow_runs`. */
+/** The columns of `flow_runs` that sending needs. */
 export interface SendingRun {
   id: number;
   account_id: number;
   brand_id: number;
   flow_id: number;
   contact_id: number;
-  /** The run writes test messages, which no provider gets. */
+  /** Whether the run creates test messages, which are not given to a provider. */
   test: boolean;
 }
 
@@ -40,25 +40,25 @@ export interface FlowSenderDeps {
   limits: LimitSettings;
   /** The setting SUPPRESS_PLUS_ADDRESSES. */
   plusAddresses: boolean;
-  /** Recognizes opt-outs that are known by their HMAC alone. */
+  /** Recognizes opt-outs of which only the HMAC is known. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
 }
 
 export interface SendOptions {
   /** The time at which the run advances. */
   asOf: Date;
-  /** Called with the backlog of a message that was queued: wake `send` with it after the commit. */
+  /** Called with the backlog of a queued message: wake `send` with it after the commit. */
   onQueued: (backlog: string) => void;
 }
 
-/** The step that sends, and how. */
+/** The step that sends, and its channel. */
 interface SendStep {
   id: number;
   channel: Channel;
 }
 
 /**
- * Writes the message of a step for the run's contact.
+ * Creates the message of a step for the run's contact.
  * @param trx the run's transaction
  * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price` or `frequency_cap`; `failed` with
  *   `detail.reason`: `sender_not_verified`, `content_rejected`, or the code of the limit that refused the message, such as
@@ -71,22 +71,22 @@ export type FlowSender = (
   options: SendOptions,
 ) => Promise<StepResult | { exit: string }>;
 
-/** What is read before a message is written. */
+/** What is read before a message is created. */
 interface RecipientState {
   messageId: number;
-  /** Null: the contact is gone. */
+  /** Null if the contact has been deleted. */
   contactId: number | null;
   address: string | null;
   key: string | null;
   subscribed: boolean;
   suppressed: boolean;
-  /** It is a text to a country without a price. */
+  /** Whether it is an SMS to a country without a price. */
   hasNoPrice: boolean;
-  /** HMACs of opt-outs of the brand that contacts may not have yet. */
+  /** HMACs of opt-outs of the brand that may not have been applied to contacts yet. */
   unapplied: Buffer[] | null;
   cap: FrequencyCap | null;
   templateId: number | null;
-  /** Null: the step has no content. */
+  /** Null if the step has no content. */
   versionId: number | null;
   versionBytes: number;
   fromName: string | null;
@@ -150,8 +150,8 @@ const capSql = `
   from contacts c where c.id = $2`;
 
 /**
- * Lets the runs of a contact that count messages wait for each other, until the end of the transaction. A run that may
- * send takes this lock before all others but its row, so that no two runs wait for each other crosswise.
+ * Serializes the runs of a contact that count its messages, until the transaction ends. To avoid deadlocks, a run that
+ * may send takes this lock right after that of its row, before all others.
  */
 export async function lockFrequency(trx: Queryable, contactId: number): Promise<void> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('frequency ' || $1::bigint, 0))`, [
@@ -159,14 +159,17 @@ export async function lockFrequency(trx: Queryable, contactId: number): Promise<
   ]);
 }
 
-/** Whether the contact has had enough messages. The lock lets each of two runs see the other's message. */
+/**
+ * Whether the contact has reached the frequency cap. Because of the lock, each of two concurrent runs sees the other's
+ * message.
+ */
 async function hasReachedCap(
   trx: Queryable,
   { brand_id, contact_id }: SendingRun,
   cap: FrequencyCap,
   asOf: Date,
 ): Promise<boolean> {
-  // The run has it already, unless the brand has just been given the cap.
+  // The run already holds this lock, unless the brand got its cap only just now.
   await lockFrequency(trx, contact_id);
   const { rows } = await trx.query<{ reached: boolean }>({
     name: 'frequency_cap_reached',
@@ -176,7 +179,7 @@ async function hasReachedCap(
   return rows[0]?.reached === true;
 }
 
-/** Counts the message for its step, and names the flow in the queue. */
+/** Counts the message for its step, and stores the flow in the queue. */
 const counted: Addition = {
   name: 'flow_messages',
   fields: {},
@@ -187,13 +190,16 @@ const counted: Addition = {
   )`,
 };
 
-/** Why a message was not written, for the path of the run. */
+/** Records in the path why no message was created. */
 const notWritten = (outcome: 'skipped' | 'failed', reason: string): StepResult => ({
   outcome,
   detail: { reason },
 });
 
-/** Who must not get the message ends the run; who only cannot get it stays in the flow. */
+/**
+ * Decides whether the contact gets the message. If it must not, the run ends; if it only cannot, the run continues
+ * without it.
+ */
 function judgeSend(
   { keyring, plusAddresses }: FlowSenderDeps,
   { brand_id: brandId, test }: SendingRun,
@@ -267,8 +273,8 @@ async function writeStepMessage(
 }
 
 /**
- * Writes a message that a limit may refuse: the refusal must not undo what the run has done before.
- * @returns the code of the limit that refused it, that of the day's test messages included
+ * Writes a message that a limit may refuse. A refusal must not undo what the run has done before.
+ * @returns the code of the limit that refused it, which may be the daily limit of test messages
  */
 async function writeIfAllowed(
   trx: Queryable,

@@ -6,22 +6,22 @@ import type { NewMessage } from '../../../delivery/accept/new-message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { senderOfTemplate } from '../../templates/service.ts';
 
-/** The brand that sends, by the columns of `flow_runs`. */
+/** The brand that sends, as columns of `flow_runs`. */
 interface Brand {
   account_id: number;
   brand_id: number;
 }
 
-/** Whom the content is sent from; null: the account's default. */
+/** The sender that the content names; null for the account's default. */
 interface ContentSender {
   fromName: string | null;
   fromEmail: string | null;
 }
 
 /**
- * Resolves the sender of a message as POST /messages does. A domain that has lost its verification still sends: its
- * messages are held until it is verified again.
- * @returns null if the content names an address that the brand may not send from
+ * Resolves the sender of a message as POST /messages does. Messages from a domain that has lost its verification are
+ * accepted, and held until it is verified again.
+ * @returns null if the brand may not send from the address that the content names
  */
 export type SenderOf = (
   trx: Queryable,
@@ -35,7 +35,7 @@ const MAX_KNOWN = 10_000;
 
 /** @param mailDomain the setting MAIL_DOMAIN */
 export function createSenderOf(mailDomain: string): SenderOf {
-  // Each transaction reads by its own connection: one that waited for another of the pool could wait for ever.
+  // Each transaction reads over its own connection: waiting for a second one of the pool could deadlock.
   const emails = new LRUCache<number, BrandSenders>({ max: MAX_KNOWN, ttl: KNOWN_MS });
   const numbers = new LRUCache<number, { sender: SmsSender | null }>({ max: MAX_KNOWN, ttl: KNOWN_MS });
 

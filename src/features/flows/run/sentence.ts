@@ -1,4 +1,4 @@
-/** What a run does, in words for an operator. No personal data. */
+/** Describes the state of a run in words for an operator, without personal data. */
 import type { FlowRunState } from '../../../../workflows/flows/contract.ts';
 import { awaitedEvent, branchesOf, type Step } from '../steps/index.ts';
 import { findStep, nextOf, type RunRecord } from './interpreter.ts';
@@ -16,7 +16,7 @@ const date = new Intl.DateTimeFormat('en-GB', {
 });
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
 
-/** Such as `Tuesday 09:00 UTC`, or with the date if it is not within a week. */
+/** Returns `Tuesday 09:00 UTC`, or the date if it is not within a week. */
 function timeText(time: Date, asOf: Date): string {
   const isNear = time.getTime() - asOf.getTime() < 6 * DAY_MS;
   const day = isNear ? weekday.format(time) : date.format(time).replace(',', '');
@@ -25,7 +25,7 @@ function timeText(time: Date, asOf: Date): string {
 
 const stepText = (step: Step | null | undefined) => (step ? `step ${step.id}` : 'the end');
 
-/** What comes after the wait of a step. */
+/** What follows the wait of a step. */
 function thenText(steps: readonly Step[], step: Step): string {
   const next = nextOf(steps, step.id);
   if (awaitedEvent(step) === null) return `then ${stepText(next)}`;

@@ -1,13 +1,15 @@
-/** Local times of waits and quiet hours. Zones are IANA names; everything is computed from Intl's data of them. */
+/** Local times of waits and quiet hours. Time zones are IANA names, and their rules come from Intl. */
 import { LRUCache } from 'lru-cache';
 import { countryZones } from '../../../delivery/addresses/country-zones.ts';
 import type { FieldTime, LocalTime } from '../steps/wait.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** Days to look at for a weekday: this one may have passed, and so may the same day of the next week by a skipped day. */
+/**
+ * Number of days to search for a weekday: today's time may have passed, and next week's day may be skipped by the zone.
+ */
 const MAX_DAYS = 15;
-/** Contacts name their zones themselves, so that there may be any number of names. */
+/** Bounded, because contacts choose their zone names and there may be any number of them. */
 const formats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({ max: 1_000 });
 
 function formatOf(timezone: string): Intl.DateTimeFormat | null {
@@ -37,7 +39,7 @@ export function isTimezone(name: string): boolean {
   return name.length <= 64 && formatOf(name) !== null;
 }
 
-/** What the clocks of a zone show, as the milliseconds of a clock in UTC that shows the same; without fractions. */
+/** What the clocks of a zone show, as the epoch ms at which a UTC clock shows the same, in whole seconds. */
 function shownAt(time: Date, timezone: string): number {
   const format = formatOf(timezone);
   if (!format) throw new RangeError('the time zone is unknown');
@@ -47,7 +49,7 @@ function shownAt(time: Date, timezone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** How far the clocks of a zone are ahead of UTC, in milliseconds. */
+/** How far the clocks of a zone are ahead of UTC, in ms. */
 function offsetAt(time: number, timezone: string): number {
   const whole = Math.floor(time / 1_000) * 1_000;
   return shownAt(new Date(whole), timezone) - whole;
@@ -55,7 +57,7 @@ function offsetAt(time: number, timezone: string): number {
 
 /** What a zone's clocks show. */
 export interface Clock {
-  /** Since midnight. */
+  /** Minutes since midnight. */
   minutes: number;
   /** 1 is Monday, 7 is Sunday. */
   weekday: number;
@@ -66,13 +68,13 @@ export function clockAt(time: Date, timezone: string): Clock {
   return { minutes: 60 * shown.getUTCHours() + shown.getUTCMinutes(), weekday: shown.getUTCDay() || 7 };
 }
 
-/** The first moment at which clocks show a time; if they skip it, the moment at which they do. */
+/** The first moment at which clocks show a time; if they skip it, the moment at which they are changed. */
 function firstMoment(shown: number, timezone: string): number {
   const offsets = [offsetAt(shown - DAY, timezone), offsetAt(shown + DAY, timezone)] as const;
   const moments = offsets.map((offset) => shown - offset);
   const valid = moments.filter((moment) => moment + offsetAt(moment, timezone) === shown);
   if (valid.length > 0) return Math.min(...valid);
-  // The clocks are changed between these two moments.
+  // The clocks change between these two moments.
   let [before, after] = [Math.min(...moments), Math.max(...moments)];
   while (after - before > 1_000) {
     const middle = Math.floor((before + after) / 2_000) * 1_000;
@@ -82,15 +84,15 @@ function firstMoment(shown: number, timezone: string): number {
   return after;
 }
 
-/** Minutes since midnight of `HH:MM`. */
+/** Parses `HH:MM` into minutes since midnight. */
 export function minutesOf(time: string): number {
   const [hours, minutes] = time.split(':').map(Number);
   return 60 * (hours ?? 0) + (minutes ?? 0);
 }
 
 /**
- * The next moment at which the clocks of a zone show a time, on any or certain days. A time that the clocks skip is the
- * next minute that they show; of a time that they show twice, it is the first.
+ * The next moment at which the clocks of a zone show a time, on any or certain days. If the clocks skip the time, it is
+ * the next minute that they show; if they show it twice, the first of both.
  * @returns a later moment than `after`
  */
 export function nextLocalTime(
@@ -99,7 +101,7 @@ export function nextLocalTime(
   timezone: string,
 ): Date {
   const midnight = Math.floor(shownAt(after, timezone) / DAY) * DAY;
-  // From yesterday on: a time before midnight that the clocks skip may come today.
+  // Starts from yesterday, because a skipped time before midnight may come today.
   for (let day = -1; day <= MAX_DAYS; day += 1) {
     const date = midnight + day * DAY;
     const weekday = new Date(date).getUTCDay() || 7;
@@ -114,7 +116,7 @@ export const isLocalTime = (until: LocalTime | FieldTime): until is LocalTime =>
 
 /**
  * The time zone of a contact: its own `data.timezone`, else that of its country, else that of the brand, else UTC.
- * @param contact `timezone` may be anything that the contact's data has there
+ * @param contact `timezone` is unchecked data of the contact
  */
 export function contactTimezone(
   contact: { timezone: unknown; countryCode: string | null },

@@ -1,6 +1,6 @@
 /**
- * What becomes of the messages of a flow that wait in the queue when it is paused, resumed or ended. The loop that changes runs
- * makes these changes too, in pages by message id.
+ * Changes the queued messages of a flow when it is paused, resumed or archived. The loop that changes runs applies
+ * these changes, too, in pages by message id.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -10,7 +10,7 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { makePage } from './pages.ts';
 
-/** Messages that a page looks at. */
+/** Number of messages per page. */
 const PAGE = 500;
 
 export type MessagesChange = 'hold' | 'release' | 'cancel';
@@ -21,7 +21,7 @@ interface ChangeRow {
   change: MessagesChange;
   cursor: number;
   up_to: number;
-  /** Of a release: how long the pause was. */
+  /** For a release: the duration of the pause. */
   paused_seconds: number;
   failures: number;
 }
@@ -30,11 +30,14 @@ export interface MessageChangesDeps {
   pool: pg.Pool;
   waker: Pick<Waker, 'wake'>;
   log: Logger;
-  /** Messages that a page looks at; for tests. */
+  /** Number of messages per page; for tests. */
   pageMessages?: number;
 }
 
-/** Changes take turns. None depends on another: a message of a paused flow that is due waits once a sender looks at it. */
+/**
+ * Takes the next change. Their order does not matter: a sender that takes a due message of a paused flow puts it on
+ * hold anyway.
+ */
 async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undefined> {
   const { rows } = await trx.query<ChangeRow>({
     name: 'take_change_of_flow_messages',
@@ -45,7 +48,7 @@ async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undef
   return rows[0];
 }
 
-/** The next messages of the change, by id. */
+/** Finds the next messages of the change, by id. */
 async function nextMessages(
   trx: Queryable,
   { flow_id, cursor, up_to }: ChangeRow,
@@ -61,9 +64,9 @@ async function nextMessages(
 }
 
 /**
- * SQL: lets messages of a paused flow wait for its resume, so that no sender takes places for them. Others wait once their
- * intent sees the pause: those that have reserved something, retries, which keep their time, and what a limit holds. The
- * resume waits for the lock of the flow.
+ * SQL: makes messages of a paused flow wait for its resume, so that they take no places of senders. Others wait once
+ * their intent sees the pause: messages with reservations, retries (which keep their time), and messages held by a
+ * limit. A resume waits for the lock of the flow.
  */
 const HOLD = `
   with paused as materialized (
@@ -77,8 +80,8 @@ const HOLD = `
   update send_queue set due_at = 'infinity' where message_id = any(array(select message_id from page))`;
 
 /**
- * SQL: lets messages go that wait for the resume, also if a sender is just giving them back. The time of the pause does not
- * count in their lifetime.
+ * SQL: releases messages that wait for the resume, even if a sender is just returning them to the queue. The pause does
+ * not count towards their lifetime.
  */
 const RELEASE = `
   with page as materialized (
@@ -105,13 +108,13 @@ async function changeMessages(
       return [...new Set(rows.map(backlogName))];
     }
     case 'cancel':
-      // Those that an intent covers may be on their way; if they are not, senders cancel them.
+      // Messages under an intent may already be on their way; if not, senders cancel them.
       await cancelFlowMessages(trx, ids, 'the flow was archived, or resumed without what was overdue');
       return [];
   }
 }
 
-/** Makes one page of a change of messages. @returns whether there was something to do */
+/** Applies one page of a change of messages. @returns whether there was something to do */
 export async function changeMessagesPage(deps: MessageChangesDeps, asOf: Date): Promise<boolean> {
   const { waker, pageMessages: limit = PAGE } = deps;
   let backlogs: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Events that runs wait for. A run registers what it waits for under the exclusive lock of its contact's events, and in
- * the same transaction looks for events that were written before. Whoever writes events holds that lock shared and lets
- * them arrive in its transaction. So each event is either found or arrives, and never both.
+ * Events that runs wait for. A run registers its wait under the exclusive lock of its contact's events, and reads
+ * earlier events in the same transaction. Transactions that write events hold that lock shared, and deliver the events
+ * to waiting runs themselves. So each event is either found or delivered, and never both.
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
@@ -11,7 +11,7 @@ import type { ArrivedEvent } from './interpreter.ts';
 /** The step id under which runs wait for the goal of their flow. */
 export const GOAL_STEP = 0;
 
-/** An event that is being written, as runs see it. */
+/** An event that is being written, with what runs need of it. */
 interface ArrivingEvent {
   id: number;
   brandId: number;
@@ -19,7 +19,7 @@ interface ArrivingEvent {
   name: string;
   data: Readonly<Record<string, unknown>>;
   createdAt: Date;
-  /** Test events arrive for test runs only, and others for other runs only. */
+  /** Test events are delivered to test runs only, and live events to live runs only. */
   test: boolean;
 }
 
@@ -42,9 +42,9 @@ const arriveSql = `
   from flow_runs r where r.id in (select run_id from arrived) order by r.id`;
 
 /**
- * Lets events arrive for the runs that wait for them, and wakes each of these runs once.
+ * Delivers events to the runs that wait for them, and wakes each of these runs once.
  * @param trx the transaction that has written the events. It holds the shared locks of their contacts, see `lockContacts`
- * @returns how many runs are woken: if any, wake `outbox` after the commit
+ * @returns how many runs are woken; if any, wake `outbox` after the commit
  */
 export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): Promise<number> {
   if (events.length === 0) return 0;
@@ -76,19 +76,22 @@ interface NewWait {
   test: boolean;
   /** Events that were written before count if they are from this time or later. */
   since: Date;
-  /** The event that caused the entry, which does not count; null: there is none. */
+  /** The event that caused the entry, which does not count; null if there is none. */
   causeId: number | null;
-  /** Whether events count that the path of the run has: they ended a wait of it, or a step of it tracked them. */
+  /**
+   * Whether events count that are already in the run's path, because they ended a wait or one of its steps tracked
+   * them.
+   */
   again: boolean;
 }
 
-/** Earlier events that one wait looks at, the earliest first. */
+/** Maximum number of earlier events that one wait reads, the earliest first. */
 const MAX_EARLIER = 1_000;
 
 /**
  * Makes a run wait for events.
  * @param trx holds the exclusive lock of the contact, see `lockContacts`, and took it with a statement before this
- * @returns the events that were written before and count, the earliest first
+ * @returns the earlier events that count, the earliest first
  */
 export async function awaitEvents(trx: Queryable, wait: NewWait): Promise<ArrivedEvent[]> {
   const { runId, stepId, brandId, contactId, eventName, test, since, causeId, again } = wait;
@@ -116,7 +119,7 @@ export interface Arrival extends ArrivedEvent {
   stepId: number;
 }
 
-/** Reads the events that have arrived for a run and were not judged yet, the earliest first. */
+/** Reads the events that have arrived for a run and have not been judged yet, the earliest first. */
 export async function readArrivals(trx: Queryable, runId: number): Promise<Arrival[]> {
   const { rows } = await trx.query<Arrival>({
     name: 'read_flow_arrivals',
@@ -127,9 +130,9 @@ export async function readArrivals(trx: Queryable, runId: number): Promise<Arriv
   return rows;
 }
 
-/** A wait that is not registered by the run itself. */
+/** A wait that another transaction registers on behalf of the run. */
 interface WaitOfRun {
-  /** Of the run. */
+  /** Whether the run is a test run. */
   id: number;
   stepId: number;
   brandId: number;
@@ -142,7 +145,7 @@ interface WaitOfRun {
   causeId: number | null;
 }
 
-/** SQL: registers waits, and stores the earliest event of each that was written before as arrived. */
+/** SQL: registers waits, and stores the earliest event of each that was written before them as arrived. */
 const registerSql = `
   with run as materialized (
     select * from jsonb_to_recordset($1::jsonb) as r (
@@ -167,7 +170,7 @@ const registerSql = `
 /**
  * Makes runs wait for events.
  * @param trx holds the exclusive locks of the contacts, see `lockContacts`, and has inserted the runs
- * @returns the ids of the runs whose event was written before
+ * @returns the ids of the runs whose event was already written
  */
 export async function registerWaits(trx: Queryable, waits: readonly WaitOfRun[]): Promise<Set<number>> {
   if (waits.length === 0) return new Set();
@@ -189,13 +192,13 @@ export async function registerWaits(trx: Queryable, waits: readonly WaitOfRun[])
   return new Set(rows.map((row) => row.run_id));
 }
 
-/** A run that begins, with the goal of its flow. */
+/** A run, with the goal of its flow. */
 export interface RunWithGoal extends Omit<WaitOfRun, 'stepId' | 'eventName'> {
   goal: string;
 }
 
 /**
- * Makes runs wait for their goals. One that reached its goal already ends when it next advances.
+ * Makes runs wait for their goals. A run that has already reached its goal ends when it next advances.
  * @param trx as for {@link registerWaits}
  * @returns the ids of the runs that have
  */
