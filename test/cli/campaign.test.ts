@@ -83,7 +83,7 @@ describe('carillon campaign', () => {
     const id = await insert('pending');
     expect((await carillon('approve', String(id))).code).toBe(1);
     const stale = await carillon('approve', String(id), '--versions', String(versionId + 1));
-    expect(stale).toMatchObject({ code: 1, output: expect.stringContaining('has other versions now') });
+    expect(stale).toMatchObject({ code: 1, output: expect.stringContaining('has changed') });
     expect(await rowOf(id)).toMatchObject({ approval_state: 'pending' });
     expect(await carillon('approve', String(id), '--versions', String(versionId))).toMatchObject({ code: 0 });
     expect(await rowOf(id)).toMatchObject({ approval_state: 'approved' });

@@ -79,7 +79,7 @@ describe('carillon flow', () => {
       '--versions',
       `${versions[0]},${(versions[1] ?? 0) + 1}`,
     );
-    expect(stale).toMatchObject({ code: 1, output: expect.stringContaining('has other versions now') });
+    expect(stale).toMatchObject({ code: 1, output: expect.stringContaining('has changed') });
     expect(await rowOf(id)).toMatchObject({ approval_state: 'pending', version_id: null, content: null });
     expect(await carillon('approve', String(id), '--versions', versions.join(','))).toMatchObject({
       code: 0,

@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '../../errors.ts';
 
-/** What an operator decides. An approval names the versions that the operator has seen. */
+/** An operator's decision. An approval names the versions that the operator has seen. */
 export type Decision = { approve: readonly number[] } | 'reject';
 
 interface Decidable<Row> {
-  /** As errors and the commands of `carillon` name it. */
+  /** The noun that errors and the commands of `carillon` use. */
   noun: string;
   id: number;
-  /** @param check looks at the locked row, and throws if it is not what was approved */
+  /** @param check checks the locked row; throws if it differs from what was approved */
   approve(check: (row: Row) => Promise<void>): Promise<Row | null>;
   reject(): Promise<Row | null>;
-  /** What the operator would see now. */
+  /** The versions that the operator would see now. */
   versionsOf(row: Row): Promise<readonly number[]> | readonly number[];
 }
 
 /**
- * Approves or rejects what waits for it.
- * @throws AppError invalid_transition if it does not wait for approval; conflict if it has other versions
+ * Approves or rejects a row that waits for approval.
+ * @throws AppError invalid_transition if the row does not wait for approval; conflict if its versions have changed
  */
 export async function decideApproval<Row extends object>(
   decision: Decision,
@@ -26,7 +26,7 @@ export async function decideApproval<Row extends object>(
   const requireSeen = async (row: Row, seen: readonly number[]) => {
     const present = await versionsOf(row);
     if (isDeepStrictEqual(present, seen)) return;
-    const message = `${noun} ${id} has other versions now: ${present.join(',')}. Look at it again with "carillon ${noun} show ${id}"`;
+    const message = `${noun} ${id} has changed and now has versions ${present.join(',')}. Review it again with "carillon ${noun} show ${id}"`;
     throw new AppError('conflict', message);
   };
   const changed = await (decision === 'reject'

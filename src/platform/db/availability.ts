@@ -10,12 +10,12 @@ function isUnavailable(error: unknown): boolean {
   return isConnectionError(error) || (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
 }
 
-/** Runs a step of a start, and repeats it while the database is unavailable. */
+/** Runs one step of a role's start, and repeats it while the database is unavailable. */
 export type WhenAvailable = <T>(step: () => Promise<T>) => Promise<T>;
 
 /**
- * For the steps of a role's start that need the database, which may start later than the role or restart meanwhile. The
- * log gets one line, repeated every 30 s while the database stays unavailable.
+ * Runs the steps of a role's start that need the database. The database may start later than the role, or restart in
+ * between. Logs one line, repeated every 30 s while the database stays unavailable.
  * @param url of the database
  * @returns a function that throws the errors of a step unless the database is unavailable
  */

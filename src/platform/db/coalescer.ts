@@ -8,13 +8,13 @@ export interface Coalescer<Item, Result> {
 
 export interface CoalescerOptions<Item, Result> {
   maxGroupSize: number;
-  /** Ends a group before the item with which it would exceed `max`. A larger item is a group of its own. */
+  /** Ends a group before the item that would make it exceed `max`. An item larger than `max` is a group of its own. */
   bytes?: { of: (item: Item) => number; max: number };
-  /** How many groups are written at the same time. */
+  /** Maximum number of groups that are written at the same time. */
   concurrency: number;
   /**
-   * Shortest pause between the starts of two groups, in which items gather. A lone item after a pause does not wait,
-   * and neither does a full group.
+   * Minimum time between the starts of two groups, in which items gather. A lone item after a pause does not wait, and
+   * neither does a full group.
    */
   intervalMs?: number;
   /** Writes a group and returns the results in its order. An error fails every item of the group. */
@@ -27,7 +27,7 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** How many of the waiting items form the next group. */
+/** Number of waiting items that form the next group. */
 function nextSize<Item>(
   waiting: readonly { item: Item }[],
   { maxGroupSize, bytes }: Pick<CoalescerOptions<Item, unknown>, 'maxGroupSize' | 'bytes'>,
@@ -69,7 +69,9 @@ export function createCoalescer<Item, Result>(
     setImmediate(settle);
   }
 
-  /** How long the next group has to wait; 0 for less than a millisecond, for which timers are too coarse. */
+  /**
+   * How long the next group has to wait, in ms; 0 if less than a millisecond, because timers are too coarse for that.
+   */
   function pauseMs(): number {
     const waitMs = startedAt + intervalMs - performance.now();
     return waitMs >= 1 && waiting.length < options.maxGroupSize ? waitMs : 0;

@@ -28,9 +28,9 @@ export interface Database {
 }
 
 /**
- * Emits `changed` when another server answers than before, after a restart or fail-over of the database. Connections
- * made before `lostAt`, in milliseconds since the epoch, lead to a server that is gone. If its host is gone, too,
- * nothing else would end them: their statements would wait for hours.
+ * Emits `changed` when a different server answers, after a restart or fail-over of the database. Connections made
+ * before `lostAt`, in milliseconds since the epoch, lead to the former server. If its host is down as well, nothing
+ * else ends these connections, and their statements would wait for hours.
  */
 export type ServerChanges = EventEmitter<{ changed: [lostAt: number] }>;
 
@@ -41,11 +41,11 @@ export function createServerChanges(): ServerChanges {
 export interface DatabaseOptions {
   url: string;
   /**
-   * Leads past a transaction pooler at `url`, for connections that keep a session or have settings of their own; by
+   * Bypasses a transaction pooler at `url`, for connections that keep a session or have settings of their own; by
    * default `url`.
    */
   directUrl?: string | undefined;
-  /** The maximum number of connections. */
+  /** Maximum number of connections. */
   poolMax?: number;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
@@ -56,9 +56,11 @@ export interface DatabaseOptions {
    * made from its current size would soon be wrong.
    */
   keyedPlans?: boolean;
-  /** For statements over many rows: megabytes that each sort and each hash table may take. PostgreSQL's default is 4. */
+  /**
+   * For statements over many rows: the megabytes that each sort and each hash table may use. PostgreSQL's default is 4.
+   */
   workMemoryMb?: number;
-  /** Ends connections that lead to a former server. */
+  /** If set, connections to a former server are ended. */
   serverChanges?: ServerChanges | undefined;
 }
 
@@ -104,12 +106,12 @@ export function sessionSettings(options: DatabaseOptions): pg.ClientConfig {
   return connectionSettings({ ...options, url: directUrlOf(options) });
 }
 
-/** Breaks a connection without waiting for the server: its statement fails as that of a lost connection. */
+/** Breaks a connection without waiting for the server. A running statement fails as on a lost connection. */
 export function breakConnection(client: pg.ClientBase): void {
   (client as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
 }
 
-/** Breaks the pool's connections to a former server. @returns a function that ends it */
+/** Breaks the pool's connections to a former server. @returns a function that stops this */
 function leaveFormerServers(pool: pg.Pool, changes: ServerChanges | undefined): () => void {
   const openedAt = new Map<pg.PoolClient, number>();
   pool.on('connect', (client) => openedAt.set(client, Date.now()));
@@ -143,13 +145,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Connections outside the pool: for liveness, and for LISTEN and NOTIFY. */
+/** Number of connections outside the pool: for liveness, and for LISTEN and NOTIFY. */
 const DEDICATED_CONNECTIONS = 2;
 
 interface Server {
-  /** How many connections PostgreSQL allows, without those reserved for superusers. */
+  /** Number of connections that PostgreSQL allows, without those reserved for superusers. */
   limit: number;
-  /** Open connections of all clients, except the one that asks. */
+  /** Number of open connections of all clients, except the one that runs this query. */
   used: number;
   /** The version of the server. */
   version: string;
@@ -158,7 +160,7 @@ interface Server {
 /**
  * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load.
  * @param poolMax the size of the pool
- * @param warn called if the connections fit, but not beside those that are open now, and if the server's version is slow
+ * @param warn called if the connections fit only without those that are open now, and if the server's version is slow
  * @throws ConfigError if PostgreSQL never allows that many
  */
 export async function checkServer(
@@ -184,7 +186,7 @@ export async function checkServer(
   if (losesRowsOfKeptPlans(version)) {
     warn(
       { version },
-      'PostgreSQL 18 may lose rows of kept plans, so every statement is planned for each call: 15 to 17 are faster',
+      'PostgreSQL 18 may lose rows when it reuses plans, so every call is planned: versions 15 to 17 are faster',
     );
   }
 }

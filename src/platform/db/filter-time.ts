@@ -10,7 +10,7 @@ function isStorable(text: string): boolean {
   return !UNREADABLE_TIME.test(text) && time >= FIRST_MS && time <= LAST_MS;
 }
 
-/** A date-time from a client, in ISO 8601 with its zone. PostgreSQL can read it, also after a conversion to UTC. */
+/** A date-time from a client, in ISO 8601 with a zone. PostgreSQL can read it, even after conversion to UTC. */
 export const filterTime = z.iso
   .datetime({ offset: true })
   .max(64)

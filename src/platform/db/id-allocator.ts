@@ -5,8 +5,9 @@ const STALE_MS = 1_000;
 
 /**
  * Takes ids from a sequence before the rows are inserted, so that rows can be looked up if the result of their commit
- * was lost. Ids are taken in blocks. A block is dropped after a second, so the ids of all processes follow the order of
- * time to about a second. Blocks grow only while they are used up within that time, so a quiet service leaves few gaps.
+ * was lost. Ids are taken in blocks. A block is dropped after a second, so the ids of all processes are in order of
+ * time, to about a second. Blocks grow only while they are used up within that time, so a quiet service leaves few
+ * gaps.
  */
 export interface IdAllocator {
   take(count: number): Promise<number[]>;

@@ -1,27 +1,27 @@
 import { existingPartitions, inMakerTransaction } from './partition-changes.ts';
 import type { Queryable } from './queryable.ts';
 
-/** Ids of one range: enough for a week at 7,000 a second. Two million ranges fit into a JavaScript number. */
+/** Number of ids in a range: enough for a week at 7,000 a second. Two million ranges fit into a JavaScript number. */
 export const RANGE_IDS = 2 ** 32;
 
 /**
- * A table in partitions by range of an id from a sequence. Each partition covers the same number of ranges and is named
- * after the first. Moving the sequence to the next range from time to time makes a range, and thus a partition, stand
- * for a span of time.
+ * A table partitioned by ranges of an id that comes from a sequence. Each partition covers the same number of ranges
+ * and is named after the first. Because the sequence is moved to the next range from time to time, a range, and thus a
+ * partition, stands for a span of time.
  */
 export interface RangedTable {
   name: string;
-  /** The sequence of the ids. */
+  /** The sequence that gives out the ids. */
   sequence: string;
-  /** Ranges of one partition. */
+  /** Number of ranges in a partition. */
   ranges: number;
-  /** Partitions after the current one. */
+  /** Number of partitions to make ahead of the current one. */
   ahead: number;
   /** Storage clause of each partition, such as `with (fillfactor = 50)`. */
   storage?: string;
 }
 
-/** The ranges from `first` to before `end`. */
+/** The ranges from `first` up to, but not including, `end`. */
 export interface RangeSpan {
   first: number;
   end: number;
@@ -64,8 +64,8 @@ async function makePartition(client: Queryable, table: RangedTable, first: numbe
 }
 
 /**
- * Makes the partition of the current range, if it is missing, and those of the next ranges. Safe to call at any time,
- * from many processes at once.
+ * Makes the partitions of the current and the next ranges, if they are missing. Safe to call at any time, from many
+ * processes at once.
  * @param client one connection, outside a transaction
  * @returns the names of the new partitions
  */

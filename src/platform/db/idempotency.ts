@@ -6,7 +6,9 @@ import { inPreparedTransaction, type Queryable } from './queryable.ts';
 /** Keys older than this count as unused; housekeeping removes their rows. */
 export const IDEMPOTENCY_DAYS = 7;
 
-/** A longer text enters the fingerprint as its own hash: writing 4 MB of JSON would take longer than hashing it. */
+/**
+ * A longer text enters the fingerprint as its own hash, because serializing 4 MB as JSON takes longer than hashing it.
+ */
 const LONG_TEXT = 16 * 1024;
 
 function canonical(value: unknown): unknown {
@@ -66,7 +68,7 @@ export interface CreatedResult {
 export interface IdempotentResult {
   status: number;
   body: unknown;
-  /** Whether an earlier request with this key did the work. */
+  /** Whether an earlier request with this key had already done the work. */
   replayed: boolean;
 }
 
@@ -118,9 +120,9 @@ export async function isKeyTaken(
 }
 
 /**
- * Finds what an earlier request with the same key did.
- * @returns null if there was none that still counts
- * @throws AppError `idempotency_conflict` if it had another payload
+ * Finds the outcome of an earlier request with the same key.
+ * @returns null if there is none, or its key has expired
+ * @throws AppError `idempotency_conflict` if its payload was different
  */
 export async function findOutcome(
   db: Queryable,
@@ -138,7 +140,7 @@ export async function findOutcome(
 }
 
 /**
- * Loads what an earlier request with the same key created.
+ * Loads the resource that an earlier request with the same key created.
  * @param kept from {@link findOutcome}
  * @param load the current state of the resource; null if it was removed
  * @throws AppError `not_found` if the resource was removed

@@ -72,7 +72,7 @@ export async function rollback(url: string, target?: string): Promise<string[]> 
   });
 }
 
-/** Returns the names of migrations of this version that are not applied yet, for `/readyz`. */
+/** Returns the names of this version's migrations that are not applied yet, for `/readyz`. */
 export async function missingMigrations(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ present: boolean }>(
     `select to_regclass('migrations') is not null as present`,

@@ -26,12 +26,12 @@ type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, 
  * - A row has the names of its columns (`row.account_id`), in models and in the results of SQL alike. Parameters and
  *   computed values are in camel case.
  * - Start a query with {@link ofAccount} or {@link ofBrand}, so that no other tenant's row can match. {@link on} is for
- *   inserting, and for what an operator does.
+ *   inserts, and for operators' commands.
  *
  * A subclass declares its columns with `declare`, which emits no fields that would hide the values.
  */
 export class TenantModel extends Model {
-  /** The columns to read. Columns left out, such as the digest of a key, stay in the database. */
+  /** The columns to read. Columns left out, such as the digest of a key, are never read. */
   static readonly columns: string[];
   /**
    * Columns of type jsonb. Objection's own `jsonAttributes` is unsafe here: it searches a client's JSON for its markers
@@ -85,7 +85,7 @@ function throwNative(error: Error): never {
 
 type Callback = (error: Error | null, result?: pg.QueryResult) => void;
 
-/** The part of a driver's connection that knex uses. */
+/** The part of the driver's connection that knex uses. */
 function connectionOf(db: Queryable) {
   return {
     query(statement: pg.QueryConfig, callback: Callback): void {
@@ -97,7 +97,7 @@ function connectionOf(db: Queryable) {
   };
 }
 
-/** A pool of one connection, which the caller keeps. */
+/** A pool of one connection, which the caller owns. */
 function poolOf(db: Queryable) {
   const connection = connectionOf(db);
   return {

@@ -15,7 +15,7 @@ export const ID_DIGITS = /^[1-9][0-9]{0,14}$/;
 /** How OpenAPI describes such an integer. */
 const idJson = { type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined } as const;
 
-/** An id in a path. A text that cannot be an id is a 404. */
+/** An id in a path. Text that cannot be an id causes a 404. */
 export const idParam = z
   .string()
   .regex(ID_DIGITS)
@@ -53,7 +53,7 @@ export const summaryQuery = {
     }),
 };
 
-/** Page sizes of a short list that is returned whole by default. */
+/** Page sizes of a list that is short enough to be returned whole by default. */
 export const wholeList = { limit: 1_000, max: 1_000 };
 
 /** The query parameters of a {@link wholeList}. */
@@ -71,7 +71,7 @@ export interface PageQuery {
   after?: number | undefined;
 }
 
-/** The part of a list to read: rows with `id < after` if `after` is set, else by offset. */
+/** The part of a list to read: the rows with `id < after` if `after` is set, otherwise those from `offset` on. */
 export interface Page {
   number: number;
   limit: number;
@@ -82,7 +82,7 @@ export interface Page {
 
 /**
  * @param query as parsed by {@link pageQuery}
- * @param sizes {@link wholeList} for such a list
+ * @param sizes {@link wholeList} for a list that is returned whole by default
  */
 export function pageOf(
   query: PageQuery,
@@ -104,10 +104,10 @@ export interface RowCount {
   continueAfter?: number;
 }
 
-/** An item of a page, before it is read. */
+/** An item of a page whose texts have not been read yet. */
 export interface SizedItem {
   id: number;
-  /** Of its texts, about. */
+  /** Approximate size of its texts. */
   bytes: number;
 }
 

@@ -2,9 +2,14 @@ import type { Queryable } from './queryable.ts';
 
 /** Any fixed number: an advisory lock that keeps two processes from making the same partition. */
 const PARTITION_LOCK = 7_262_514_118;
-/** Attaching waits for every transaction that uses the default partition, and later transactions wait for it. */
+/**
+ * Attaching a partition waits for every transaction that uses the default partition, and later transactions wait for
+ * the attaching.
+ */
 const LOCK_TIMEOUT = '3s';
-/** Dropping waits for every transaction that uses the table. If that takes too long, it can be done an hour later. */
+/**
+ * Dropping a partition waits for every transaction that uses the table. If that takes too long, it can wait an hour.
+ */
 const DROP_LOCK_TIMEOUT = '1s';
 /** lock_not_available, the error after {@link DROP_LOCK_TIMEOUT}. */
 const LOCK_NOT_AVAILABLE = '55P03';

@@ -5,13 +5,13 @@ import { isConnectionError, onClient, type Queryable } from './queryable.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A length of time that a partition covers, in UTC. */
+/** The span of time that a partition covers, in UTC. */
 interface Period {
-  /** How many coming periods get a partition. */
+  /** Number of coming periods that get a partition. */
   ahead: number;
-  /** The length of its part of a partition's name: `20260131` or `202601`. */
+  /** The length of the period's part of a partition's name: `20260131` or `202601`. */
   nameLength: number;
-  /** The start of the period that is `offset` periods after the one of `at`. */
+  /** The start of the period that is `offset` periods after the period of `at`. */
   start(at: Date, offset: number): Date;
 }
 
@@ -33,12 +33,12 @@ export interface TimedTable {
   name: string;
   /** What a partition covers; a day if left out. */
   period?: keyof typeof periods;
-  /** Whole days that are kept; a period that is still needed is kept longer. Null: partitions are never dropped. */
+  /** Number of whole days to keep; a period that is still needed is kept longer. Null: partitions are never dropped. */
   keptDays: number | null;
   /**
-   * How many past periods get a partition at first. One more, `<name>_past`, takes all rows from before them, so that
-   * the default partition stays small: attaching a partition reads the whole default partition while nobody else can.
-   * Left out: the last period, and each of which the default partition has rows.
+   * Number of past periods that get a partition at first. One more partition, `<name>_past`, takes all rows from before
+   * them. This keeps the default partition small: attaching a partition reads the whole default partition and blocks
+   * every other reader. If left out: the last period, and each period of which the default partition has rows.
    */
   pastPeriods?: number;
   /** Storage clause of each partition, such as `with (fillfactor = 85)`. */
@@ -64,7 +64,10 @@ function partitionName(table: TimedTable, start: Date): string {
   return `${table.name}_${digits.slice(0, periodOf(table).nameLength)}`;
 }
 
-/** Starts of the periods that need a partition: the last one or more, the coming ones, and those of caught rows. */
+/**
+ * Starts of the periods that need a partition: one or more past ones, the coming ones, and those of rows in the default
+ * partition.
+ */
 async function wantedPeriods(client: Queryable, table: TimedTable, asOf: Date): Promise<Date[]> {
   const { ahead, start } = periodOf(table);
   const past = table.pastPeriods ?? 1;
@@ -83,7 +86,7 @@ async function wantedPeriods(client: Queryable, table: TimedTable, asOf: Date): 
 
 const pastName = ({ name }: TimedTable) => `${name}_past`;
 
-/** The time at which the partitions of periods begin, in milliseconds. */
+/** The time at which the first partition of a period begins, in milliseconds. */
 function firstStart({ name }: TimedTable, partitions: Iterable<string>): number {
   return Math.min(...[...partitions].flatMap((each) => startOf(name, each)?.getTime() ?? []));
 }
@@ -146,7 +149,7 @@ async function dropOld(client: Queryable, table: TimedTable, asOf: Date): Promis
     const start = startOf(table.name, name);
     const end = start && periodOf(table).start(start, 1);
     if (!end || end.getTime() > before) continue;
-    // Checked before anything is locked, so that no query waits for a period that stays.
+    // Check before anything is locked, so that no query waits for a partition that is kept.
     const needed = () => isNeeded(client, table, start, end);
     if (await needed()) continue;
     if (await dropPartition(client, table.name, name, needed)) dropped.push(name);
@@ -171,8 +174,8 @@ async function makePeriods(client: Queryable, table: TimedTable, asOf: Date, mad
 
 /**
  * Makes the partitions of the next 14 days or 2 months and drops old ones that are no longer needed; makes the next
- * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once. A table that fails does
- * not keep it from the others.
+ * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once. If one table fails,
+ * the others are still done.
  * @param client one connection, outside a transaction
  * @param asOf the time from which ages and the coming periods are measured
  * @throws the error of a table after the others are done, AggregateError if several failed; at once if the connection is lost
@@ -197,7 +200,8 @@ export async function keepPartitions(
       errors.push(error);
     }
   }
-  if (errors.length > 1) throw new AggregateError(errors, 'partitions of several tables could not be kept');
+  if (errors.length > 1)
+    throw new AggregateError(errors, 'the partitions of several tables could not be made or dropped');
   if (errors.length === 1) throw errors[0];
   return changes;
 }

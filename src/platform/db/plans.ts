@@ -1,11 +1,11 @@
 import pg from 'pg';
 
 /**
- * From this major version on, a statement that waits for a row of a partitioned table, and then checks the row again, may
- * leave out all other rows, or end PostgreSQL with a segmentation fault. Seen in 18.4. It happens if a plan that is kept for
- * later calls skips partitions both when a statement starts and while it runs. EvalPlanQualStart() lends the state of the
- * statement's skipping to the plan of the check, which renumbers the partitions in it a second time. A plan that is made for
- * one call skips partitions while it is made, so it has no such state.
+ * From this major version on, a statement that waits for a row of a partitioned table, and then checks the row again,
+ * may leave out all other rows, or crash PostgreSQL with a segmentation fault. Seen in 18.4. It happens if a generic
+ * plan prunes partitions both when a statement starts and while it runs. EvalPlanQualStart() shares the statement's
+ * pruning state with the plan of the check, which renumbers the partitions in it a second time. A custom plan prunes
+ * partitions while it is planned, so it has no such state.
  */
 const LOSES_ROWS_SINCE = 18;
 
@@ -19,14 +19,14 @@ interface ServerParameter {
   parameterValue: string;
 }
 
-/** What pg's types leave out: messages of the protocol. */
+/** The protocol messages that pg's types leave out. */
 interface ProtocolEvents {
   on(event: 'parameterStatus', listener: (parameter: ServerParameter) => void): void;
 }
 
 /**
- * A connection on which no plan is kept if the server {@link losesRowsOfKeptPlans}: each call is planned, for its values.
- * That is right, but slower.
+ * A connection that keeps no plan if the server {@link losesRowsOfKeptPlans}. Each call is then planned for its values,
+ * which is correct, but slower.
  */
 export class PlanningClient extends pg.Client {
   #plansEachCall = false;
@@ -42,14 +42,14 @@ export class PlanningClient extends pg.Client {
       send(this.#plansEachCall ? withoutName(first) : first, ...others)) as typeof this.query;
   }
 
-  /** Ends the keeping of plans on this connection, if a pool asked for it and the server cannot be trusted with it. */
+  /** Stops this connection from keeping plans, as its pool asked, if the server may lose rows of them. */
   stopKeptPlans(): void {
     // A lost connection fails the next statement, too.
     if (this.#plansEachCall) this.query('set plan_cache_mode = force_custom_plan').catch(() => undefined);
   }
 }
 
-/** A statement without a name is prepared anew for each call. Through a transaction pooler, no setting would hold. */
+/** A statement without a name is planned for each call. A setting would not last through a transaction pooler. */
 function withoutName(query: unknown): unknown {
   if (typeof query !== 'object' || query === null || !('name' in query) || 'submit' in query) return query;
   const { name: _, ...others } = query;

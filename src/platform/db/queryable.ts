@@ -45,8 +45,8 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
 }
 
 /**
- * Thrown inside a transaction that needs something which takes a while. The transaction is rolled back, `prepare` runs
- * without one, and the transaction runs again: see {@link inPreparedTransaction}.
+ * Thrown inside a transaction that needs slow work to be done first. The transaction is rolled back, `prepare` runs
+ * outside of any transaction, and then the transaction runs again: see {@link inPreparedTransaction}.
  */
 export class NotPreparedError extends Error {
   readonly prepare: () => Promise<void>;
@@ -58,8 +58,8 @@ export class NotPreparedError extends Error {
 }
 
 /**
- * Runs `work` in a transaction, and again after each {@link NotPreparedError} of it.
- * @throws as {@link inTransaction}; what `prepare` of the error throws
+ * Runs `work` in a transaction. After each {@link NotPreparedError}, prepares and runs it again.
+ * @throws as {@link inTransaction}, and any error of `prepare`
  */
 export async function inPreparedTransaction<T>(
   pool: pg.Pool,
@@ -75,10 +75,10 @@ export async function inPreparedTransaction<T>(
   }
 }
 
-/** Whether an error means that the connection is lost, so that it is unknown whether a COMMIT succeeded. */
+/** Whether an error means that the connection is lost. It is then unknown whether a COMMIT succeeded. */
 export function isConnectionError(error: unknown): boolean {
   const given = (error as { code?: unknown }).code;
-  // Errors of Temporal have numbers.
+  // Temporal's errors have numeric codes.
   const code = typeof given === 'string' ? given : '';
   if (['57P01', '57P02', '57P03', '25P03', 'EAI_AGAIN'].includes(code)) return true;
   if (code.startsWith('08') || /^E[A-Z]+$/.test(code)) return true;

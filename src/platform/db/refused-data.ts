@@ -1,16 +1,16 @@
-/** PostgreSQL: data exceptions, and violated constraints. No repetition of the statement would succeed. */
+/** PostgreSQL's classes of data exceptions and violated constraints. Repeating the statement would fail again. */
 const REFUSED = /^2[23]/;
 
-/** Whether the database refused the data of a statement, and not the statement as such. */
+/** Whether the database refused a statement because of its data. */
 export function isRefusedData(error: unknown): boolean {
   return REFUSED.test((error as { code?: string }).code ?? '');
 }
 
 /**
- * Does the same work for many items at once. If the database refuses the data of some, these are found by halving, and
- * the work is done for all others: n statements for n bad items, times the logarithm of the number of items.
- * @param work for all of these items, or for none
- * @param refused called for each item that is refused by itself
+ * Does the same work for many items at once. If the database refuses some of them, finds these by halving and does the
+ * work for all others. This takes about n · log(items) calls for n refused items.
+ * @param work does all of the items it is given, or none
+ * @param refused called for each item that is refused on its own
  * @throws any other error of `work`; the work may then have been done for some items
  */
 export async function withoutRefused<Item>(

@@ -1,11 +1,11 @@
 import type { Queryable } from './queryable.ts';
 
-/** Whether PostgreSQL ended a statement at its time limit. */
+/** Whether PostgreSQL canceled a statement at its time limit. */
 export function isStatementTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === '57014';
 }
 
-/** Runs `work` with a limit for each of its statements, in a transaction. @returns null if one took longer */
+/** Runs `work` in a transaction, with a time limit for each of its statements. @returns null if one took longer */
 export async function withLimit<T>(
   client: Queryable,
   ms: number,

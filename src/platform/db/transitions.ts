@@ -1,17 +1,17 @@
 import { AppError } from '../../errors.ts';
 import type { Queryable } from './queryable.ts';
 
-/** Columns with the values among which a row's must be. A column that is left out may have any value. */
+/** The values that each column of a row may have. A column that is left out may have any value. */
 type States<Row> = { readonly [Column in keyof Row]?: readonly Row[Column][] };
 
 interface Entity<Row, Action extends string> {
-  /** As errors name it, such as `campaign`. */
+  /** The noun that errors use, such as `campaign`. */
   noun: string;
   /** The table, with a column `updated_at`. */
   table: string;
-  /** SQL: the columns of `Row`. */
+  /** SQL that lists the columns of `Row`. */
   columns: string;
-  /** In which states each action is allowed. */
+  /** The states in which each action is allowed. */
   allowed: Readonly<Record<Action, States<Row>>>;
   /** Why an action is refused, if its name does not say enough. */
   refusals?: Partial<Readonly<Record<string, string>>>;
@@ -21,7 +21,7 @@ interface Entity<Row, Action extends string> {
   wake(trx: Queryable, row: Row): Promise<void>;
 }
 
-/** What can be done to the rows of one entity. The database's row decides, under its lock. */
+/** The transitions of an entity's rows. The row in the database decides, under its lock. */
 export interface Transitions<Row extends { status: string }, Action extends string> {
   isAllowed(action: Action, row: Row): boolean;
   /** @throws AppError invalid_transition */
@@ -33,9 +33,9 @@ export interface Transitions<Row extends { status: string }, Action extends stri
   /** Changes a locked row, and wakes its workflow when the transaction commits. @param set SQL that reads `$2` and up */
   changeLocked(trx: Queryable, id: number, set: string, values?: unknown[]): Promise<Row>;
   /**
-   * Gives a row the status that a request asks for.
-   * @param status undefined, or the present one: nothing happens
-   * @param changes how a row gets each status; they return null if the row's state does not allow it
+   * Moves a row to the status that a request asks for.
+   * @param status if undefined or the present status, nothing happens
+   * @param changes how to move the row to each status; returns null if the row's state does not allow it
    * @throws AppError invalid_transition
    */
   toStatus(
@@ -45,7 +45,7 @@ export interface Transitions<Row extends { status: string }, Action extends stri
   ): Promise<Row>;
 }
 
-/** Defines the states of an entity, and which actions they allow. */
+/** Defines which actions an entity allows in which states. */
 export function defineTransitions<Row extends { status: string }, Action extends string>(
   entity: Entity<Row, Action>,
 ): Transitions<Row, Action> {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { breakConnection, type DatabaseOptions, sessionSettings } from './database.ts';
 
-/** Names a queue on which idle processes wait for work, such as `send`. Lower-case letters. */
+/** Name of a queue on which idle processes wait for work, such as `send`. Lower-case letters only. */
 export type WakeChannel = string;
 
 /**
@@ -11,18 +11,18 @@ export type WakeChannel = string;
 export interface Waker {
   /**
    * Call after the commit, never inside a transaction: NOTIFY serializes commits.
-   * @param hints words without spaces that tell the channel's listeners where the rows are; omitted: anywhere
+   * @param hints words without spaces that say where the rows are; if omitted, they may be anywhere
    */
   wake(channel: WakeChannel, hints?: readonly string[]): void;
-  /** @returns a function that ends it */
+  /** @returns a function that stops listening */
   listen(channel: WakeChannel, listener: WakeListener): () => void;
   close(): Promise<void>;
 }
 
-/** @param hints where the rows are; null: anywhere */
+/** @param hints where the rows are; null if they may be anywhere */
 export type WakeListener = (hints: readonly string[] | null) => void;
 
-/** Prefix of the channels' names in PostgreSQL. */
+/** Prefix of the channel names in PostgreSQL. */
 const PREFIX = 'carillon_';
 const NOTIFY_INTERVAL_MS = 5;
 /** PostgreSQL allows 7,999 bytes. */
@@ -33,7 +33,7 @@ interface State {
   client: pg.Client | null;
   closed: boolean;
   listeners: Map<WakeChannel, Set<WakeListener>>;
-  /** The channels to notify, with hints; null: rows may be anywhere. */
+  /** The channels to notify, with their hints; null if rows may be anywhere. */
   pending: Map<WakeChannel, Set<string> | null>;
   notifying: boolean;
   timer: NodeJS.Timeout | null;
@@ -50,7 +50,7 @@ function addPending({ pending }: State, channel: WakeChannel, hints: readonly st
   else pending.set(channel, new Set([...(known ?? []), ...hints]));
 }
 
-/** @returns the hints in as many payloads as they need */
+/** @returns the hints, split into as many payloads as they need */
 function payloadsOf(hints: ReadonlySet<string> | null): string[] {
   const payloads: string[] = [''];
   for (const hint of hints ?? []) {
@@ -91,7 +91,7 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
   );
   try {
     await client.connect();
-    // A NOTIFY is a transaction of its own; it need not reach the disk.
+    // NOTIFY runs in a transaction of its own, which need not reach the disk.
     await client.query('set synchronous_commit = off');
     if (state.closed) return void client.end().catch(() => undefined);
     state.client = client;
@@ -112,7 +112,7 @@ function schedule(state: State): void {
   else state.timer = setTimeout(() => flush(state), wait);
 }
 
-/** Sends one NOTIFY at a time; channels woken while it is under way go with the next. */
+/** Sends one NOTIFY at a time. Channels that are woken while one is being sent go with the next. */
 function flush(state: State): void {
   state.timer = null;
   if (state.notifying) return;
