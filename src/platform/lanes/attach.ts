@@ -14,23 +14,23 @@ import { adoptLane, hasLanes, type Lane, planLanes } from './rows.ts';
 
 const ENSURE_MS = 30_000;
 const ENSURE_RETRY_MS = 2_000;
-/** The time that the database may need to notice that the connection of a killed process is gone. */
+/** How long the database may take to notice that the connection of a killed process is gone, in ms. */
 const RELEASE_MS = 2_000;
 const RELEASE_CHECK_MS = 100;
 
 export interface AttachDependencies {
   config: Config;
   database: Database;
-  /** This process's loops, at most one of a kind. The process is registered, so that `report()` has its id. */
+  /** This process's loops, at most one of each kind. The process is registered, so `report()` has its id. */
   loops: LaneLoop[];
-  /** @param own the lanes that this process took over at its start; for a while it refuses others */
+  /** @param own the lanes that this process took over at its start; it refuses others for a while */
   createActivities: (own: ReadonlyMap<LaneKind, number>) => LaneActivities & { detachAll(): void };
   log: Logger;
 }
 
 /**
- * Takes a lane that has no live process. If all lanes are taken, the process that this one replaces may only seem
- * alive. So the function waits before it makes a new lane, which would lose the mode of the old one.
+ * Takes a lane that has no live process. If all lanes are taken, the process that this one replaces may only seem to be
+ * alive. So wait before making a new lane, which would lose the mode of the old one.
  */
 async function adoptOrMakeLane(
   { pool }: Database,
@@ -49,9 +49,9 @@ async function adoptOrMakeLane(
 }
 
 /**
- * Gives each loop the mode in which its operator left it: a pause outlives a restart of the process, whether the
- * engine is available or not.
- * @returns the lane of each kind that this process takes over
+ * Gives each loop the mode in which the operator left it, so that a pause outlives a restart of the process, whether
+ * the engine is available or not.
+ * @returns the lanes that this process takes over, by kind
  */
 async function restoreModes({ database, loops, log }: AttachDependencies): Promise<Map<LaneKind, number>> {
   const own = new Map<LaneKind, number>();
@@ -72,7 +72,7 @@ async function restoreModes({ database, loops, log }: AttachDependencies): Promi
 }
 
 /**
- * Shows a sender process's loops in the engine and lets operators steer them there: makes sure that there are enough
+ * Shows a sender process's loops in the engine and lets operators control them there: makes sure that there are enough
  * lanes, and attaches one lane to each loop. Returns as soon as the loops have the modes in which their operator left
  * them, so start the loops afterwards. The rest happens in the background; the engine may be unavailable at any time.
  * @throws ConfigError if no engine address is set; the error of the connection if the database is unavailable

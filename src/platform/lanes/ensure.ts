@@ -11,9 +11,9 @@ import type { WorkflowStart } from '../temporal/contract.ts';
 import { signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import { claimLaneChecks, forgetLane, planLanes, releaseLaneChecks, type Lane } from './rows.ts';
 
-/** A little less than the senders' interval, so that each check finds the last one due again. */
+/** A little less than the senders' interval, so that each check finds every lane due again. */
 const CHECK_SECONDS = 25;
-/** How long a surplus lane waits for a sender that restarts. */
+/** How long a surplus lane waits for a sender that is restarting. */
 const SURPLUS_SECONDS = 120;
 
 const kinds: LaneKind[] = ['send', 'webhook'];
@@ -46,7 +46,7 @@ async function retire(client: EngineClient, database: Database, lane: Lane): Pro
 
 /**
  * Makes sure that there are as many lanes of each kind as senders, each with its workflow. A lane that has been surplus
- * for two minutes ends. Cheap to repeat: all callers together check each lane once per interval.
+ * for two minutes ends. Cheap to call: all callers together check each lane once per interval.
  * @param options.force checks every lane, for example after the engine lost its data
  * @throws if the engine or the database is unavailable
  */

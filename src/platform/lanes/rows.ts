@@ -4,14 +4,17 @@ import { holdsLockSql } from '../processes/liveness-lock.ts';
 
 export interface Lane {
   kind: LaneKind;
-  /** Counted from 1. */
+  /** Starts at 1. */
   n: number;
 }
 
 // A statement that changes several lanes first locks them in the order of kind and number, so that senders cannot
 // deadlock.
 
-/** Adds lanes until each kind has as many as there are senders. Keeps surplus ones marked, for restarted senders. */
+/**
+ * Adds lanes until each kind has as many as there are senders. Marks surplus lanes, and keeps them for restarted
+ * senders.
+ */
 export async function planLanes(client: Queryable, kind: LaneKind): Promise<void> {
   await client.query(
     `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),
@@ -34,7 +37,7 @@ export async function hasLanes(client: Queryable, kind: LaneKind): Promise<boole
 }
 
 /**
- * Claims the lanes whose workflow has not been checked for a while, so that no other sender checks them too.
+ * Claims the lanes whose workflows have not been checked for a while, so that no other sender checks them, too.
  * @param sinceSeconds 0 claims all lanes
  */
 export async function claimLaneChecks(
@@ -53,7 +56,7 @@ export async function claimLaneChecks(
   return rows;
 }
 
-/** Makes the lanes due for a check again, because this one failed. */
+/** Makes the lanes due for a check again, because this check failed. */
 export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promise<void> {
   await client.query(
     `with checked as (
@@ -65,7 +68,7 @@ export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promi
   );
 }
 
-/** Returns the mode in which the operator left a lane. A new lane is inserted, running. */
+/** Returns the mode in which the operator left a lane. Inserts the lane, in the mode `running`, if it is new. */
 export async function openLane(client: Queryable, lane: Lane): Promise<LaneMode> {
   const { rows } = await client.query<{ mode: LaneMode }>(
     `insert into lanes (kind, n) values ($1, $2)
@@ -92,7 +95,10 @@ export async function readLaneMode(client: Queryable, lane: Lane): Promise<LaneM
   return rows[0]?.mode ?? null;
 }
 
-/** Assigns a lane to a process, and takes any other lane of the kind from it: it has one loop of each kind. */
+/**
+ * Assigns a lane to a process, and takes any other lane of the kind from it, because a process has one loop of each
+ * kind.
+ */
 export async function takeLane(client: Queryable, lane: Lane, processId: number): Promise<void> {
   await client.query(
     `with changed as (
@@ -104,8 +110,8 @@ export async function takeLane(client: Queryable, lane: Lane, processId: number)
 }
 
 /**
- * Assigns a lane without a live process to this one, before the engine decides. So a sender that restarts while the
- * engine is unavailable has the mode in which the operator left it.
+ * Assigns a lane without a live process to this one, before the engine decides. This way a sender that restarts while
+ * the engine is unavailable still has the mode in which the operator left it.
  * @returns null if every lane is taken
  */
 export async function adoptLane(
@@ -125,7 +131,7 @@ export async function adoptLane(
   return rows[0] ?? null;
 }
 
-/** Deletes a surplus lane, and with it its mode. */
+/** Deletes a surplus lane together with its mode. */
 export async function forgetLane(client: Queryable, lane: Lane): Promise<void> {
   await client.query('delete from lanes where kind = $1 and n = $2 and surplus_since is not null', [
     lane.kind,

@@ -2,9 +2,9 @@ import type { Queryable } from '../db/queryable.ts';
 import { type OutboxEntry, taskQueues, type WorkflowStart } from '../temporal/contract.ts';
 
 /**
- * In which order requests are sent. 0: what somebody waits for; 1: signals to runs of flows; 2: starts of runs and mass
- * wake-ups, of which only a few are under way at once, so that thousands of them delay nothing else. Accounts share
- * priority 2 equally: an account is that of the search attributes.
+ * The order in which requests are sent. 0: requests that a client or an operator waits for. 1: signals to runs of
+ * flows. 2: starts of runs and mass wake-ups; only a few of these are sent at a time, so that thousands of them delay
+ * nothing else. Accounts share priority 2 equally; the account is the one in the search attributes.
  */
 export type OutboxPriority = 0 | 1 | 2;
 
@@ -34,9 +34,9 @@ function toRow(entry: OutboxEntry) {
 }
 
 /**
- * Asks the engine for something as part of the caller's transaction. If that commits, the dispatcher sends the request
- * at least once; if it rolls back, never. Call `waker.wake('outbox')` after the commit; without that the dispatcher
- * finds the row within a second.
+ * Queues a request to the engine in the caller's transaction. If the transaction commits, the dispatcher sends the
+ * request at least once; if it rolls back, never. Call `waker.wake('outbox')` after the commit; otherwise the
+ * dispatcher takes up to a second to find the row.
  * @param client inside the caller's transaction
  */
 export async function appendToOutbox(

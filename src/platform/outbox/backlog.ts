@@ -1,14 +1,14 @@
 import type { Queryable } from '../db/queryable.ts';
 
-/** The requests to the engine that wait. */
+/** The requests to the engine that wait in the outbox. */
 export interface OutboxBacklog {
   priority: number;
   entries: number;
-  /** Of the oldest, in seconds. */
+  /** Age of the oldest, in seconds. */
   ageSeconds: number;
 }
 
-/** @returns those of the workflows that a request of priority 2 is still to start */
+/** @returns the workflows that a request of priority 2 has yet to start */
 export async function awaitingStart(db: Queryable, workflowIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await db.query<{ workflow_id: string }>(
     `select workflow_id from outbox where priority = 2 and kind <> 'signal' and workflow_id = any($1)`,

@@ -4,9 +4,9 @@ import { createCoalescer } from '../db/coalescer.ts';
 import type { Waker } from '../db/wake.ts';
 import { deleteBegun } from './claims.ts';
 
-/** Tells the outbox which workflows have begun, so that it may start others. */
+/** Reports to the outbox which workflows have begun, so that it can start others. */
 export interface Beginnings {
-  /** If this is lost, the start is sent once more after its lease, which does no harm. */
+  /** If this report is lost, the start is sent once more after its lease, which does no harm. */
   add(workflowId: string): void;
 }
 

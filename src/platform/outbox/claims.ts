@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
 import { type OutboxEntry, searchAttributeNames, taskQueues } from '../temporal/contract.ts';
 
-/** An outbox row leased by this process. If it is too slow, another process takes the row. */
+/** An outbox row that this process has leased. If the process is too slow, another process takes the row. */
 export interface ClaimedEntry {
   id: number;
   attemptCount: number;
@@ -71,18 +71,18 @@ function readClaimed(row: { id: number; attempt_count: number }): ClaimedEntry {
 }
 
 /**
- * Leases of priority 2 at a time, over all dispatchers: requests that are being sent, and runs of flows that have not
- * begun, see {@link deleteBegun}.
+ * Maximum number of leases of priority 2 over all dispatchers. They cover requests that are being sent, and runs of
+ * flows that have not begun; see {@link deleteBegun}.
  */
 const MAX_BULK_LEASES = 64;
-/** Any fixed number that no other lock has: one dispatcher at a time counts and takes leases of priority 2. */
+/** Any fixed number that no other lock uses. It lets one dispatcher at a time count and take leases of priority 2. */
 const BULK_LOCK = 1_409_043;
 
 const columns = `id, kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input, search_attributes,
   summary, details, attempt_count`;
 
 /**
- * Leases free entries of priorities 0 and 1: the lower priority first, the oldest first.
+ * Leases free entries of priorities 0 and 1: the lower number first, then the oldest.
  * @param leaseSeconds after this time another process may take entries that still exist
  */
 export async function claimEntries(
@@ -104,8 +104,8 @@ export async function claimEntries(
 const freeBulk = 'priority = 2 and (leased_until is null or leased_until <= statement_timestamp())';
 
 /**
- * Finds free entries of priority 2, the oldest of each account first. The accounts are in random order: if they are more
- * than a claim has room for, each has the same chance in every claim.
+ * Finds free entries of priority 2, the oldest of each account first. The accounts are in random order: if there are
+ * more of them than a claim has room for, each has the same chance in every claim.
  */
 const fairBulk = `
   with recursive accounts as (
@@ -125,8 +125,8 @@ const fairBulk = `
 
 /**
  * Leases free entries of priority 2, so that at most {@link MAX_BULK_LEASES} are leased over all dispatchers. Accounts
- * share them equally; of one account, the oldest come first.
- * An entry that was refused does not count while it waits for its next attempt.
+ * share the leases equally; within an account, the oldest entries come first. An entry that was refused does not count
+ * while it waits for its next attempt.
  */
 export async function claimBulkEntries(
   pool: pg.Pool,
@@ -149,15 +149,12 @@ export async function claimBulkEntries(
   return rows.sort((one, other) => one.id - other.id).map(readClaimed);
 }
 
-/** Deletes entries that were sent. */
+/** Deletes entries that have been sent. */
 export async function deleteEntries(client: Queryable, ids: number[]): Promise<void> {
   if (ids.length > 0) await client.query('delete from outbox where id = any ($1)', [ids]);
 }
 
-/**
- * Deletes the starts of workflows that have begun.
- * @returns how many there were
- */
+/** Deletes the starts of workflows that have begun. @returns how many were deleted */
 export async function deleteBegun(client: Queryable, workflowIds: readonly string[]): Promise<number> {
   const { rowCount } = await client.query(
     `delete from outbox where id = any (array(

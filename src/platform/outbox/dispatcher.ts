@@ -15,15 +15,15 @@ import {
 } from './claims.ts';
 
 /**
- * Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. The start
- * of a run waits no longer than this for the run to begin.
+ * Short, so that another dispatcher soon takes over the entries of a killed one. Sending an entry twice does no harm.
+ * The start of a run waits no longer than this for the run to begin.
  */
 const LEASE_SECONDS = 10;
 /**
- * Entries are sent by two loops, so that those of priorities 0 and 1 never wait for a claim of priority 2 to be sent.
- * The second loop takes few at a time: other dispatchers get their share, and the engine has time for the first. What it
- * starts in the queue `flows` keeps its lease until it begins: if thousands waited in the engine, whose queue is first in,
- * first out, the runs of another account would wait behind them.
+ * Two loops send the entries, so that those of priorities 0 and 1 never wait for a claim of priority 2 to be sent. The
+ * second loop takes few entries at a time, so that other dispatchers get their share and the engine has time for the
+ * first loop. A run that it starts in the queue `flows` keeps its lease until it begins: the engine's queue is first
+ * in, first out, so if thousands waited there, the runs of another account would wait behind them.
  */
 const loops = [
   {
@@ -56,9 +56,9 @@ export interface DispatcherDependencies {
   client: EngineClient;
   waker: Waker;
   log: Logger;
-  /** Pause between two looks at the outbox, unless woken; 1,000 by default. */
+  /** Pause between two polls of the outbox, in ms, unless it is woken; 1,000 by default. */
   pollMs?: number;
-  /** Called when the engine refuses an entry, for example because it lost our search attributes. */
+  /** Called when the engine refuses an entry, for example because the engine has lost our search attributes. */
   onRefused?: () => void;
 }
 
@@ -66,10 +66,10 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** Equal entries of one claim: the request is sent once. */
+/** Equal entries of one claim, for which the request is sent once. */
 type Group = { entry: OutboxEntry; claims: ClaimedEntry[] };
 
-/** `gone`: the signal's workflow does not run. */
+/** `gone`: the signal's workflow is not running. */
 type Result = 'sent' | 'gone' | 'unavailable' | { refused: string };
 
 /** @returns false if a signal finds no workflow */
@@ -118,7 +118,10 @@ async function recordRefusal(
   deps.onRefused?.();
 }
 
-/** Whether a bulk entry that was sent stays until its workflow begins. One whose lease has ended has begun long ago, or will. */
+/**
+ * Whether a bulk entry that was sent stays until its workflow begins. If its lease has ended, the workflow began long
+ * ago, or will begin.
+ */
 const awaitsBeginning = ({ entry, attemptCount }: ClaimedEntry): boolean =>
   entry?.kind === 'start' && entry.taskQueue === taskQueues.flows && attemptCount === 1;
 
@@ -164,7 +167,7 @@ async function dispatch(
   return !unavailable;
 }
 
-/** Sends what one kind of claim finds. */
+/** Sends the entries that one kind of claim finds. */
 function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): Dispatcher {
   const { pollMs = POLL_MS } = deps;
   const { name, claim, maxClaimed, minClaimed } = loop;
@@ -183,7 +186,7 @@ function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): 
     return retryMs;
   };
   const repeating = repeat(round, { log: deps.log, name });
-  // While the engine is unavailable, a new row is no reason to try sooner.
+  // While the engine is unavailable, a new row does not cause an earlier try.
   const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && repeating.wake());
   return {
     async stop() {

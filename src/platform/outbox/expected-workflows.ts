@@ -1,31 +1,32 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { WorkflowStart } from '../temporal/contract.ts';
 
-/** A row that needs a workflow, and how to start the workflow from the row alone. */
+/** A row that needs a workflow, with all that is needed to start it. */
 export interface ExpectedWorkflow {
   rowId: number;
   start: WorkflowStart;
 }
 
 /**
- * A kind of row that needs a workflow until it is final. The row's `engine_expected_by` is the time by which its
- * workflow must have been active. The workflow sets it to a later time with each step, and clears it with the last.
+ * A kind of row that needs a workflow until the row is final. `engine_expected_by` is the time by which the row's
+ * workflow must have been active. The workflow moves it to a later time with each step, and clears it with the last.
  */
 export interface WorkflowSource {
-  /** Shown in logs, such as `webhook`. */
+  /** Name for logs, such as `webhook`. */
   name: string;
   /** Finds rows that are not final and whose `engine_expected_by` has passed, longest overdue first. */
   overdue(client: Queryable, asOf: Date, limit: number): Promise<ExpectedWorkflow[]>;
-  /** Postpones the next check of these rows to `until`: their workflows run or were just started. */
+  /** Postpones the next check of these rows to `until`: their workflows are running or have just been started. */
   postpone(client: Queryable, rowIds: number[], until: Date): Promise<void>;
   /**
-   * Makes up to `limit` rows overdue at `asOf` that are neither final nor overdue, because the engine lost its data.
+   * Makes up to `limit` rows overdue at `asOf`, after the engine lost its data. Skips rows that are final or overdue
+   * already.
    * @returns how many; 0 if none is left
    */
   expectNow(client: Queryable, asOf: Date, limit: number): Promise<number>;
 }
 
-/** The columns by which a workflow is started from its row. */
+/** The columns from which a row's workflow is started. */
 export interface RowOfWorkflow {
   id: number;
   accountId: number;
@@ -40,12 +41,12 @@ export interface TableOfWorkflows<Row extends RowOfWorkflow> {
   columns?: readonly Exclude<keyof Row & string, keyof RowOfWorkflow>[];
   /** False: rows belong to an account only, and `brandId` is 0. True by default. */
   hasBrand?: boolean;
-  /** SQL condition of the rows that need a workflow; all by default. */
+  /** SQL condition for the rows that need a workflow; all rows by default. */
   needed?: string;
   start: (row: Row) => WorkflowStart;
 }
 
-/** The workflows of a table with one workflow for each row. */
+/** Describes the workflows of a table that has one workflow for each row. */
 export function workflowsOfTable<Row extends RowOfWorkflow>(of: TableOfWorkflows<Row>): WorkflowSource {
   const { name, table, hasBrand = true, needed = 'true', start } = of;
   const brand = hasBrand ? 'brand_id' : '0';

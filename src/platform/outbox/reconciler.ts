@@ -9,14 +9,17 @@ import type { ExpectedWorkflow, WorkflowSource } from './expected-workflows.ts';
 
 const ROUND_MS = 5_000;
 const PAGE_ROWS = 100;
-/** Rows made overdue by one statement after the engine lost its data. */
+/** Number of rows that one statement makes overdue after the engine lost its data. */
 const LOST_PAGE_ROWS = 1_000;
 const PARALLEL = 8;
-/** A workflow that was found running, or was just started, is not checked for this long. */
+/** How long a workflow that was found running, or was just started, is not checked again. */
 const GRACE_SECONDS = 60;
-/** The same for a workflow that the engine refused to start. */
+/** How long a workflow that the engine refused to start is not checked again. */
 const REFUSED_SECONDS = 10;
-/** The same for a workflow whose start waits in the outbox. The dispatcher retries it for as long as it takes. */
+/**
+ * How long a workflow whose start waits in the outbox is not checked again. The dispatcher retries the start until it
+ * succeeds.
+ */
 const WAITING_SECONDS = 600;
 
 export interface ReconcilerDependencies {
@@ -26,7 +29,7 @@ export interface ReconcilerDependencies {
   namespaceId: () => Promise<string>;
   sources: readonly WorkflowSource[];
   log: Logger;
-  /** Prepares a new engine for our workflows before any is started. */
+  /** Prepares a new engine for our workflows before any of them starts. */
   prepare: () => Promise<void>;
 }
 
@@ -111,7 +114,7 @@ async function restoreOverdue(deps: ReconcilerDependencies, source: WorkflowSour
 
 /**
  * Makes every row that needs a workflow overdue if the namespace has a new id, which means that the engine lost its
- * data. The new id is stored last, so that a crash in between repeats all of it.
+ * data. The new id is stored last, so that all of this is repeated after a crash.
  */
 async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
   const namespaceId = await deps.namespaceId();
@@ -119,7 +122,7 @@ async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
   if (known === namespaceId) return;
   await deps.prepare();
   if (known !== null) {
-    deps.log.warn({ known, found: namespaceId }, 'the engine is a new one: checking every workflow');
+    deps.log.warn({ known, found: namespaceId }, 'the engine is new: checking every workflow');
     for (const source of deps.sources) {
       while ((await source.expectNow(deps.database.pool, new Date(), LOST_PAGE_ROWS)) > 0);
     }
@@ -128,7 +131,7 @@ async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
 }
 
 /**
- * Checks one page of each source, so that a source with thousands of overdue rows does not hold up the others.
+ * Checks one page of each source, so that a source with thousands of overdue rows does not delay the others.
  * @returns whether a source may have another page
  * @throws if the engine or the database is unavailable
  */
@@ -142,8 +145,8 @@ export async function reconcile(deps: ReconcilerDependencies): Promise<boolean> 
 }
 
 /**
- * Starts the workflows that rows need and that the engine does not have. The rows in PostgreSQL decide, because the
- * engine may have lost everything. Any number of reconcilers may run at once.
+ * Starts the workflows that rows need but the engine does not have. The rows in PostgreSQL decide, because the engine
+ * may have lost all of its data. Any number of reconcilers may run at once.
  */
 export function createReconciler(deps: ReconcilerDependencies): Reconciler {
   let failing = false;

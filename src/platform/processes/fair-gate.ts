@@ -4,29 +4,29 @@
  */
 
 export interface GateOptions {
-  /** Work at once. */
+  /** Maximum number of running tasks. */
   places: number;
-  /** Work of one key at once. If this is less than `places`, work of another key can begin at once. */
+  /** Maximum number of running tasks of one key. If it is less than `places`, one key alone cannot fill the gate. */
   perKey: number;
-  /** Work of one key that may wait. Any number by default. */
+  /** Maximum number of waiting tasks of one key; unlimited by default. */
   maxWaiting?: number;
-  /** How long work may wait. For any time by default. */
+  /** How long a task may wait, in ms; unlimited by default. */
   waitMs?: number;
-  /** Creates the error if too much work of the key waits, or it has waited for too long. */
+  /** Creates the error for a task of a key that has too many waiting, or for a task that has waited too long. */
   refusal?: () => Error;
 }
 
 export interface WaitOptions {
-  /** Ends the wait. Work that has begun goes on. */
+  /** Ends the wait. A task that has begun continues. */
   signal?: AbortSignal | undefined;
   /** Replaces the `refusal` of the gate. */
   refusal?: () => Error;
 }
 
-/** The work of one key. */
+/** The tasks of one key. */
 interface Line {
   running: number;
-  /** Functions that begin the work, in the order of arrival. */
+  /** Functions that begin the waiting tasks, in the order of arrival. */
   waiting: Set<() => void>;
 }
 
@@ -35,11 +35,11 @@ function refused(): Error {
 }
 
 /**
- * A free place goes to the key that has the fewest; among equals, to the key that was served longest ago; within a key, to
- * the work that came first.
+ * A free place goes to the key with the fewest running tasks; among equals, to the key that was served longest ago;
+ * within a key, to the task that came first.
  */
 export class FairGate<Key = number> {
-  /** Keys that have work, the one served longest ago first. */
+  /** The keys that have tasks, in the order in which they were last served, oldest first. */
   readonly #lines = new Map<Key, Line>();
   readonly #options: GateOptions;
   #running = 0;
@@ -49,8 +49,8 @@ export class FairGate<Key = number> {
   }
 
   /**
-   * Runs the work when its key has a place; if there is one, at once.
-   * @throws the refusal; the reason of the signal; what the work throws
+   * Runs the task as soon as its key has a place.
+   * @throws the refusal; the reason of the signal; any error of the task
    */
   async run<T>(key: Key, work: () => Promise<T>, options: WaitOptions = {}): Promise<T> {
     const wait = this.#claim(key, options);
@@ -63,7 +63,7 @@ export class FairGate<Key = number> {
   }
 
   /**
-   * Waits for a place, for work that ends elsewhere.
+   * Waits for a place, for a task that ends elsewhere.
    * @returns a function that gives the place back; call it once
    * @throws the refusal; the reason of the signal
    */
@@ -72,19 +72,19 @@ export class FairGate<Key = number> {
     return () => this.#leave(key);
   }
 
-  /** How much work of the key runs and waits, and whether more would have to wait. */
+  /** Number of running and waiting tasks of the key, and whether another one would have to wait. */
   stateOf(key: Key): { running: number; waiting: number; isFull: boolean } {
     const line = this.#lines.get(key);
     const running = line?.running ?? 0;
     return { running, waiting: line?.waiting.size ?? 0, isFull: this.#isFull(running) };
   }
 
-  /** @param running work of the key */
+  /** @param running number of running tasks of the key */
   #isFull(running: number): boolean {
     return this.#running >= this.#options.places || running >= this.#options.perKey;
   }
 
-  /** Takes a place. @returns null if there was one, otherwise the wait for it */
+  /** Takes a place. @returns null if one was free, otherwise a promise of one */
   #claim(key: Key, options: WaitOptions): Promise<void> | null {
     const { maxWaiting = Infinity, refusal = refused } = { ...this.#options, ...options };
     options.signal?.throwIfAborted();
@@ -136,12 +136,12 @@ export class FairGate<Key = number> {
     line.running -= 1;
     this.#running -= 1;
     this.#forgetIfIdle(key, line);
-    // What waits could not begin before, so one place lets at most one begin.
+    // No waiting task could begin before, so one free place lets at most one begin.
     const [begin] = this.#next()?.waiting ?? [];
     begin?.();
   }
 
-  /** The line that a free place goes to. @returns null if no work may begin */
+  /** The line that a free place goes to. @returns null if no task may begin */
   #next(): Line | null {
     let next: Line | null = null;
     for (const line of this.#lines.values()) {

@@ -3,22 +3,24 @@ import type { Queryable } from '../db/queryable.ts';
 
 const REFRESH_MS = 3_000;
 
-/** Knows how many processes of a role there are, so that each takes its share of what is limited for all together. */
+/**
+ * Knows how many processes of a role there are, so that each can take its share of a limit that holds for all of them.
+ */
 export interface FleetShare {
   /** At least 1. */
   processes(): number;
   /**
    * Splits a whole number among the processes: the shares add up to the whole, except that each is at least 1.
-   * @param turn any number; from turn to turn, other processes have a share that is larger by one
+   * @param turn any number; it decides which processes get the larger shares, if the number does not divide evenly
    */
   share(whole: number, turn: number): number;
-  /** Counts now instead of within 3 s. */
+  /** Counts the processes now instead of within 3 s. */
   refresh(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Asks the database every three seconds. While it does not answer, the last count stays valid.
+ * Queries the database every three seconds. While the database is unavailable, the last count stays valid.
  * @param self this process's id
  */
 export function createFleetShare(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { endLockHolder, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
 
-/** What the heartbeat needs to know. It is copied to the heartbeat's thread. */
+/** The heartbeat's settings, which are copied to its thread. */
 export interface HeartbeatSettings {
   connection: pg.ClientConfig;
   role: string;
@@ -14,20 +14,26 @@ export interface HeartbeatSettings {
   deleteIfIdleSql: string;
   /** One Int32 that the main thread increases every second. */
   pulse: SharedArrayBuffer;
-  /** After so many beats, about a second each, without a pulse, the process counts as hung and its heartbeat pauses. */
+  /**
+   * Number of beats, about a second each, without a pulse from the main thread, after which the process counts as hung
+   * and its heartbeat pauses.
+   */
   maxBeatsWithoutPulse: number;
 }
 
 const BEAT_MS = 1_000;
 const RETRY_MS = 250;
-/** The database or the network may drop a connection without notice. It is replaced if it is silent this long. */
+/**
+ * The database or the network may drop a connection without notice, so a connection that is silent for this long is
+ * replaced.
+ */
 const QUERY_LIMIT_MS = 3_000;
 
-/** What the heartbeat reports each time that it has connected. */
+/** What the heartbeat reports each time it has connected. */
 export interface HeartbeatConnected {
-  /** The id of this process: the first, or a new one after a reaper took this process for dead. */
+  /** The id of this process. It gets a new one if a reaper has declared this process dead. */
   id: number;
-  /** When the former connection was lost, if another server answers now; in milliseconds since the epoch. */
+  /** When the former connection was lost, in milliseconds since the epoch, if a different server answers now. */
   formerServerLostAt: number | null;
 }
 
@@ -37,7 +43,10 @@ interface Connection {
   lost: AbortSignal;
 }
 
-/** Counts the beats since the last pulse of the main thread. While the whole process is stopped, there are none. */
+/**
+ * Counts the beats since the last pulse of the main thread. Time in which the whole process is suspended does not
+ * count.
+ */
 function watchPulse({ pulse, maxBeatsWithoutPulse }: HeartbeatSettings) {
   const counter = new Int32Array(pulse);
   let last = Atomics.load(counter, 0);
@@ -55,10 +64,10 @@ function watchPulse({ pulse, maxBeatsWithoutPulse }: HeartbeatSettings) {
 
 /**
  * Marks the process as seen and takes its lock.
- * @returns false if the row is gone, because a reaper took this process for dead
+ * @returns false if the row is gone, because a reaper has declared this process dead
  */
 async function resume(client: pg.Client, id: number): Promise<boolean> {
-  // The row first: while it is fresh, no reaper takes the process for dead, even without the lock.
+  // Update the row first: while it is fresh, no reaper declares the process dead, even without the lock.
   if (!(await beat(client, id))) return false;
   // The database may not have noticed yet that the former connection is gone.
   await endLockHolder(client, id);
@@ -80,7 +89,7 @@ async function register(client: pg.Client, settings: HeartbeatSettings): Promise
   return id;
 }
 
-/** @returns what tells this server from others, and from itself after a restart */
+/** @returns a value that differs between servers, and between restarts of one server */
 async function serverOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ server: string }>(
     'select pg_postmaster_start_time()::text as server',
@@ -98,14 +107,14 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
-/** Does not wait: the other side of a broken connection may never respond. */
+/** Does not wait, because the server may never respond over a broken connection. */
 function end(client: pg.Client): void {
   client.end().catch(() => undefined);
 }
 
 /**
- * Keeps a process known as alive: its row in `processes`, marked as seen every second, and a session advisory lock.
- * Replaces a lost connection at once, and keeps the id as long as the row exists.
+ * Keeps a process registered as alive: marks its row in `processes` as seen every second, and holds a session advisory
+ * lock. Replaces a lost connection at once, and keeps the id as long as the row exists.
  */
 export class Heartbeat {
   readonly #settings: HeartbeatSettings;
@@ -126,7 +135,7 @@ export class Heartbeat {
 
   /**
    * Resolves when the process is registered.
-   * @throws the error of the first connection; later ones are repeated until they succeed
+   * @throws the error of the first connection; later connections are retried until they succeed
    */
   async start(): Promise<void> {
     const connection = await this.#connect();

@@ -3,7 +3,7 @@ import { type DatabaseOptions, directUrlOf, openDatabase } from '../db/database.
 import { onClient, type Queryable } from '../db/queryable.ts';
 import { FairGate } from './fair-gate.ts';
 
-/** Connections for statements that read many rows. They take nothing from the pool of the other requests. */
+/** Number of connections for statements that read many rows. They are separate from the pool for other requests. */
 export const CONNECTIONS = 4;
 const PER_ACCOUNT = 2;
 const MAX_WAITING_PER_ACCOUNT = 8;
@@ -11,7 +11,7 @@ const WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 5;
 export const HEAVY_READ_MS = 5_000;
 const WORK_MEMORY_MB = 64;
-/** After this long, a run begins no further statement. */
+/** Time in ms after which a run may begin no further statement. */
 const RUN_MS = 15_000;
 
 /** Previews of segments and lists of contacts, for {@link HeavyRead.what}. */
@@ -19,15 +19,15 @@ export const READS_OF_CONTACTS = 'previews and filtered lists of contacts';
 
 export interface HeavyRead {
   accountId: number;
-  /** What clients know such reads as, in the plural. The refusal names it. */
+  /** What clients call these reads, in the plural; part of the refusal's text. */
   what: string;
 }
 
-/** Runs statements that read many rows, on connections of their own and a few at a time. */
+/** Runs statements that read many rows, a few at a time, on connections of their own. */
 export interface HeavyReads {
   /**
-   * Runs `work` on a connection whose statements may take five seconds each, and begin within fifteen seconds. An account
-   * has two connections at once; further work waits for its turn.
+   * Runs `work` on a connection whose statements may take five seconds each, and must begin within fifteen seconds. An
+   * account has at most two connections at a time; further work waits for its turn.
    * @throws AppError rate_limited if too much of the account's work waits, or it has waited for ten seconds; unavailable
    *   if its statements take too long together
    */
@@ -41,7 +41,7 @@ function tooMany(what: string): AppError {
   });
 }
 
-/** Runs `work` with a client that refuses statements once `ms` have passed, and leaves no transaction open. */
+/** Runs `work` with a client that refuses statements after `ms` milliseconds, and leaves no transaction open. */
 export async function withDeadline<T>(
   client: Queryable,
   ms: number,
@@ -56,7 +56,7 @@ export async function withDeadline<T>(
       return Promise.reject(
         new AppError(
           'unavailable',
-          'the filters take too long; try fewer, or those that fewer contacts match',
+          'the filters take too long; use fewer filters, or ones that match fewer contacts',
         ),
       );
     },

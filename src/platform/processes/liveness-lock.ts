@@ -1,9 +1,9 @@
 import type { Queryable } from '../db/queryable.ts';
 
-/** First key of the advisory lock that a live process's session holds; the second is the process's id. */
+/** First key of the advisory lock that a live process's session holds. The second key is the process's id. */
 export const LIVENESS_LOCK = 1_129_468_233;
 
-/** Names the connections that hold liveness locks. */
+/** Application name of the connections that hold liveness locks. */
 export const LIVENESS_APPLICATION = 'carillon alive';
 
 /**
@@ -15,8 +15,8 @@ export const isLockSql = (id: string): string =>
     and l.database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * SQL condition: whether the process holds its lock. A killed process loses it at once, a live one for as long as it
- * takes to replace a lost connection.
+ * SQL condition: whether the process holds its lock. A killed process loses its lock at once; a live process lacks it
+ * while it replaces a lost connection.
  * @param id SQL for an id of `processes`; if it is null, the condition is false
  */
 export const holdsLockSql = (id: string): string => `exists (

@@ -1,14 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Parsing or hashing an address takes up to 40 µs on a slow machine, so that a turn of the event loop takes 10 ms. */
+/** Parsing or hashing an address takes up to 40 µs on a slow machine, so a turn of the event loop takes up to 10 ms. */
 const ITEMS_PER_TURN = 250;
-/** Items that take longer, such as wrong events with their problems: so many are mapped between two looks at the time. */
+/**
+ * Number of items between two checks of the time, for items that take longer, such as invalid events with many
+ * problems.
+ */
 const ITEMS_PER_LOOK = 10;
 const MAX_TURN_MS = 5;
 
 /**
- * Maps many items without holding up the event loop: between some hundreds of them, or fewer if they take long,
- * everything else that is ready runs.
+ * Maps many items without blocking the event loop: after a few hundred items, or fewer if they take long, it lets
+ * everything else that is ready run.
  * @param map takes microseconds
  */
 export async function mapInTurns<Item, Result>(

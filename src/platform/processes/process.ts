@@ -10,20 +10,17 @@ import type { HeartbeatReport } from './heartbeat-thread.ts';
 
 /** Work that a process may own, such as claims, and its recovery after the process dies. */
 export interface ProcessWork {
-  /**
-   * SQL condition: whether the process owns any.
-   * @param id SQL for an id of `processes`, with its table
-   */
+  /** SQL condition: whether the process owns any such work. @param id SQL for an id of `processes`, with its table */
   ownedSql(id: string): string;
   /** Takes back the work of a dead process, inside the reaper's transaction. */
   recover(client: Queryable, processId: number): Promise<void>;
-  /** Woken after a recovery. */
+  /** The channel to wake after a recovery. */
   wakes: WakeChannel;
 }
 
 /**
- * SQL condition: whether the process owns nothing. The row of a process that owns something stays until the reaper has
- * recovered its work.
+ * SQL condition: whether the process owns no work. The row of a process that owns work stays until the reaper has
+ * recovered that work.
  * @param id SQL for an id of `processes`, with its table
  */
 export function ownsNothingSql(work: readonly ProcessWork[], id: string): string {
@@ -32,7 +29,7 @@ export function ownsNothingSql(work: readonly ProcessWork[], id: string): string
 
 export interface LiveProcess {
   /**
-   * This process's id; null once it is closed. It changes after another process has taken this one for dead. Until this
+   * This process's id; null once it is closed. It changes after a reaper has declared this process dead. Until the
    * process notices that, it has the old id, under which it can neither claim nor intend.
    */
   id(): number | null;
@@ -46,12 +43,12 @@ const PULSE_MS = 1_000;
 const MAX_BEATS_WITHOUT_PULSE = 60;
 const THREAD_RESTART_MS = 250;
 const CLOSE_LIMIT_MS = 5_000;
-/** Limit of the thread's heap, of which it needs a tenth. */
+/** Limit of the thread's heap; it needs a tenth of this. */
 const threadLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
 
 /**
- * The heartbeat's thread, which is restarted if it ends by itself. The heartbeat has a thread of its own so that a busy
- * event loop cannot delay it. The main thread gives it a pulse: a process that hangs must not count as alive.
+ * The heartbeat's thread, which is restarted if it ends by itself. The heartbeat has its own thread so that a busy
+ * event loop cannot delay it. The main thread sends it a pulse, so that a hung process does not count as alive.
  */
 class ThreadedProcess implements LiveProcess {
   readonly #settings: HeartbeatSettings;
@@ -117,19 +114,19 @@ class ThreadedProcess implements LiveProcess {
 
   #setId(id: number): void {
     if (this.#id !== null && this.#id !== id) {
-      this.#log?.warn({ before: this.#id, now: id }, 'was taken for dead, and is registered again');
+      this.#log?.warn({ before: this.#id, now: id }, 'was declared dead, and is registered again');
     }
     this.#id = id;
   }
 
   #leaveFormerServer(lostAt: number): void {
-    this.#log?.info('another database server answers: replacing connections');
+    this.#log?.info('a different database server answers: replacing connections');
     this.#serverChanges?.emit('changed', lostAt);
   }
 
   async #restart(): Promise<void> {
     this.#thread = null;
-    // Without an id, the first registration failed, which its caller handles.
+    // Without an id, the first registration has failed, which the caller handles.
     if (this.#closed || this.#id === null) return;
     await sleep(THREAD_RESTART_MS);
     if (!this.#closed) await this.start().catch(() => undefined);
@@ -137,9 +134,10 @@ class ThreadedProcess implements LiveProcess {
 }
 
 /**
- * Makes this process known: a row in `processes`, which a heartbeat in a thread of its own marks as seen every second,
- * and a session advisory lock. If the connection breaks, the heartbeat connects again and keeps its id, unless a reaper
- * took this process for dead in between. If another server answers then, `options.serverChanges` emits it.
+ * Registers this process: inserts a row in `processes`, which a heartbeat in its own thread marks as seen every second,
+ * and takes a session advisory lock. If the connection breaks, the heartbeat connects again and keeps the id, unless a
+ * reaper has declared this process dead in between. If a different server answers then, `options.serverChanges` emits
+ * an event.
  * @param work all work that a process may own; `close()` leaves the row to the reaper if any is left
  * @throws the error of the first connection
  */

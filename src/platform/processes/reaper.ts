@@ -16,25 +16,25 @@ const SILENT_SECONDS = 5;
 const CUT_OFF_SECONDS = 15;
 /**
  * After a restart or fail-over of the database, every process has lost its connection. The others get this long to
- * connect again, counted from when the reaper's own process has.
+ * reconnect, counted from the reconnection of the reaper's own process.
  */
 const RESUME_SECONDS = 5;
 
-/** A process that seems to be dead. */
+/** A process that may be dead. */
 interface Suspect {
   id: number;
   locked: boolean;
 }
 
 interface Findings {
-  /** Whether this process's own connection is old enough to judge others. */
+  /** Whether this process has been connected long enough to judge others. */
   settled: boolean;
   suspects: Suspect[];
 }
 
 /**
- * Finds the suspects, and refreshes this process's own row. The heartbeat does that, too, but if it has lost its
- * connection, PostgreSQL may refuse it a new one.
+ * Finds the suspects, and refreshes this process's own row. The heartbeat refreshes it, too, but if the heartbeat has
+ * lost its connection, PostgreSQL may refuse it a new one.
  */
 async function findSuspects(pool: pg.Pool, self: number): Promise<Findings> {
   const { rows } = await pool.query<Findings>(
@@ -71,7 +71,7 @@ export async function recoverProcess(
       [LIVENESS_LOCK, id],
     );
     if (!rows[0]?.locked) return false;
-    // Delete the row first: this waits for intents that hold it, and fences all later ones.
+    // Delete the row first: the delete waits for intents that lock it, and fences all later ones.
     const deleted = await client.query(
       `delete from processes where id = $1 and seen_at < now() - make_interval(secs => ${SILENT_SECONDS})`,
       [id],
@@ -93,20 +93,23 @@ export interface ReaperDeps {
 }
 
 /**
- * Looks for dead processes every two seconds and recovers their work. A process is dead if, in two looks in a row, its
+ * Looks for dead processes every two seconds and recovers their work. A process is dead if, in two checks in a row, its
  * lock is free and it has been silent for five seconds. Any number of reapers may run at once.
  */
 export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { stop(): Promise<void> } {
   let seenBefore = new Set<number>();
 
-  /** @returns whether the suspect was reaped. One that the database refuses must not keep the reaper from the others. */
+  /**
+   * @returns whether the suspect was reaped. If the database refuses one suspect, the reaper must still reach the
+   *   others.
+   */
   async function reap({ id, locked }: Suspect): Promise<boolean> {
     try {
       if (!locked) return await recoverProcess(pool, id, work);
       await endLockHolder(pool, id);
     } catch (error) {
       if (isConnectionError(error)) throw error;
-      log.warn({ err: error, process: id }, 'a process that seems dead cannot be reaped');
+      log.warn({ err: error, process: id }, 'a process that may be dead cannot be reaped');
     }
     return false;
   }

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 
-/** Work that repeats until it is stopped. */
+/** A loop that runs until it is stopped. */
 export interface Repeating {
   /** Starts the next round now, or as soon as the current one ends. */
   wake(): void;
-  /** Resolves when the current round has ended; no other starts. */
+  /** Resolves when the current round has ended. No further round starts. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ function pause(state: State, milliseconds: number): Promise<void> {
 
 /**
  * Repeats `work`; the first round starts at once.
- * @param work one round; returns the milliseconds until the next. Its errors are logged, and the next round follows.
+ * @param work one round; returns the milliseconds until the next. Errors are logged, and the next round follows.
  * @param options.name names the work in the log, such as `claiming messages`
  * @param options.retryMs pause after a round that threw; 1 s by default
  */

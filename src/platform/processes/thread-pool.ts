@@ -1,6 +1,7 @@
 /**
- * Threads for work that a client's text may make long: the event loop must serve all others meanwhile. A thread works
- * on one job at a time and is ended if it takes too long or too much memory; the next job starts another.
+ * Threads for work that a client's text may make slow, so that the event loop can serve other requests meanwhile. A
+ * thread works on one job at a time. It is ended if it takes too long or uses too much memory; the next job starts
+ * another.
  */
 import { Worker } from 'node:worker_threads';
 
@@ -10,20 +11,20 @@ export class ThreadUnavailableError extends Error {}
 /** The job took too long, because of what it contains or because the machine is busy. */
 export class ThreadTimeoutError extends Error {}
 
-/** The thread ended while it worked on the job, such as for lack of memory. */
+/** The thread ended while it worked on the job, for example because it ran out of memory. */
 export class ThreadLostError extends Error {}
 
 export interface ThreadPool<Job, Reply> {
   /**
    * Gives a job to a thread. Jobs wait in order if all threads are busy.
-   * @param signal ends the job: one that waits is not begun, and the thread of one at work is ended
+   * @param signal cancels the job: a waiting job does not begin, and the thread of a running job is ended
    * @throws ThreadUnavailableError
    * @throws ThreadTimeoutError
    * @throws ThreadLostError
    * @throws the reason of `signal`
    */
   run(job: Job, signal?: AbortSignal): Promise<Reply>;
-  /** Ends the threads. What is still waiting is rejected. */
+  /** Ends the threads. Waiting jobs are rejected. */
   close(): Promise<void>;
 }
 
@@ -31,12 +32,12 @@ export interface ThreadPoolOptions<Job> {
   /** The code of the threads: posts `ready`, then one reply per job. */
   entry: URL;
   threads: number;
-  /** Ends a thread that has worked on the job for this long. */
+  /** Time limit of a job, in ms; its thread is ended after that. */
   limitMs: (job: Job) => number;
   maxHeapMb: number;
 }
 
-/** Time is counted in steps, so that a pause of the whole machine counts as one step only. */
+/** The time limit is counted in steps, so that a pause of the whole machine counts as only one step. */
 const STEPS = 20;
 
 interface Waiting<Job, Reply> {
@@ -45,12 +46,12 @@ interface Waiting<Job, Reply> {
   reject(error: Error): void;
 }
 
-/** One thread, started when it gets its first job and again after it was ended. */
+/** One thread. It starts with its first job, and again after it was ended. */
 class Thread<Job, Reply> {
   #worker: Worker | null = null;
   #ready = false;
   #current: Waiting<Job, Reply> | null = null;
-  /** Whether the thread has got the current job. */
+  /** Whether the thread has received the current job. */
   #given = false;
   #timer: NodeJS.Timeout | undefined;
   readonly #options: ThreadPoolOptions<Job>;
@@ -72,7 +73,7 @@ class Thread<Job, Reply> {
     if (this.#ready) this.#give(waiting.job);
   }
 
-  /** Ends the job if it is the current one, with its thread unless that has yet to start. */
+  /** Ends the job if it is the current one. Its thread is ended as well, unless it has yet to start. */
   abort(waiting: Waiting<Job, Reply>, reason: Error): void {
     if (this.#current !== waiting) return;
     if (this.#given) this.#end(reason);
@@ -114,7 +115,7 @@ class Thread<Job, Reply> {
     try {
       this.#worker?.postMessage(job);
     } catch (error) {
-      // It cannot be copied, such as lists that are nested too deeply.
+      // The job cannot be copied, for example because its lists are nested too deeply.
       this.#refuse(new ThreadLostError((error as Error).message));
       return;
     }
@@ -127,7 +128,7 @@ class Thread<Job, Reply> {
     }, limitMs / STEPS);
   }
 
-  /** Rejects the current job, which the thread has not got. */
+  /** Rejects the current job, which the thread has not received. */
   #refuse(error: Error): void {
     this.#free()?.reject(error);
     this.#worker?.unref();

@@ -1,21 +1,21 @@
-/** How a queue identifies a claim. Both parts are compared, so a queue with epochs never loses their check. */
+/** How a queue identifies a claim. Both parts are compared, so a queue with epochs always checks them. */
 export interface ClaimKey<Claim> {
   /** @returns the id of the claimed row */
   idOf(claim: Claim): number;
-  /** @returns what distinguishes two claims of one row; always 0 in a queue that is fenced by owner alone */
+  /** @returns a number that distinguishes two claims of one row; always 0 in a queue that is fenced by owner alone */
   epochOf(claim: Claim): number;
 }
 
 /**
- * The claims that this process knows to be its own. Claims that the database lists under the process's id but that
- * are unknown here are strays: the response to their claim was lost on the way, or they could not be given back.
+ * The claims that this process knows it has. A claim that the database lists under the process's id, but that is
+ * unknown here, is a stray: the response to the claim was lost, or the claim could not be released.
  */
 export class KnownClaims<Claim> {
   readonly #key: ClaimKey<Claim>;
   readonly #claims = new Map<number, Claim>();
-  /** Epochs of the strays seen so far, by row id. */
+  /** Epochs of the possible strays seen so far, by row id. */
   #strays = new Map<number, number>();
-  /** The process id under which they were seen. */
+  /** The process id under which these were seen. */
   #straysOwner: number | null = null;
 
   constructor(key: ClaimKey<Claim>) {
@@ -30,19 +30,19 @@ export class KnownClaims<Claim> {
     return [...this.#claims.values()];
   }
 
-  /** @returns the claims that were not known before */
+  /** @returns the claims that were unknown before */
   add<Claimed extends Claim>(claims: readonly Claimed[]): Claimed[] {
     const added = claims.filter((claim) => !this.#knows(claim));
     for (const claim of added) this.#claims.set(this.#key.idOf(claim), claim);
     return added;
   }
 
-  /** A newer claim of the same row stays known. */
+  /** A newer claim of the same row stays registered. */
   forget(claims: readonly Claim[]): void {
     for (const claim of claims) if (this.#knows(claim)) this.#claims.delete(this.#key.idOf(claim));
   }
 
-  /** Counts claims that could not be given back as seen once, so that the next sweep releases them. */
+  /** Counts claims that could not be released as seen once, so that the next sweep releases them. */
   markStray(owner: number, claims: readonly Claim[]): void {
     const strays = this.#straysOf(owner);
     for (const claim of claims) strays.set(this.#key.idOf(claim), this.#key.epochOf(claim));
@@ -66,7 +66,7 @@ export class KnownClaims<Claim> {
     return known !== undefined && this.#key.epochOf(known) === this.#key.epochOf(claim);
   }
 
-  /** What was seen under a former process id does not count: the reaper has given it back. */
+  /** Claims seen under a former process id do not count, because the reaper has released them. */
   #straysOf(owner: number): Map<number, number> {
     if (this.#straysOwner !== owner) {
       this.#straysOwner = owner;

@@ -7,7 +7,7 @@ import type { LiveProcess } from '../processes/process.ts';
 import { repeat, type Repeating } from '../processes/repeat.ts';
 import { type ClaimKey, KnownClaims } from './claims.ts';
 
-/** A process's loop as its lane sees it. The loop belongs to the process and outlives the lane's activity. */
+/** A process's loop, as its lane sees it. The loop belongs to the process and outlives the lane's activity. */
 export interface LaneLoop {
   readonly kind: LaneKind;
   setMode(mode: LaneMode): void;
@@ -16,73 +16,73 @@ export interface LaneLoop {
 
 export interface QueueLoop extends LaneLoop {
   start(): void;
-  /** Claims nothing more, finishes and records the work that has begun, gives all other claims back. */
+  /** Claims nothing more, finishes and records the work that has begun, and releases all other claims. */
   stop(): Promise<void>;
 }
 
-/** The part of a lane's report that only the adapter knows. */
+/** The adapter's part of a lane's report. */
 export type QueueState = Pick<LaneReport, 'inFlight' | 'providers'>;
 
-/** The result of one look at the queue. */
+/** The result of polling the queue once. */
 export interface ClaimResult {
   claimed: number;
-  /** Longest pause in milliseconds before the next look if nothing was claimed; null: only the idle back-off counts. */
+  /** Longest pause in milliseconds before the next poll if nothing was claimed; null: only the idle backoff counts. */
   nextLookMs: number | null;
 }
 
 /**
- * One queue: how its rows are claimed and released, and what is done with them. The loop calls these functions; the
- * adapter reports back through {@link QueueHandle}.
+ * One queue: how its rows are claimed, processed and released. The loop calls these functions; the adapter reports back
+ * through {@link QueueHandle}.
  */
 export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   readonly kind: LaneKind;
-  /** The claimed things in the plural, for the log: `messages`. */
+  /** What is claimed, in the plural, for the log: `messages`. */
   readonly noun: string;
-  /** Pause between two sweeps, which search for stray claims. */
+  /** Pause between two sweeps for stray claims. */
   readonly sweepMs: number;
   /** Shortest pause between two claims. */
   readonly claimIntervalMs: number;
-  /** How often a release is tried; after the last failure the sweep takes over. */
+  /** Maximum number of tries of a release; after that the sweep takes over. */
   readonly releaseTries: number;
-  /** Modes in which waiting claims are given back instead of worked on. */
+  /** Modes in which waiting claims are released instead of processed. */
   readonly givesBackIn: readonly LaneMode[];
 
   /** Starts the workers; called once. */
   start(): void;
-  /** Notes where new rows are, before the claim that a wake-up causes. @param hints null: anywhere */
+  /** Remembers where new rows are, before the claim that a wake-up causes. @param hints null: anywhere */
   hint?(hints: readonly string[] | null): void;
-  /** Claims rows for the process. @returns null if there is enough to do already */
+  /** Claims rows for the process. @returns null if the process has enough work already */
   claim(owner: number): Promise<ClaimResult | null>;
-  /** Takes out the claims on which no work has begun. */
+  /** Removes and returns the claims on which no work has begun. */
   takeWaiting(): Claim[];
-  /** Gives claims back in the database, unless another process has them by now. */
+  /** Releases claims in the database, unless another process has them already. */
   release(owner: number, claims: readonly Claim[]): Promise<void>;
   /** @returns all claims that the database lists under the process */
   listOwned(owner: number): Promise<Claim[]>;
   /** Removes other leftovers of the process; called in each sweep, before strays are released. */
   sweep?(owner: number): Promise<void>;
-  /** @returns rows in the queue by a name that an operator knows */
+  /** @returns the numbers of rows in the queue, under names that operators know */
   countBacklog(): Promise<Record<string, number>>;
   describe(): QueueState;
-  /** Resolves when all work that has begun is done and recorded. Called after the waiting claims were taken out. */
+  /** Resolves when all work that has begun is done and recorded. Called after the waiting claims were removed. */
   finish(): Promise<void>;
   /** Closes connections; called last. */
   close(): Promise<void>;
 }
 
-/** What an adapter calls. */
+/** The functions of the loop that an adapter calls. */
 export interface QueueHandle<Claim> {
-  /** Looks at the queue now, or as soon as the pause between two claims is over. */
+  /** Polls the queue now, or as soon as the pause between two claims is over. */
   wake(): void;
-  /** Notes claims as this process's own. @returns those that are new; the process works on the others already */
+  /** Registers claims as this process's own. @returns the new ones; the process is already working on the others */
   register<Claimed extends Claim>(claims: readonly Claimed[]): Claimed[];
-  /** How many claims are registered and neither forgotten nor given back. */
+  /** Number of claims that are registered and neither forgotten nor released. */
   registered(): number;
-  /** Whether new claims may be worked on; if not, the adapter gives them back. */
+  /** Whether new claims may be processed; if not, the adapter releases them. */
   acceptsWork(): boolean;
   /** Removes claims whose work is done and recorded. */
   forget(claims: readonly Claim[]): void;
-  /** Forgets claims and releases them. Never throws: the sweep repeats what fails. */
+  /** Forgets claims and releases them. Never throws: the sweep retries a release that fails. */
   giveBack(claims: readonly Claim[]): Promise<void>;
   /** Counts finished work for the rate in the report. */
   countHandled(count: number): void;
@@ -216,7 +216,7 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
     this.#handled += count;
   }
 
-  /** @returns milliseconds until the next claim, unless the loop is woken before */
+  /** @returns milliseconds until the next claim, unless the loop is woken earlier */
   async #claimOnce(): Promise<number> {
     const owner = this.#deps.process.id();
     if (owner === null || this.#mode !== 'running') return RETRY_MS;
@@ -240,11 +240,8 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
       try {
         return await this.#adapter.release(owner, claims);
       } catch (error) {
-        this.#deps.log.warn(
-          { err: error, claims: claims.length },
-          `${this.#adapter.noun} not given back yet`,
-        );
-        // The next sweep releases them, or the reaper if this process dies.
+        this.#deps.log.warn({ err: error, claims: claims.length }, `${this.#adapter.noun} not released yet`);
+        // The next sweep releases them, or the reaper does if this process dies.
         if (tries >= this.#adapter.releaseTries) return this.#known.markStray(owner, claims);
         await sleep(RETRY_MS);
       }

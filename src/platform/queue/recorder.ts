@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isConnectionError } from '../db/queryable.ts';
 
-/** Records the results of work in groups: what arrives while one group is being committed makes the next. */
+/** Records the results of work in groups: items that arrive while one group is being committed form the next. */
 export interface Recorder<Item> {
   add(item: Item): void;
   /** Resolves when all items so far are committed, however long the database is unavailable or refuses one. */
   settled(): Promise<void>;
-  /** As {@link settled}, but gives up the items that the database refuses. */
+  /** Like {@link settled}, but gives up on items that the database refuses. */
   close(): Promise<void>;
 }
 
 export interface RecorderOptions<Item> {
-  /** What is recorded, in the plural, for the log: `outcomes`. */
+  /** What the items are, in the plural, for the log: `outcomes`. */
   noun: string;
   maxGroup: number;
   /** Shortest pause between the starts of two groups. A lone item after a pause starts its group at once. */
   intervalMs: number;
-  /** Longest pause between two tries of an item that the database refuses. */
+  /** Longest pause between two attempts to record an item that the database refuses. */
   maxRetryMs: number;
   /** Records items in one transaction; throws if that failed. */
   commit(items: readonly Item[]): Promise<void>;
@@ -29,7 +29,7 @@ export interface RecorderOptions<Item> {
 /** Pause while the database is unavailable, and before the first retry of an item that it refuses. */
 const RETRY_MS = 250;
 
-/** Items that failed on their own. Each is retried alone, at ever longer intervals, and does not delay the others. */
+/** Items that failed on their own. Each is retried alone, at growing intervals, and does not delay the others. */
 function createSetAside<Item>({ noun, commit, maxRetryMs, describe, log }: RecorderOptions<Item>) {
   const closing = new AbortController();
   const { signal } = closing;
@@ -93,10 +93,10 @@ export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<I
     }
   }
 
-  /** Waits until the next group may start. A full one does not wait. */
+  /** Waits until the next group may start. A full group does not wait. */
   async function pace(): Promise<void> {
     const waitMs = startedAt + intervalMs - performance.now();
-    // Timers are too coarse for less.
+    // Timers are too coarse for shorter waits.
     if (waitMs >= 1 && waiting.length < maxGroup) await sleep(waitMs);
     startedAt = performance.now();
   }
@@ -106,7 +106,7 @@ export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<I
       await pace();
       const group = waiting.splice(0, maxGroup);
       if (await tryCommit(group)) continue;
-      // One item that the database refuses must not hold up the others.
+      // An item that the database refuses must not delay the others.
       for (const item of group) if (group.length === 1 || !(await tryCommit([item]))) setAside.add(item);
     }
     running = null;

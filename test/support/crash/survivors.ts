@@ -30,7 +30,7 @@ export async function watchSurvivors(stage: CrashStage): Promise<Survival> {
         unreported: [],
       });
       expect(roles.filter(({ deaths }) => deaths > 0).map(({ name }) => name)).toEqual([]);
-      expect(roles.filter((role) => /took over|taken for dead/.test(role.log()))).toEqual([]);
+      expect(roles.filter((role) => /took over|declared dead/.test(role.log()))).toEqual([]);
       expect(await registered(stage)).toEqual(before);
     },
   };
