@@ -10,11 +10,14 @@ import { countUsageSql } from '../money/usage.ts';
 
 const { transactional } = messageClasses;
 
-/** SQL over the block `b`: its messages that are charged now. @param sum SQL over the messages `k` */
+/**
+ * SQL over the block `b`: a sum over those of its messages that are charged now.
+ * @param sum SQL over the messages `k`
+ */
 const takenOfBlock = (sum: string): string =>
   `(select ${sum} from charged k where k.campaign_id = b.campaign_id and k.block_n = b.n)`;
 
-/** SQL: ends the intents of the process $1. Their messages are `unknown`. */
+/** SQL: ends the intents of the process $1. Their messages become `unknown`. */
 const endIntentsSql = `with ended_intents as (
        delete from handovers where owner = $1
        returning provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch
@@ -75,12 +78,13 @@ const endIntentsSql = `with ended_intents as (
  * Recovers the messages of a dead sender, inside the reaper's transaction. Messages that it had only claimed go back to
  * the queue unchanged. Messages of its intents may have been sent: they become `unknown`. Of these, transactional ones
  * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
- * flow messages are not. If the provider sends reports, they wait for one first. The intent's provider is recorded,
- * because only reports of a message's providers are believed. A report may have come before: the message stays as it is, and
- * only its block is charged.
+ * flow messages are not. If the provider sends reports, these messages first wait for one. The intent's provider is
+ * recorded, because only reports of a message's providers are believed. If a report came first, the message stays as it
+ * is, and only its block is charged.
  *
- * Only messages whose queue rows or blocks the process still owns are changed. The others of its intents were given back before
- * they were handed over, because the reply to the intent's commit was lost; another sender may be sending them now.
+ * Only messages whose queue rows or blocks the process still owns are changed. The other messages of its intents were
+ * given back before their hand-over, because the reply to the intent's commit was lost; another sender may be sending
+ * them now.
  *
  * The process may still be alive and recording outcomes. So messages are locked before intents, in the order in which
  * recording locks them; an intent whose outcomes were recorded in the meantime is gone when the next statement runs.
@@ -102,7 +106,10 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
   await freeBlocks(client, processId);
 }
 
-/** Frees blocks, the rest of which may be claimed again. Their epochs fence the former owner, which may still be alive. */
+/**
+ * Frees blocks, so that what is left of them can be claimed again. New epochs fence the former owner, which may be
+ * alive.
+ */
 async function freeBlocks(client: Queryable, processId: number): Promise<void> {
   await client.query(
     `with blocks as (

@@ -22,23 +22,23 @@ import { type ContentSources, ContentUnavailableError, isRendered } from './comp
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {
-  /** The name of a named provider, or the kind of the provider of the settings. */
+  /** The name of a named provider, or the kind of the provider in the settings. */
   readonly provider: string;
   /**
-   * How long a message whose outcome is unknown waits for a report before it is handed over again: 0 if the provider
-   * sends no reports, or repeating is safe.
+   * How long a message whose outcome is unknown waits for a report before it is handed over again. 0 if the provider
+   * sends no reports, or if repeating is safe.
    */
   readonly reportSeconds: number;
-  /** The provider recognizes a message that it has already: repeating a hand-over is safe. */
+  /** Whether the provider recognizes a message that it already has, so that a hand-over can be repeated safely. */
   readonly repeatable?: boolean;
-  /** There is no provider: messages are held, and expire. */
+  /** Set if there is no provider. Messages are held until they expire. */
   readonly missing?: true;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
   /**
    * Hands a batch over.
-   * @param onComposed called when nothing remains to be composed, with the milliseconds in which the provider had to
-   *   wait for that. Channels that compose at once need not call it.
+   * @param onComposed called when the whole batch is composed, with the milliseconds that the provider had to wait for
+   *   it. Channels that compose at once need not call it.
    * @returns one outcome for each message, in the order of the batch
    */
   handOver(
@@ -48,7 +48,7 @@ export interface ProviderChannel extends QueueShare {
   close(): Promise<void>;
 }
 
-/** What a channel serves, if that is not the share of the default provider. */
+/** The share that a channel serves, if it is not that of the default provider. */
 export type NamedShare = Pick<ProviderChannel, 'providerId' | 'provider' | 'reportSeconds' | 'repeatable'>;
 
 /** The share of the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
@@ -90,7 +90,7 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
 
 type Composed = OutgoingEmail | Error;
 
-/** Composes messages. A message that cannot become an email is an error in its place. */
+/** Composes messages. A message that cannot become an email yields an error in its place. */
 type ComposeBatch = (batch: readonly BatchMessage[]) => Promise<Composed[]>;
 
 /** Composes messages whose contents are stored. */
@@ -133,12 +133,12 @@ function createComposer(settings: EmailChannelSettings, threads: PreparePool): C
   };
 }
 
-/** A busy machine may be why a thread hits its time limit. From this attempt on, the content is to blame. */
+/** The attempt from which on a time-out of a thread is blamed on the content. Before, the machine may just be busy. */
 const MAX_TIMEOUT_ATTEMPTS = 3;
 
 /** The outcome of a message that could not be composed. */
 function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
-  // It returns to the queue and is rendered in another batch.
+  // The message returns to the queue and is rendered in another batch.
   if (error instanceof NotRenderedError) return { kind: 'not_tried' };
   const isTimeout = error instanceof PrepareTimeoutError || error instanceof RenderTimeoutError;
   const temporary =
@@ -158,7 +158,7 @@ async function giveTo(
   return giveComposed(batch, composed, (emails) => handOverOnce(provider, emails, uncertain));
 }
 
-/** Gives the provider what could be composed. */
+/** Gives the provider the messages that could be composed. */
 async function giveComposed<Message extends object>(
   batch: readonly BatchMessage[],
   composed: readonly (Message | Error)[],
@@ -174,7 +174,7 @@ async function giveComposed<Message extends object>(
   });
 }
 
-/** Adds up the time until promises are settled. */
+/** Adds up how long promises take to settle. */
 function createStopwatch() {
   let total = 0;
   return {
@@ -196,7 +196,7 @@ const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, header
  * Sends emails through a provider. A message that cannot be composed is `not_composed`; the others of its batch are
  * sent.
  * @param threads prepare heavy contents; closed with the channel
- * @param share by default that of the provider of the settings
+ * @param share by default that of the provider in the settings
  */
 export function createEmailChannel(
   provider: EmailProvider,
@@ -206,7 +206,7 @@ export function createEmailChannel(
 ): ProviderChannel {
   const composeBatch = createComposer(settings, threads);
 
-  /** The others leave first: a thread may take seconds for a heavy message. */
+  /** Hands over light messages first, because a thread may take seconds for a heavy one. */
   async function handOverWithHeavy(
     batch: readonly BatchMessage[],
     onComposed: (waitedMs: number) => void,
@@ -247,7 +247,7 @@ export function createEmailChannel(
 }
 
 /**
- * The share of a provider that the settings do not name. It hands nothing over.
+ * The channel of a default provider that is missing in the settings. It hands nothing over.
  * @param reason for operators
  */
 export function createMissingChannel(channel: Channel, reason: string): ProviderChannel {
@@ -283,9 +283,11 @@ const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
   outcome?.kind === 'refused' && outcome.optedOut === true;
 
 export interface SmsChannelOptions {
-  /** By default that of the provider of the settings. */
+  /** By default that of the provider in the settings. */
   share?: NamedShare;
-  /** Called for each recipient who had opted out at the provider, so that it refused the message. It returns at once. */
+  /**
+   * Called for each message that the provider refused because its recipient has opted out there. Must return at once.
+   */
   optOut?: (message: BatchMessage) => void;
   /** Left out: only messages with a stored content can be sent. */
   contents?: ContentSources | undefined;

@@ -1,7 +1,7 @@
 /** Asks a provider about messages whose outcome is unknown, before they are handed over again. */
 import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../providers/port.ts';
 
-/** Look-ups of one batch at the same time. */
+/** Maximum number of concurrent look-ups of a batch. */
 const PARALLEL = 4;
 
 async function lookUp(
@@ -21,8 +21,8 @@ async function lookUp(
 }
 
 /**
- * Hands emails over, except those that the provider turns out to have already.
- * @param uncertain the ids of messages of which an earlier attempt has no known outcome
+ * Hands over emails, except those that a look-up finds at the provider.
+ * @param uncertain the ids of messages with an earlier attempt that has no known outcome
  */
 export async function handOverOnce(
   provider: EmailProvider,

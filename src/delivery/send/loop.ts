@@ -33,15 +33,15 @@ export interface SenderDeps {
   pool: pg.Pool;
   process: LiveProcess;
   waker: Waker;
-  /** The channels of the providers of the settings. */
+  /** The channels of the providers in the settings. */
   channels: ProviderChannel[];
   /** Adds and removes the channels of named providers; by default there are none. */
   followProviders?: FollowProviders;
   limits: LimitSettings;
-  /** Recognizes opt-outs that are known by their HMAC alone. */
+  /** Recognizes opt-outs of which only the HMAC is known. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   events: EventPublisher;
-  /** How long a sender leaves a provider alone after its first fault; by default a second. */
+  /** How long a sender pauses hand-over to a provider after the first fault; by default a second. */
   firstBackoffMs?: number;
   log: Logger;
 }
@@ -53,22 +53,24 @@ interface PendingRecord {
 }
 
 const RETRY_MS = 250;
-/** Pause between two looks for other backlogs while the buffers are full; longer if a look takes long. */
+/**
+ * Minimum pause between two claims from other backlogs while the buffers are full; longer if such a claim takes long.
+ */
 const OTHERS_MS = 25;
 const OTHERS_PAUSE_SHARE = 10;
 const MAX_BATCHES_PER_RECORD = 32;
-/** Shortest pause between the starts of two records, in which outcomes gather. */
+/** Minimum interval between the starts of two records. Outcomes gather meanwhile. */
 const RECORD_INTERVAL_MS = 5;
 
 /**
- * Sends whatever is queued: claim, check and intend, hand over, record. Each provider has its own share of the queue,
- * with a buffer of claims and as many workers as it takes batches at once.
+ * Sends what is queued: claim, check and intend, hand over, record. Each provider has its own share of the queue, with
+ * a buffer of claims and one worker for each batch that it takes at a time.
  */
 class SendQueue implements QueueAdapter<Claim> {
   readonly kind = 'send';
   readonly noun = 'messages';
   readonly sweepMs = 2_000;
-  /** At a steady load claims, and so intents, gather messages. A lone message is claimed at once. */
+  /** Under a steady load, claims and therefore intents gather messages. A lone message is claimed at once. */
   readonly claimIntervalMs = 5;
   readonly releaseTries = 8;
   readonly givesBackIn = ['paused', 'draining'] as const;
@@ -83,7 +85,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #recorder: Recorder<PendingRecord>;
   readonly #intents = createIntents();
   #following: Repeating[] = [];
-  /** When to look for other backlogs next, in milliseconds of a monotonic clock. */
+  /** When to claim from other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
 
   constructor(deps: SenderDeps) {
@@ -99,7 +101,7 @@ class SendQueue implements QueueAdapter<Claim> {
       noun: 'outcomes',
       intervalMs: RECORD_INTERVAL_MS,
       maxGroup: MAX_BATCHES_PER_RECORD,
-      // A worker waits for its record, so retries must not become rare.
+      // A worker waits for its record, so retries must stay frequent.
       maxRetryMs: RETRY_MS,
       commit: (pending) => this.#commit(pending),
       describe: ({ batch }) => ({ seq: batch.seq, messages: batch.outcomes.length }),
@@ -144,8 +146,8 @@ class SendQueue implements QueueAdapter<Claim> {
   }
 
   /**
-   * Fills the buffers that have become half empty. For a full one, it claims only backlogs of which the buffer has no
-   * claims: their messages must not wait until enough of the others have been handed over. The claims of a stalled
+   * Fills the buffers that have become half empty. For a full buffer, it only claims from backlogs of which the buffer
+   * has no claims: their messages must not wait until enough others have been handed over. The claims of a stalled
    * buffer are given back, so that other senders can send them.
    */
   async claim(owner: number): Promise<ClaimResult | null> {
@@ -190,7 +192,7 @@ class SendQueue implements QueueAdapter<Claim> {
     }
   }
 
-  /** Claims blocks. While a provider is tested, only if nothing else waits for it. */
+  /** Claims blocks. While a provider is tested, blocks are claimed only if nothing else waits for it. */
   #claimBlocks(owner: number, working: readonly ProviderShare[]) {
     const shares = working.filter(
       ({ breaker, buffer }) => breaker.report().state === 'closed' || buffer.isEmpty(),
@@ -265,7 +267,7 @@ class SendQueue implements QueueAdapter<Claim> {
 }
 
 /**
- * The send loop of a `sender` process. It needs PostgreSQL and the providers only.
+ * The send loop of a `sender` process. It needs only PostgreSQL and the providers.
  * @param deps the pool needs a connection for each batch that may be intended at once, and two more
  */
 export function createSender(deps: SenderDeps): QueueLoop {

@@ -20,7 +20,7 @@ export interface NamedChannelDeps {
   providers: ProviderDeps;
   /** For emails. */
   settings: EmailChannelSettings;
-  /** Records the opt-out of a recipient, of which only the provider knew. It returns at once. */
+  /** Records an opt-out that until now only the provider knew. Must return at once. */
   optOut: (message: BatchMessage) => void;
 }
 
@@ -28,7 +28,7 @@ export interface NamedChannelDeps {
 export interface NamedChannels {
   /** @throws UnusableProviderError if this process cannot use the row */
   open(row: ProviderRow): ProviderChannel;
-  /** Ends what the channels share. They must be closed. */
+  /** Closes what the channels share. Close the channels first. */
   close(): Promise<void>;
 }
 

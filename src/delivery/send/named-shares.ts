@@ -8,7 +8,7 @@ import type { FailOver, UnusableShare } from './failover/fail-over.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import type { ProviderShares } from './shares.ts';
 
-/** How soon a sender notices that a provider was added, changed or removed. */
+/** How often a sender checks whether providers were added, changed or removed, in ms. */
 const FOLLOW_MS = 2_000;
 
 /** Keeps the shares of a sender up to date with the named providers, until it is stopped. */
@@ -25,24 +25,24 @@ export interface FollowDeps {
   open(row: ProviderRow): ProviderChannel;
   failOver: FailOver;
   log: Logger;
-  /** How often it looks; by default every two seconds. */
+  /** How often it checks; by default every two seconds. */
   intervalMs?: number;
 }
 
-/** What is open of a row. A row whose settings changed has another version. */
+/** What was opened for a row. The version of a row changes with its settings. */
 interface Followed {
   version: number;
   share: string;
-  /** Why it cannot be used, and since when, in milliseconds of `performance.now()`; null if it is used. */
+  /** Why the provider cannot be used, and since when, in milliseconds of `performance.now()`; null if it can. */
   problem: { reason: string; since: number } | null;
 }
 
 const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
 
 /**
- * Opens the channels of named providers, and looks every two seconds which were added, changed or removed. A provider
- * that cannot be opened is shown to operators, and has an outage. In the same rounds, messages of providers that fail are
- * moved.
+ * Opens the channels of named providers, and checks every two seconds which providers were added, changed or removed. A
+ * provider that cannot be opened is reported to operators and treated as an outage. The same rounds move messages of
+ * providers that fail.
  */
 export function createFollowProviders({
   pool,

@@ -28,7 +28,7 @@ import { MAX_BATCH } from './intend/pace.ts';
 import type { BatchRecord } from './record/record.ts';
 import type { ServiceOrder } from './claim/service-order.ts';
 
-/** Pause after an error before the intent. */
+/** Pause after a batch that failed before its intent. */
 const RETRY_MS = 250;
 
 /** What all shares of a sender have in common. */
@@ -36,7 +36,7 @@ export interface ShareDeps {
   pool: pg.Pool;
   process: LiveProcess;
   limits: LimitSettings;
-  /** Recognizes opt-outs that are known by their HMAC alone. */
+  /** Recognizes opt-outs of which only the HMAC is known. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   loop: QueueHandle<Claim>;
   order: ServiceOrder;
@@ -51,7 +51,7 @@ export interface ShareDeps {
 
 /** The numbers of the intents that a process is working on. */
 export interface Intents {
-  /** Takes a number that this process never used before. */
+  /** Takes a number that this process has never used before. */
   begin(): number;
   end(seq: number): void;
   live(): number[];
@@ -71,8 +71,8 @@ export function createIntents(): Intents {
 }
 
 /**
- * Returns a function that checks a batch and writes its intent. All of its claims are of one block, or retries of campaigns, or of flows, or of
- * none of these.
+ * Returns a function that checks a batch and writes its intent. The claims of a batch are of one kind: messages of one
+ * block, retries of campaigns, messages of flows, or others.
  */
 function createIntend(pool: pg.Pool) {
   const intendBlock = createBlockIntents(pool);
@@ -91,9 +91,9 @@ interface HandedOver {
 }
 
 /**
- * A provider with its share of the queue: the claims that wait for it, as many workers as it takes batches at once, and
- * the breaker that stops handing over while it fails. Shares have nothing else in common, so a provider that fails or
- * hangs stops only its own messages.
+ * A provider with its share of the queue: the claims that wait for it, one worker for each batch that it takes at a
+ * time, and the breaker that stops the hand-over while it fails. A provider that fails or hangs therefore stops only
+ * its own messages.
  */
 export class ProviderShare {
   readonly name: string;
@@ -120,15 +120,15 @@ export class ProviderShare {
     this.#workers = Array.from({ length: concurrency }, (_, n) => this.#work(n < forCampaigns));
   }
 
-  /** Resolves when the batches that are handed over now are recorded. The claims in the buffer must have been drained. */
+  /** Resolves when the batches that are being handed over are recorded. Drain the buffer first. */
   async finish(): Promise<void> {
     this.buffer.close();
     await Promise.all(this.#workers);
   }
 
   /**
-   * Hands over one batch after another. With a slow provider it does not wait for the record of a batch, so that the
-   * connection is busy, but has at most two batches, of 50 messages together, whose intents are open.
+   * Hands over one batch after another. With a slow provider it does not wait until a batch is recorded, so that the
+   * connection stays busy, but it has at most two batches with open intents, of 50 messages together.
    * @param campaigns whether it takes batches of campaigns
    */
   async #work(campaigns: boolean): Promise<void> {
@@ -157,7 +157,7 @@ export class ProviderShare {
     const { buffer } = this;
     const stalled = buffer.isStalled() || buffer.areBlocksStalled();
     const batch = buffer.take(campaigns);
-    // The buffer gave its claims back, and wants some again now that a worker is free.
+    // A stalled buffer has given its claims back. Now that a worker is free, it wants claims again.
     if (stalled) this.#deps.loop.wake();
     return batch;
   }
@@ -182,7 +182,7 @@ export class ProviderShare {
     const { pool, limits, keyring, intents, log, loop, record } = this.#deps;
     const owner = this.#deps.process.id();
     if (owner === null) return { recorded: Promise.resolve() };
-    // The sweep drops intents that are not live: those whose commit succeeded but was never confirmed.
+    // The sweep drops intents that are not live: their commit succeeded, but the reply was lost.
     const seq = intents.begin();
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
@@ -222,7 +222,7 @@ export class ProviderShare {
         buffer.composed(claims);
       });
     } catch (error) {
-      // Providers report trouble as outcomes. If one throws, it is unknown what it has sent.
+      // Providers report problems as outcomes. If one throws, what it has sent is unknown.
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: 'the provider file threw an error' }));
       log.error({ err: error, provider: channel.provider }, 'provider threw');
     }

@@ -4,8 +4,8 @@ import type { ProviderChannel } from './hand-over.ts';
 import { ProviderShare, type ShareDeps } from './provider-share.ts';
 
 /**
- * The shares of the queue that a sender serves: those of the providers of the settings, and those of named providers,
- * which are added and removed while it runs.
+ * The provider shares that a sender serves: those of the providers in the settings, and those of named providers, which
+ * are added and removed while it runs.
  */
 export class ProviderShares {
   readonly #deps: ShareDeps;
@@ -16,7 +16,7 @@ export class ProviderShares {
   readonly #unusable = new Map<string, string>();
   #started = false;
 
-  /** @param channels of the providers of the settings */
+  /** @param channels of the providers in the settings */
   constructor(deps: ShareDeps, channels: readonly ProviderChannel[]) {
     this.#deps = deps;
     for (const channel of channels) this.#put(new ProviderShare(channel, this.#budget, deps));
@@ -35,7 +35,7 @@ export class ProviderShares {
     return this.#shares.get(name);
   }
 
-  /** Adds a named provider. It replaces the share's former one, which finishes what it has begun. */
+  /** Adds a named provider. It replaces the former provider of the share, which finishes its current batches. */
   add(channel: ProviderChannel): void {
     const share = new ProviderShare(channel, partOf(this.#budget), this.#deps);
     this.remove(share.name);
@@ -53,7 +53,7 @@ export class ProviderShares {
     this.#ending.add(ending);
   }
 
-  /** Shows operators named providers that this process cannot use. @param reasons by `email:<name>` */
+  /** Sets which named providers this process cannot use, for operators. @param reasons by `email:<name>` */
   setUnusable(reasons: ReadonlyMap<string, string>): void {
     this.#unusable.clear();
     for (const [name, reason] of reasons) this.#unusable.set(name, reason);
@@ -70,7 +70,7 @@ export class ProviderShares {
     return Object.fromEntries([...unusable, ...used]);
   }
 
-  /** Resolves when the batches that are handed over now are recorded. */
+  /** Resolves when the batches that are being handed over are recorded. */
   async finish(): Promise<void> {
     await Promise.all([...this.all().map((share) => share.finish()), ...this.#ending]);
   }

@@ -9,29 +9,32 @@ import {
   shareName,
 } from '../../backlog.ts';
 
-/** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
+/** Minimum time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
 const WALK_INTERVAL_MS = 500;
-/** A sender spends at most this share of its time on walks. */
+/** Maximum share of its time that a sender spends on walks. */
 const MAX_WALK_SHARE = 1 / 20;
 
 /**
- * The backlogs with due messages, as far as a sender knows. Most wake-ups name the backlogs that have new messages,
- * so a sender looks only at these and at those that its last claims have not emptied. A walk over all backlogs, at
+ * The backlogs with due messages, as far as a sender knows. Most wake-ups name the backlogs that have new messages, so
+ * a sender claims only from these and from those that its last claims have not emptied. A walk over all backlogs, at
  * most every half second, finds the rest: retries, messages that other processes gave back, and lost notifications. A
- * walk also shows when each of the other backlogs will be due; until then the sender does not look at it.
+ * walk also shows when each of the other backlogs will be due; until then the sender does not claim from it.
  */
 export interface Backlogs {
-  /** Notes backlogs that have new messages. @param names null: any backlog may; the next round begins with a walk */
+  /**
+   * Notes backlogs that have new messages.
+   * @param names null: any backlog may have some, so the next round begins with a walk
+   */
   hint(names: readonly string[] | null): void;
-  /** Walks if that is due. */
+  /** Walks over all backlogs if a walk is due. */
   refresh(): Promise<void>;
   /** The backlogs of a share of the queue that may have due messages. @param share as `shareName` returns it */
   due(share: string): Iterable<DueBacklog>;
-  /** All backlogs that the last walk has found, and those that were named since. */
+  /** All backlogs that the last walk found or that were named since. */
   all(): Iterable<Backlog>;
   /** Forgets a backlog that a claim has emptied, unless a hint named it after the claim began. */
   emptied(backlog: DueBacklog): void;
-  /** Milliseconds until the next look is worthwhile; null if nothing is known to be waiting. */
+  /** Milliseconds until the next backlog is due; null if none is known. */
   nextLookMs(): number | null;
 }
 
@@ -40,13 +43,13 @@ export interface DueBacklog extends Backlog {
 }
 
 interface LaterBacklog extends Backlog {
-  /** By the clock given to {@link createBacklogs}. */
+  /** In milliseconds of the clock given to {@link createBacklogs}. */
   dueAt: number;
 }
 
 /**
- * @returns every backlog with unclaimed messages, found by jumping through the index from one to the next, and those with
- *   unclaimed blocks of active campaigns, each by its first block
+ * @returns every backlog with unclaimed messages, found by jumping through the index from one to the next, and every
+ *   backlog with unclaimed blocks of active campaigns, due with its first block
  */
 async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]> {
   const { rows } = await client.query<Backlog & { waitMs: number }>({
@@ -75,7 +78,7 @@ class KnownBacklogs implements Backlogs {
   readonly #client: Queryable;
   readonly #now: () => number;
   #due = new Map<string, Map<string, DueBacklog>>();
-  /** The last is due first. */
+  /** Sorted so that the last one is due first. */
   #later: LaterBacklog[] = [];
   /** Backlogs named while a walk runs: their messages may be newer than what the walk sees. */
   #hintedInWalk: Backlog[] | null = null;
@@ -90,7 +93,7 @@ class KnownBacklogs implements Backlogs {
 
   hint(names: readonly string[] | null): void {
     if (names === null) {
-      // Even if walks are requested all the time, they take half of it at most.
+      // Even if walks are requested all the time, they take at most half of it.
       this.#walkAt = Math.min(this.#walkAt, this.#walkedAt + this.#walkMs);
       return;
     }
@@ -144,7 +147,7 @@ class KnownBacklogs implements Backlogs {
 
   emptied(backlog: DueBacklog): void {
     const ofShare = this.#due.get(shareName(backlog));
-    // A hint or a walk since then has put another object in its place.
+    // A hint or a walk since then has replaced the object.
     if (ofShare?.get(backlog.name) === backlog) ofShare.delete(backlog.name);
   }
 
@@ -162,14 +165,14 @@ class KnownBacklogs implements Backlogs {
   }
 }
 
-/** @param now milliseconds of a monotonic clock */
+/** @param now returns milliseconds of a monotonic clock */
 export function createBacklogs(client: Queryable, now: () => number = () => performance.now()): Backlogs {
   return new KnownBacklogs(client, now);
 }
 
 /**
  * Counts the messages that wait, by the name of their class: at most 100,000 in the queue, and those in at most 10,000
- * open blocks of active campaigns. That is enough for an operator, and cheap for the database.
+ * open blocks of active campaigns. This is enough for an operator, and cheap for the database.
  */
 export async function countWaiting(client: Queryable): Promise<Record<string, number>> {
   const { rows } = await client.query<{ class: number; count: number }>(

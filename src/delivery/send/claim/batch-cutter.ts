@@ -3,7 +3,7 @@ import { MAX_WEIGHT_AT_ONCE } from '../../contents/content-weight.ts';
 import { messageClasses } from '../../message.ts';
 import type { Claim } from './claim.ts';
 
-/** The weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
+/** Maximum weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
 const MAX_HEAVY_BATCH = 16 * MAX_WEIGHT_AT_ONCE;
 
 /** Whether a thread has to prepare the message's content. */
@@ -14,11 +14,11 @@ export function isHeavyClaim({ weight }: Claim): boolean {
 /** Bounds of a batch. */
 export interface BatchBounds {
   messages: number;
-  /** Bytes of the batch's contents. A message that is larger makes a batch of its own. */
+  /** Maximum bytes of the batch's contents. A larger message makes a batch of its own. */
   bytes: number;
-  /** Messages of one account before those of the next account. */
+  /** Maximum number of messages of one account before the next account's turn. */
   inARow: number;
-  /** Whether contents of this size may be read now. */
+  /** Whether there is room in memory for contents of this size. */
   hasRoom: (bytes: number) => boolean;
   /** Whether a heavy batch may be cut. */
   heavy: boolean;
@@ -27,15 +27,15 @@ export interface BatchBounds {
 }
 
 /**
- * The waiting claims of a class: a queue for each account, in the order in which the accounts have their turns. Heavy
- * claims have queues of their own, see {@link keyOf}.
+ * The waiting claims of a class: a queue for each account, in the order of their turns. Heavy claims have queues of
+ * their own, see {@link keyOf}.
  */
 interface ClassQueue {
   class: number;
   accounts: Map<number, Claim[]>;
 }
 
-/** An account's heavy claims wait under its negative id, so that its others do not wait for them. */
+/** An account's heavy claims wait under its negative id, so that its light claims do not wait for them. */
 function keyOf(claim: Claim): number {
   return isHeavyClaim(claim) ? -claim.accountId : claim.accountId;
 }
@@ -64,14 +64,17 @@ class Batch {
     return this.claims.length >= this.#bounds.messages || (this.claims[0]?.losses ?? 0) > 0;
   }
 
-  /** A message that may have ended a connection is handed over alone, so that no other message suffers again. */
+  /**
+   * Whether one batch may contain the claim and those added so far. A message that may have ended a connection is
+   * handed over alone, so that it cannot harm other messages again.
+   */
   suits(claim: Claim): boolean {
     const [first] = this.claims;
     if (!first) return true;
     return claim.losses === 0 && shareIntent(first, claim) && this.#bytes + claim.bytes <= this.#bounds.bytes;
   }
 
-  /** Whether the claim may be in this batch, as far as weight matters. */
+  /** Whether the weight of the claim allows it in this batch. */
   takesWeight(claim: Claim): boolean {
     const [first] = this.claims;
     if (!isHeavyClaim(claim)) return !first || !isHeavyClaim(first);
@@ -90,8 +93,8 @@ class Batch {
   }
 
   /**
-   * Adds the first claims of an account, at most as many as may be in a row; of a block, as many as the batch has room for.
-   * @returns how many
+   * Adds the first claims of an account: at most `inARow` of them, or, of a block, as many as the batch has room for.
+   * @returns how many were added
    */
   addFrom(queue: Claim[]): number {
     const inARow = queue[0]?.block ? this.#bounds.messages : this.#bounds.inARow;
@@ -187,8 +190,8 @@ export class BatchCutter {
   }
 
   /**
-   * Gives one account after the other its turn. An account that had one goes to the end, where the iteration meets it
-   * again. An account whose next message has no room, or is too heavy for this batch, keeps its place.
+   * Gives the accounts their turns. An account that had its turn goes to the end, where the iteration reaches it again.
+   * An account whose next message has no room, or is too heavy for this batch, keeps its place.
    * @returns whether claims of the next class may be added to the batch
    */
   #cutFrom(accounts: Map<number, Claim[]>, batch: Batch): boolean {

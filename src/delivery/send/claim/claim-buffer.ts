@@ -4,20 +4,22 @@ import { createPace, MAX_BATCH, type Pace } from '../intend/pace.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 
 const MIB = 1_048_576;
-/** Bytes of the contents of one batch. */
+/** Maximum bytes of the contents of one batch. */
 const MAX_BATCH_BYTES = 8 * MIB;
-/** Heavy batches that may be composed at once: as many as there are threads, and at least one worker is left to others. */
+/**
+ * Maximum number of heavy batches composed at once: one for each thread. At least one worker is left for light batches.
+ */
 const MAX_HEAVY_BATCHES = 2;
-/** Bytes of all contents that a process has read and not yet recorded. */
+/** Maximum bytes of contents that a process has read for batches that are not recorded yet. */
 export const MAX_BYTES_IN_HAND = 64 * MIB;
 
-/** Bounds the bytes of contents that the batches of a process have in memory. Its buffers share it. */
+/** Bounds the bytes of contents that the batches of a process have in memory. All buffers of the process share it. */
 export interface ByteBudget {
-  /** Whether so many bytes may be taken. If nothing is taken yet, any number may. */
+  /** Whether this many bytes may be taken. If none are taken yet, any number may. */
   hasRoom(bytes: number): boolean;
   take(bytes: number): void;
   giveBack(bytes: number): void;
-  /** Calls the listener whenever bytes were given back. @returns a function that ends this */
+  /** Calls the listener whenever bytes are given back. @returns a function that removes the listener */
   onRoom(listener: () => void): () => void;
 }
 
@@ -41,8 +43,8 @@ export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget 
 }
 
 /**
- * A part of the budget for one of several providers: at most half, so that one that hangs leaves room to the others.
- * Each may always take one batch.
+ * A part of the budget for one of several providers: at most half, so that a provider that hangs leaves room for the
+ * others. Each provider may always take one batch.
  */
 export function partOf(budget: ByteBudget, limit: number = MAX_BYTES_IN_HAND / 2): ByteBudget {
   const own = createByteBudget(limit);
@@ -63,69 +65,72 @@ export function partOf(budget: ByteBudget, limit: number = MAX_BYTES_IN_HAND / 2
   };
 }
 
-/** The largest part of the workers that take batches of campaigns. The others are free for all other messages. */
+/** Maximum share of workers that take batches of campaigns. The other workers are reserved for all other messages. */
 const CAMPAIGN_SHARE = 0.7;
-/** Messages of a claimed block: as many as four full buffers have, within these bounds. */
+/** Bounds of the number of messages claimed from a block, which is that of four full buffers. */
 const MIN_BLOCK = 100;
 const MAX_BLOCK = 1_000;
-/** Accounts of whose blocks a buffer may have claims at once. */
+/** Maximum number of accounts with claimed blocks in a buffer. */
 const MAX_BLOCK_ACCOUNTS = 16;
 
-/** How many of the workers of a provider take batches of campaigns: one at least. */
+/** How many workers of a provider take batches of campaigns: at least one. */
 export function campaignWorkers(workers: number): number {
   return Math.max(1, Math.floor(workers * CAMPAIGN_SHARE));
 }
 
-/** If claims have waited so long for any worker to be free, they may be sent sooner by another sender. */
+/** How long no worker must have been free before claims are given back: another sender may send them sooner. */
 const STALL_MS = 2_000;
 
 /**
- * The claims of a provider channel that wait for a worker. They are handed over by class and, within a class, the
- * accounts take turns: a message waits for the batches that were taken before it came, never for another account's
- * backlog.
+ * The claims of a provider channel that wait for a worker. They are handed over by class, and within a class the
+ * accounts take turns: a message waits for batches taken before it arrived, never for another account's backlog.
  */
 export interface ClaimBuffer {
-  /** How many more to claim: 0 until the buffer is half empty. A full one has half a second of measured work. */
+  /**
+   * How many more messages to claim: 0 until the buffer is half empty. A full buffer has half a second of measured
+   * work.
+   */
   wanted(): number;
   /**
-   * How many to claim of backlogs of which the buffer has no claims (see {@link has}), although it has enough of
-   * others: without this, they would wait until it is half empty. 0 if it is empty or twice as full as it should be.
+   * How many messages to claim from backlogs of which the buffer has no claims (see {@link has}), although it has
+   * enough others: otherwise these backlogs would wait until the buffer is half empty. 0 if it is empty or twice as
+   * full as it should be.
    */
   wantedOfOthers(): number;
   /**
-   * How many messages of a block to claim; 0: no block is wanted. Blocks are counted apart, so that they never keep other
-   * messages out. Those of an account of which the buffer has no block are wanted sooner.
+   * How many messages of a block to claim; 0: no block is wanted. Blocks are counted separately, so that they never
+   * keep out other messages. A block of an account of which the buffer has none is wanted sooner.
    */
   wantedOfBlock(accountId: number): number;
   /** Whether blocks of any account are wanted. */
   wantsBlocks(): boolean;
-  /** Whether it has no claims. */
+  /** Whether the buffer has no claims. */
   isEmpty(): boolean;
-  /** Whether it has claims of this backlog. */
+  /** Whether the buffer has claims of this backlog. */
   has(backlog: { class: number; accountId: number }): boolean;
   add(claims: readonly Claim[]): void;
-  /** Measures a batch that the provider has worked on. @param ms that the provider took for its messages */
+  /** Measures a batch that the provider has processed. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
-  /** Whether the provider takes so long that a batch is at most half as large as it may be. */
+  /** Whether the provider is so slow that batches have at most half of their maximum size. */
   isSlow(): boolean;
   /**
-   * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Workers that wait share
-   * the claims, if each share is at least 50 ms of work. Heavy claims make batches of their own; at most two of these
-   * are taken and not yet composed, so that the other workers serve the other claims.
+   * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Waiting workers share the
+   * claims, if each share is at least 50 ms of work. Heavy claims make batches of their own. At most two heavy batches
+   * may be taken and not yet composed, so that the other workers serve light claims.
    * @param campaigns whether a batch of a campaign may be taken; see {@link campaignWorkers}
    * @returns null once the buffer is closed
    */
   take(campaigns?: boolean): Promise<Claim[] | null>;
-  /** Reports that nothing of a batch remains to be composed: another heavy batch may be taken. */
+  /** Reports that a batch is completely composed, so that another heavy batch may be taken. */
   composed(batch: readonly Claim[]): void;
-  /** Ends a batch, whatever its outcome: its contents are no longer in memory. */
+  /** Reports that a batch has ended, whatever its outcome: its contents are no longer in memory. */
   finish(batch: readonly Claim[]): void;
   /**
    * Whether all workers are busy and none has taken a batch for two seconds: the provider may not reply for minutes.
-   * Until a worker is free again, the buffer wants no claims, and those in it should be given back.
+   * Until a worker is free again, the buffer wants no claims, and its claims should be given back.
    */
   isStalled(): boolean;
-  /** The same for the workers that take batches of campaigns: blocks in the buffer should be given back. */
+  /** The same for workers that take batches of campaigns: claims of blocks should be given back. */
   areBlocksStalled(): boolean;
   /** Takes out all claims. */
   drain(): Claim[];
@@ -141,7 +146,7 @@ interface WaitingWorker {
 
 const bytesOf = (claims: readonly Claim[]) => claims.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** The heavy batches that are not yet composed. @param onEnd called when there is one fewer */
+/** The heavy batches that are not composed yet. @param onEnd called when one has been composed */
 function createHeavyBatches(workers: number, onEnd: () => void) {
   const max = Math.max(1, Math.min(MAX_HEAVY_BATCHES, workers - 1));
   const composing = new Set<readonly Claim[]>();
@@ -156,7 +161,10 @@ function createHeavyBatches(workers: number, onEnd: () => void) {
   };
 }
 
-/** Watches when workers took batches last. A worker that waits is free: then claims wait for room, or there are none. */
+/**
+ * Tracks when workers last took batches. A waiting worker is free, so the buffer is not stalled: its claims wait for
+ * room, or it has none.
+ */
 function createStallWatch(waiting: readonly WaitingWorker[], now: () => number) {
   let tookAt = now();
   let tookForCampaignsAt = now();
@@ -186,18 +194,18 @@ function createBlockWants(cutter: BatchCutter, pace: Pace, areStalled: () => boo
   };
 }
 
-/** @param share of all claims that a worker should take */
+/** @param share the number of claims that a worker should take */
 const boundsOf = (pace: Pace, share: number) => ({
   messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), share)),
   bytes: MAX_BATCH_BYTES,
   inARow: pace.inARow(),
 });
 
-/** How many claims count as waiting. Heavy ones, which wait for threads, never keep other accounts out. */
+/** How many claims count as waiting. Heavy claims, which wait for threads, never keep out other accounts. */
 const waitingIn = (cutter: BatchCutter, ahead: number) =>
   cutter.length - cutter.ofBlocks - cutter.heavy + Math.min(cutter.heavy, Math.ceil(ahead / 2));
 
-/** @param ahead claims of a full buffer */
+/** @param ahead number of claims in a full buffer */
 const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
 
 const wantedOfOthersNow = (length: number, ahead: number) =>
@@ -223,7 +231,7 @@ function createShareCutter({ pace, cutter, heavy, stalls, budget }: ShareParts) 
   };
 }
 
-/** How many claims of the queue a buffer wants. */
+/** How many claims of queue rows a buffer wants. */
 function createQueueWants(cutter: BatchCutter, pace: Pace, isStalled: () => boolean) {
   const waiting = () => waitingIn(cutter, pace.ahead());
   return {
@@ -233,9 +241,9 @@ function createQueueWants(cutter: BatchCutter, pace: Pace, isStalled: () => bool
 }
 
 /**
- * @param workers how many take batches from it
+ * @param workers how many workers take batches from the buffer
  * @param budget of the process
- * @param now milliseconds of a monotonic clock
+ * @param now returns milliseconds of a monotonic clock
  */
 export function createClaimBuffer(
   workers: number,

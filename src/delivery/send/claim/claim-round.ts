@@ -7,7 +7,7 @@ import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
 import { type Claim, claimBacklogs } from './claim.ts';
 import { createServiceOrder, type ServiceOrder } from './service-order.ts';
 
-/** Smaller claims cost more than they make a round fairer. */
+/** Minimum quantum. Smaller claims would cost more than their fairness is worth. */
 const MIN_QUANTUM = 50;
 /** Maximum number of backlogs that one transaction claims from. */
 const MAX_GROUP = 16;
@@ -21,9 +21,9 @@ export interface ClaimRound {
 }
 
 /**
- * Claims from backlogs in order, until enough is claimed. Backlogs with few messages share transactions: the next group
- * is larger if a group brought less than one backlog may give.
- * @param wanted messages to claim
+ * Claims from backlogs in order, until enough is claimed. Backlogs with few messages share transactions: if a group
+ * yielded less than one quantum, the next group is larger.
+ * @param wanted number of messages to claim
  * @param quantum maximum number of messages to claim from one backlog
  * @param claim claims of a group of backlogs in one transaction; returns the number of messages
  */
@@ -49,9 +49,9 @@ async function claimInGroups(
  * longest ago comes first, and each has an equal share of the round.
  * @param backlogs what the sender knows of waiting messages
  * @returns a function that makes one round. `wanted` is the number of messages to claim, by share of the queue (see
- *   `shareName`); `onClaims` receives the claims of each transaction as soon as they are made; backlogs that `skips`
- *   names are left out. For a share that `isTested` names, it claims from a single backlog, messages that have lost no
- *   connection first
+ *   `shareName`). `onClaims` receives the claims of each transaction as soon as it has committed. Backlogs for which
+ *   `skips` is true are left out. If `isTested` is true for a share, the round claims from a single backlog, messages
+ *   that have lost no connection first
  */
 export function createClaimRound(
   pool: pg.Pool,
@@ -79,7 +79,8 @@ export function createClaimRound(
         const requests = group.map((backlog) => ({ ...backlog, owner, quantum }));
         const results = await claimBacklogs(pool, requests, settings);
         for (const [index, backlog] of group.entries()) {
-          // A test is not the backlog's turn: if the provider works, the backlog is served before one that failed a test.
+          // A test does not count as the backlog's turn: if the provider works, it is served before one that failed a
+          // test.
           if (!test) order.served(backlog.name);
           const { lookedAt = 0, claims = [] } = results[index] ?? {};
           if (lookedAt < quantum) backlogs.emptied(backlog);
@@ -96,9 +97,9 @@ export function createClaimRound(
   };
 }
 
-/** A round over blocks ends after so many looks in a share that claimed nothing: other messages wait for the round. */
+/** After how many fruitless claims a round over the blocks of a share ends: other messages wait for the round. */
 const MAX_FRUITLESS_LOOKS = 8;
-/** A round looks at the blocks of a share for about so long. */
+/** About how long a round claims blocks of a share. */
 const MAX_BLOCKS_MS = 20;
 
 /** The part of a share that claims blocks. */
@@ -108,11 +109,11 @@ export interface BlockTaker {
 }
 
 /**
- * Claims blocks of campaigns, for each share from the account that was served longest ago. Of an account that has no
- * block in the buffer, one is claimed although the buffer has enough of others. A round is short, as messages of the queue
- * are claimed between two of them.
- * @returns a function that makes one round. It returns the number of messages, and whether more may be due: blocks were
- *   held or closed instead, or the round ended before it had looked at all
+ * Claims blocks of campaigns, for each share from the account that was served longest ago. A block of an account that
+ * has none in the buffer is claimed even if the buffer has enough others. Rounds are short, because queue rows are
+ * claimed in between.
+ * @returns a function that makes one round. It returns the number of messages, and whether more may be due, because
+ *   blocks were held or closed instead, or because the round ended before it reached all backlogs
  */
 export function createBlockRound(
   pool: pg.Pool,

@@ -21,7 +21,7 @@ import {
 import { type Backlog, DEFAULT_PROVIDER } from '../../backlog.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 
-/** Identifies a claim: the same message claimed again has a higher epoch. */
+/** Identifies a claim. If the message is claimed again, the epoch is higher. */
 export interface ClaimId {
   messageId: number;
   epoch: number;
@@ -31,7 +31,10 @@ export interface Claim extends ClaimId {
   accountId: number;
   /** As in {@link Backlog}. */
   class: number;
-  /** The message has no queue row: it lies in this block of a campaign, whose epoch is that of the claim. */
+  /**
+   * Set if the message has no queue row but belongs to this block of a campaign. The epoch of the claim is that of the
+   * block.
+   */
   block?: BlockClaim;
   /** Bytes of the message's content. */
   bytes: number;
@@ -43,11 +46,11 @@ export interface Claim extends ClaimId {
 
 /** Which messages to claim, and for which process. */
 export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
-  /** By default the provider of the settings. */
+  /** By default the provider in the settings. */
   providerId?: number;
   /** Id of the process, in `processes`. */
   owner: number;
-  /** The number of messages to look at. */
+  /** Maximum number of messages to decide on. */
   quantum: number;
 }
 
@@ -57,22 +60,23 @@ export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
  */
 export const ACCOUNT_LOCK = 1_129_468_234;
 
-/** How soon to look again at a message that has to be held while another transaction changes it. */
+/** When to check a message again that should be held but is locked by another transaction. */
 const BUSY_RECHECK = `interval '5 seconds'`;
 
-/** How soon to check whether a limit still holds a backlog: it may have ended while the claim ran. */
+/** When to check whether a limit still holds a backlog: it may have ended while the claim ran. */
 const HOLD_RECHECK = `interval '30 seconds'`;
 
 /** SQL: a field of the prepared statement's parameter, a {@link ClaimRequest} with the settings of the limits. */
 const requested = (field: keyof ClaimRequest, type: string) => `($1 ->> '${field}')::${type}`;
 
 /**
- * SQL: looks at the first due rows of a backlog and claims those that no limit holds. The others become `held`, each
+ * SQL: decides on the first due rows of a backlog and claims those that no limit holds. The others become `held`, each
  * until its limit ends, or, if the limit holds the whole account, until the backlog is released. A quota counts a
  * message once, even if it is claimed several times.
  *
- * Rows are written by their keys, never joined: while the statistics of the table say that it is empty, a join walks
- * all of it for each row. What a held row becomes is therefore looked up in `holds`, a map by message id.
+ * Rows are updated by their keys, never in a join: as long as the statistics of the table say that it is empty, a join
+ * scans the whole table for each row. Therefore the new values of a held row are looked up in `holds`, a map by message
+ * id.
  */
 export function claimSql(table: Limits = limits, name = 'claim_backlog'): string {
   return `
@@ -137,16 +141,19 @@ interface ClaimedRow {
   connection_losses: number;
 }
 
-/** What a claim did in one backlog. */
+/** The result of a claim in one backlog. */
 export interface BacklogClaim {
-  /** The messages that were due, at most the quantum: claimed, held, or left to a transaction that changes them. */
+  /**
+   * Number of due messages, at most the quantum, that were claimed, held, or left alone because another transaction
+   * changes them.
+   */
   lookedAt: number;
   claims: Claim[];
 }
 
 /**
- * Behind a pooler, another version may have prepared its claim on the connection, so the name depends on the
- * statement.
+ * Behind a pooler, another version may have prepared its own claim on the connection. So the name depends on the text
+ * of the statement.
  */
 const preparedFor = (priority: number) => {
   const table = limitsOf(priority);
@@ -154,7 +161,10 @@ const preparedFor = (priority: number) => {
   return { name, text: claimSql(table, name) };
 };
 
-/** The claim of transactional messages, and that of all others, which reserve what they cost. */
+/**
+ * The claim of transactional messages, which have reserved their price, and the claim of all others, which reserve it
+ * now.
+ */
 const RESERVED = preparedFor(messageClasses.transactional);
 const RESERVING = preparedFor(messageClasses.flow);
 
@@ -165,7 +175,7 @@ const PREPARED_ALREADY = '42P05';
 /** A pooler may run each try on a different connection. */
 const MAX_TRIES = 5;
 
-/** Errors of PostgreSQL have a code of five characters. */
+/** PostgreSQL's error code, five characters. */
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
 /**
@@ -196,7 +206,10 @@ async function runPrepared(
   }
 }
 
-/** SQL: what precedes the claims. The months of accounts whose messages may reserve something are locked before all else. */
+/**
+ * SQL: what precedes the claims. The months of accounts whose messages may reserve money are locked before anything
+ * else.
+ */
 function beginSql(requests: readonly ClaimRequest[]): string {
   const reserving = requests.filter((request) => statementOf(request.class) === RESERVING);
   const ids = [...new Set(reserving.map(({ accountId }) => accountId))];
@@ -235,18 +248,18 @@ function backlogClaim(
 }
 
 /**
- * Claims messages of some backlogs for a process, in one transaction. A claim promises nothing and can be taken back.
+ * Claims messages of some backlogs for a process, in one transaction. A claim promises nothing and can be given back.
  * Its commit does not wait for the disk, so the database may forget it in a crash. The commit of the intent that covers
  * it writes both to disk.
- * @returns what was claimed of each backlog, in the order of `requests`. The other messages are `held` in the same
- *   transaction; one that another transaction is changing is looked at again seconds later
+ * @returns what was claimed from each backlog, in the order of `requests`. The other messages become `held` in the same
+ *   transaction, except those that another transaction is changing: they are checked again seconds later
  */
 export function claimBacklogs(
   pool: pg.Pool,
   requests: readonly ClaimRequest[],
   settings: LimitSettings,
 ): Promise<BacklogClaim[]> {
-  // All claims lock accounts in this order.
+  // All claims lock accounts in this order, to avoid deadlocks.
   const ordered = requests.toSorted(
     (one, other) =>
       one.accountId - other.accountId ||
@@ -254,13 +267,13 @@ export function claimBacklogs(
       (one.providerId ?? DEFAULT_PROVIDER) - (other.providerId ?? DEFAULT_PROVIDER),
   );
   return onClient(pool, async (client) => {
-    // Statements in one string are one transaction: a claim reads the quotas under the lock of the statement before it.
-    // Such a string has no parameters.
+    // Statements in one string are one transaction, so each claim reads the quotas under the lock taken before it. Such
+    // a string cannot have parameters.
     const texts = ordered.map((request) => claimText(client, request, settings));
     const prepared = [...new Set(ordered.map((request) => statementOf(request.class)))];
     const results = await runPrepared(client, [beginSql(ordered), ...texts].join(';'), prepared);
     const claims = new Map(
-      // The results are those of the beginning, and of a lock and a claim for each request.
+      // The first result is that of `beginSql`; then follow two for each request, of the lock and of the claim.
       ordered.map((request, n) => [request, backlogClaim(request, results[2 * n + 2]?.rows ?? [])]),
     );
     return requests.map((request) => claims.get(request) ?? { lookedAt: 0, claims: [] });
@@ -277,14 +290,17 @@ export async function claimBacklog(
   return claimed?.claims ?? [];
 }
 
-/** Gives claims back and leaves their messages as they were. Claims that another process has taken since stay. */
+/**
+ * Gives claims back and leaves their messages as they were. Messages that another process has claimed since are not
+ * changed.
+ */
 export async function releaseClaims(
   client: Queryable,
   owner: number,
   claims: readonly ClaimId[],
 ): Promise<void> {
   if (claims.length === 0) return;
-  // All statements lock queue rows in this order.
+  // All statements lock queue rows in this order, to avoid deadlocks.
   const sorted = claims.toSorted((one, other) => one.messageId - other.messageId);
   await client.query(
     `with mine as (

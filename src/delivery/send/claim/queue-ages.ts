@@ -2,19 +2,19 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { firstDueSql } from '../../backlog.ts';
 import { messageClasses } from '../../message.ts';
 
-/** The due messages of one channel and class. */
+/** How old the due messages of one channel and class are. */
 export interface QueueAge {
   channel: string;
   class: string;
-  /** Accounts and providers with due messages. */
+  /** Number of backlogs with due messages. */
   backlogs: number;
-  /** Since when the first of them is due, in seconds. */
+  /** How long the first of them has been due, in seconds. */
   ageSeconds: number;
 }
 
 const classNames = new Map(Object.entries(messageClasses).map(([name, value]) => [value as number, name]));
 
-/** How long due messages have waited. */
+/** Reads how long due messages have waited. */
 export async function readQueueAges(db: Queryable): Promise<QueueAge[]> {
   const { rows } = await db.query<Omit<QueueAge, 'class'> & { class: number }>(
     `${firstDueSql}

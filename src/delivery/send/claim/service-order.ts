@@ -1,19 +1,22 @@
 import type { DueBacklog } from './backlogs.ts';
 
-/** The order of service is forgotten if it covers more backlogs than this. */
+/** Maximum number of remembered backlogs. Beyond it, the order of service starts again. */
 const MAX_REMEMBERED = 10_000;
 
 /** The order in which a claim round serves backlogs. */
 export interface ServiceOrder {
-  /** By class and, within a class, the backlog that was served longest ago first. */
+  /** Sorts by class and, within a class, by how long ago the backlog was served, longest first. */
   forRound(due: readonly DueBacklog[]): DueBacklog[];
   /**
-   * For a batch that tests a provider: first the backlogs whose messages have ended no connection, then the one whose
-   * message did so longest ago. So messages that end connections do not decide one test after the other.
+   * Sorts for a batch that tests a provider: first the backlogs whose messages have ended no connection, then those
+   * whose messages did so longest ago. This way, messages that end connections do not decide every test.
    */
   forTest(due: readonly DueBacklog[]): DueBacklog[];
   served(name: string): void;
-  /** A connection ended with a message of this backlog: the others come first. @param name of the backlog */
+  /**
+   * Records that a connection ended with a message of this backlog, so that the other backlogs come first.
+   * @param name of the backlog
+   */
   lostConnection(name: string): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Composes messages that are rendered from the version of a content, such as those of campaigns. A message that is handed
- * over again is rendered again, with the values that its contact has then. Each message goes the fast way if it can
- * (`rendering/fast-composer.ts`); what stands here is the plain way.
+ * Composes messages that are rendered from a content version, such as those of campaigns. A message that is handed over
+ * again is rendered again, with the values that its contact has then. Messages take the fast path
+ * (`rendering/fast-composer.ts`) if they can; this file is the plain path.
  */
 import { isHeavy } from '../../contents/content-weight.ts';
 import { NotRenderedError, RenderError, type RenderedContent } from '../../contents/content.ts';
@@ -29,7 +29,7 @@ interface WholeDeps extends ComposeDeps {
   prepareHeavy: (content: EmailContent) => Promise<PreparedContent>;
 }
 
-/** Composes a message that was rendered as a whole. */
+/** Composes a message that was rendered completely. */
 async function composeWhole(
   { message, values, headers, sending }: AddressedRendering,
   { subject, html, text }: RenderedContent,
@@ -49,7 +49,7 @@ async function composeWhole(
     feedbackId: feedbackIdOf(message),
     tracking: html === null ? null : (deps.links?.plan(message) ?? null),
   };
-  // Not cached: it differs for each recipient.
+  // This is not cached, because it differs for each recipient.
   const prepared = isHeavy(content) ? await deps.prepareHeavy(content) : prepareContent(content);
   return addressEmail(message, { content, prepared, to, sending }, deps);
 }
@@ -57,8 +57,8 @@ async function composeWhole(
 const asError = (error: unknown): Error => error as Error;
 
 /**
- * Returns a function that composes messages from their versions.
- * @returns an error in the place of a message that could not be composed
+ * Returns a function that composes messages from their versions. A message that could not be composed yields an error
+ * in its place.
  */
 export function createRenderedComposer(
   deps: WholeDeps,

@@ -18,7 +18,7 @@ import type { BatchMessage } from '../intend/batch.ts';
 import type { LinkTracker, TrackedMessage } from './tracked-links.ts';
 
 export interface ComposeDeps {
-  /** The domain of Message-ID, and of the return path of messages from the service's own addresses. */
+  /** The domain of Message-IDs, and of return paths of messages from the service's own addresses. */
   mailDomain: string;
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
@@ -28,7 +28,7 @@ export interface ComposeDeps {
   /** Returns a promise for a content that a thread prepares. */
   prepare: (content: EmailContent) => PreparedContent | Promise<PreparedContent>;
   /**
-   * Signers for the domain of a sender. None if signing is off or the relay signs.
+   * Returns signers for the domain of a sender: none if signing is off or the relay signs.
    * @param sending the account's domain that the message is sent from; null: an address of the service
    */
   signersFor: (domain: string, sending: SendingDomain | null) => readonly DkimSigner[];
@@ -52,7 +52,7 @@ export function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string
   return parsed;
 }
 
-/** @throws Error if one of them is no address */
+/** @throws Error if one of them is not an address */
 export function addressesOf(message: BatchMessage, deps: Pick<ComposeDeps, 'readSender'>) {
   return {
     from: valid(deps.readSender(message.from ?? ''), 'from'),
@@ -62,9 +62,9 @@ export function addressesOf(message: BatchMessage, deps: Pick<ComposeDeps, 'read
 }
 
 /**
- * Composes the email of a message. The result depends on the stored message alone: if the message is handed over again
+ * Composes the email of a message. The result depends only on the stored message: if the message is handed over again
  * after a crash, the email is the same, byte for byte, including Message-ID and Date.
- * @returns a promise only if the email has to be signed, or a thread prepares its content
+ * @returns a promise only if the email has to be signed or a thread prepares its content
  * @throws Error if the stored message cannot become an email
  */
 export function composeEmail(
@@ -99,14 +99,14 @@ interface AddressedEmail {
   sending: SendingDomain | null;
 }
 
-/** Adds to a prepared content what belongs to the recipient. */
+/** Adds the recipient's parts to a prepared content. */
 export function addressEmail(
   message: BatchMessage & Pick<TrackedMessage, 'set'>,
   { content, prepared, to, sending }: AddressedEmail,
   deps: ComposeDeps,
 ): OutgoingEmail | Promise<OutgoingEmail> {
   const { from } = content;
-  // A feedback report returns the Message-ID, often without anything else that identifies the message.
+  // The Message-ID is often the only thing in a feedback report that identifies the message.
   const reference = messageReference(deps.referenceKey, message);
   const tokens = prepared.tracked ? deps.links?.tokens(message, prepared.tracked.html) : undefined;
   const built = buildMessage(
@@ -131,7 +131,7 @@ interface ComposedParts extends Pick<OutgoingEmail, 'content' | 'built' | 'refer
   sending: SendingDomain | null;
 }
 
-/** The composed email as a provider gets it. */
+/** The composed email in the form that providers receive. */
 export function outgoingEmail(
   message: BatchMessage,
   { content, built, reference, to, sending }: ComposedParts,
@@ -159,7 +159,7 @@ export function outgoingEmail(
   };
 }
 
-/** The content with its tracked HTML, which is put together only for providers that do not take a complete message. */
+/** The content with its tracked HTML. It is built only for providers that do not take a complete message. */
 class TrackedContent implements EmailContent {
   readonly subject: string;
   readonly text: string | null;
@@ -201,12 +201,12 @@ export function composeSms(message: BatchMessage, referenceKey: Buffer): Outgoin
 
 const MAX_CACHED_CONTENTS = 256;
 /**
- * Bytes of the prepared contents, and two for each character of their keys. A content with tokens also has its HTML, and
- * the body in canonical form: some four times as much.
+ * Size of a cache entry: the bytes of the prepared content, and two for each character of its key. A content with
+ * tokens also has its HTML and the body in canonical form, in total about four times as much.
  */
 const MAX_CACHE_SIZE = 4 * 1024 * 1024;
 
-/** Puts its length before each text, so that different contents never have the same key. */
+/** Puts its length before each text, so that two different contents never have the same key. */
 function part(text: string | null): string {
   return text === null ? '-' : `${text.length}:${text}`;
 }
@@ -218,7 +218,9 @@ function keyOf(content: EmailContent): string {
   return `${addresses}${part(feedbackId ?? null)}${part(tracking?.id ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
-/** Longer contents are not cached: their keys would take milliseconds, and they would evict most other contents. */
+/**
+ * Maximum length of cached contents. The keys of longer ones would take milliseconds, and they would evict most others.
+ */
 const MAX_CACHED_LENGTH = MAX_CACHE_SIZE / 24;
 
 /**

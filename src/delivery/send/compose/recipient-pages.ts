@@ -3,12 +3,12 @@ export interface PageRecipient {
   accountId: number;
   brandId: number;
   messageId: number;
-  /** Null: the message has no contact. */
+  /** Null if the message has no contact. */
   contactId: number | null;
   to: string;
 }
 
-/** Makes the links by which recipients unsubscribe. The feature that serves these pages provides it. */
+/** Creates the links by which recipients unsubscribe. Implemented by the feature that serves these pages. */
 export interface RecipientPages {
   /**
    * The page to unsubscribe, and the headers for one-click unsubscribe (RFC 8058).

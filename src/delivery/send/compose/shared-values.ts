@@ -1,17 +1,17 @@
-/** Reads what all recipients of a campaign share besides the version of its content. */
+/** Reads the values that all recipients of a campaign share, besides its content version. */
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 
-/** What the contents of a brand's campaign take from both. */
+/** The values of brand and campaign that contents may show. */
 export interface SharedValues {
-  /** By the names of the API's Brand. */
+  /** By the field names of Brand in the API. */
   brand: Record<string, unknown>;
   campaign: { id: number; name: string } | null;
   /** Parameters of the web links, such as `utm_source`. */
   linkParameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** Whose values are read. */
+/** Identifies the brand and the campaign whose values are read. */
 export interface SharedOf {
   accountId: number;
   brandId: number;
@@ -23,12 +23,12 @@ interface CampaignRow {
   utm: Record<string, unknown> | null;
 }
 
-/** Changes of the brand or the options show after this time. */
+/** How long values are cached: changes of the brand or the options take effect after this time. */
 const CACHED_MS = 10_000;
 const MAX_CACHED = 500;
 const UTM_NAMES = ['source', 'medium', 'campaign'];
 
-/** The campaign was deleted. */
+/** Thrown if the campaign was deleted. */
 export class SharedValuesMissingError extends Error {}
 
 function parametersOf(utm: CampaignRow['utm']): SharedValues['linkParameters'] {
@@ -52,7 +52,7 @@ async function readCampaign(
   return row;
 }
 
-/** Reads what contents may show of a brand, by the names of the API's Brand. */
+/** Reads the values of a brand that contents may show, by the field names of Brand in the API. */
 export type ReadBrand = (of: Pick<SharedOf, 'accountId' | 'brandId'>) => Promise<Record<string, unknown>>;
 
 async function readShared(db: Queryable, of: SharedOf, readBrand: ReadBrand): Promise<SharedValues> {
@@ -69,7 +69,7 @@ async function readShared(db: Queryable, of: SharedOf, readBrand: ReadBrand): Pr
 }
 
 /**
- * Returns a function that finds the values, from a cache or else from the database. Several callers share one query.
+ * Returns a function that finds the values in a cache or else in the database. Concurrent callers share one query.
  * @returns a promise only if the values are not cached; it rejects with SharedValuesMissingError
  */
 export function createSharedValues(
@@ -98,7 +98,7 @@ export function createSharedValues(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects without a prototype: a path may be named like one of its properties. */
+/** Creates objects without a prototype, because a path may have the name of a property of `Object.prototype`. */
 const emptyObject = () => Object.create(null) as Record<string, unknown>;
 
 /** Nests values by path: `data.plan` becomes `plan` in `data`. */

@@ -1,8 +1,8 @@
 import type { LinkTracking, TrackedHtml } from '../../mime/tracked-html.ts';
 
 /**
- * How a message is tracked, decided when it was accepted and stored with it (`messages.tracking`), so that a repeated
- * hand-over makes the same links.
+ * How a message is tracked. This is decided at accept and stored with the message (`messages.tracking`), so that a
+ * repeated hand-over makes the same links.
  */
 export interface MessageTracking {
   opens: boolean;
@@ -20,25 +20,27 @@ export interface TrackedMessage {
   messageId: number;
   accountId: number;
   tracking: MessageTracking | null;
-  /** The version of a content that is rendered for each recipient. Messages of one version share their targets. */
+  /**
+   * The content version that is rendered for each recipient. Messages of one version share the targets of their links.
+   */
   set?: number;
 }
 
-/** A place that a link of a shared content leads to. */
+/** One link of a shared content, or its pixel. */
 export interface LinkTarget {
-  /** Counted from 1; 0: the pixel. */
+  /** The position of the link, from 1; 0 for the pixel. */
   link: number;
-  /** How many links the content has. */
+  /** The number of links in the content. */
   links: number;
-  /** Of the link; empty for the pixel. */
+  /** The target of the link; empty for the pixel. */
   url: string;
 }
 
-/** Makes the links of tracked messages. The feature that serves these links provides it. */
+/** Creates the links of tracked messages. Implemented by the feature that serves these links. */
 export interface LinkTracker {
   /** @returns null if the message is not tracked */
   plan(message: TrackedMessage): LinkTracking | null;
-  /** @returns a token for each slot, of its length */
+  /** @returns a token for each slot, as long as the slot */
   tokens(message: TrackedMessage, html: TrackedHtml): string[];
   /** The first part of all tokens of a message with a `set`. It has `LinkTracking.recipientLength` characters. */
   recipientToken(message: TrackedMessage): string;

@@ -1,4 +1,4 @@
-/** What messages are rendered from whose content is not stored, such as those of campaigns. */
+/** Composes messages without a stored content, such as those of campaigns, in groups that share a content version. */
 import {
   type ContentEngine,
   ContentEngineUnavailableError,
@@ -12,7 +12,7 @@ import type { BatchMessage } from '../intend/batch.ts';
 import type { PageRecipient, RecipientPages } from './recipient-pages.ts';
 import type { TrackedMessage } from './tracked-links.ts';
 
-/** Where the contents of such messages come from. */
+/** The sources of the contents of such messages. */
 export interface ContentSources {
   versions: (id: number) => VersionContent | Promise<VersionContent>;
   shared: (of: SharedOf) => SharedValues | Promise<SharedValues>;
@@ -20,25 +20,25 @@ export interface ContentSources {
   pages: RecipientPages;
 }
 
-/** What the content is made from could not be read now. This says nothing about the message. */
+/** Thrown if the content or its values cannot be read now. The message itself is not the cause. */
 export class ContentUnavailableError extends Error {}
 
-/** Whether the message is rendered when it is composed: it has a version, and no content is stored. */
+/** Whether the message is rendered when it is composed, because it has a version and no stored content. */
 export function isRendered({ contentVersionId, html, text }: BatchMessage): boolean {
   return contentVersionId !== null && html === null && text === null;
 }
 
-/** What the messages of one version and campaign, or one version of a flow, share. */
+/** What messages of one version share, for one campaign or for flows. */
 export interface VersionGroup {
   version: VersionContent;
   shared: SharedValues;
 }
 
-/** A message with all that it is rendered from. */
+/** A message with everything that it is rendered from. */
 export interface Rendering {
   message: BatchMessage & TrackedMessage;
   values: ContentValues;
-  /** For one-click unsubscribe. */
+  /** The headers for one-click unsubscribe. */
   headers: Record<string, string>;
 }
 
@@ -47,7 +47,7 @@ export interface AddressedRendering extends Rendering {
   sending: SendingDomain | null;
 }
 
-/** Headers of all mail that goes to many recipients. */
+/** Headers of all bulk mail. */
 export const BULK_HEADERS = { Precedence: 'bulk' };
 
 /** Identifies the campaign or flow in feedback of mail services. */
@@ -62,7 +62,7 @@ const pageRecipient = (message: BatchMessage): PageRecipient => ({
   to: message.to,
 });
 
-/** Gathers the values of a message. */
+/** Collects the values of a message. */
 export function renderingOf(
   message: BatchMessage,
   { version, shared }: VersionGroup,
@@ -81,7 +81,7 @@ export function renderingOf(
       brand: shared.brand,
       campaign: shared.campaign,
       unsubscribe_url: unsubscribe?.url ?? null,
-      // Most contents do not read it, and it has to be signed.
+      // The link is created on demand: most contents do not read it, and it has to be signed.
       get preferences_url() {
         if (preferences === undefined) preferences = isEmail ? pages.preferences(recipient) : null;
         return preferences;

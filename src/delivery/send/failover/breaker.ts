@@ -1,6 +1,6 @@
 import type { HandOverOutcome } from '../../providers/port.ts';
 
-/** A provider's breaker as operators see it. */
+/** The state of a provider's breaker, as shown to operators. */
 export interface BreakerReport {
   state: 'closed' | 'open' | 'half_open';
   reason: string | null;
@@ -8,28 +8,28 @@ export interface BreakerReport {
 }
 
 /**
- * Stops a sender from using a provider that fails. After a fault nothing is handed over for one second, then two,
- * four … up to five minutes. After each pause one batch tests whether the provider works again. If a connection ends
- * with a message of that batch, the pause is one second: connecting worked, and another message may be sent.
+ * Stops a sender from using a provider that fails. After a fault nothing is handed over for one second, then two, four
+ * … up to five minutes. After each pause, one batch tests whether the provider works again. If a connection ends with a
+ * message of that batch, the next pause is one second: connecting worked, and another message may succeed.
  */
 export interface Breaker {
   /**
    * Asks whether a batch may be handed over now; in the half-open state only one may at a time.
-   * @returns null if not; else a function to call when the batch is over, whatever its outcome, so that another batch
+   * @returns null if not; else a function to call when the batch has ended, whatever its outcome, so that another batch
    *   can test the provider if this one handed nothing over
    */
   tryEnter(): (() => void) | null;
   succeeded(): void;
-  /** @param atLeastMs how long the provider asked to wait; no more than five minutes count */
+  /** @param atLeastMs how long the provider asked to wait; capped at five minutes */
   failed(reason: string, atLeastMs?: number): void;
   /**
-   * Reports a connection that ended with a message. The third in a row opens the breaker. In a test it opens the breaker
-   * for another second, and does not count as one more fault: the message may be the cause.
+   * Reports a connection that ended with a message. The third in a row opens the breaker. During a test, it opens the
+   * breaker for another second without counting as a fault: the message may be the cause.
    */
   strained(reason: string): void;
   /** Milliseconds until a batch may be handed over; 0: now. */
   waitMs(): number;
-  /** Milliseconds since the breaker opened, however often it was tested since; 0 while it is closed. */
+  /** Milliseconds since the breaker opened, regardless of tests since then; 0 while it is closed. */
   openMs(): number;
   /** Milliseconds since the provider last worked; Infinity if it never did. */
   workedMs(): number;
@@ -41,10 +41,10 @@ const MAX_BACKOFF_MS = 300_000;
 const STRAINS_TO_OPEN = 3;
 
 /**
- * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain. Messages that could not
- * be composed show nothing.
- * @param suspect the batch is one message that has already lost a connection. If it loses another, that is evidence
- *   against the provider only while the provider is being tested, and then weak evidence
+ * Reports to the breaker what a batch shows about its provider: that it works, a fault, or strain. Messages that could
+ * not be composed show nothing.
+ * @param suspect the batch is one message that has already lost a connection. If it loses another, that counts against
+ *   the provider only while the provider is being tested, and then only as strain
  */
 export function judgeProvider(
   breaker: Breaker,
@@ -66,24 +66,27 @@ export function judgeProvider(
   } else breaker.succeeded();
 }
 
-/** The provider answered nothing of a batch. It may be slow with one message, so the third such batch opens the breaker. */
+/** The provider gave no verdict on a batch. One message may be slow, so only the third such batch opens the breaker. */
 function judgeSilence(breaker: Breaker, reason: string): void {
   if (breaker.report().state === 'closed') breaker.strained(reason);
   else breaker.failed(reason);
 }
 
-/** Whether the provider has worked on the message, so that its time can be measured. */
+/** Whether the provider has processed the message, so that its time can be measured. */
 export function hasVerdict({ kind }: HandOverOutcome): boolean {
   return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
 }
 
-/** The codes at the start of a response: reasons go into logs and to Temporal, and the text may contain anything. */
+/**
+ * The codes at the start of a response. Reasons go into logs and to Temporal, so they must not include its text, which
+ * may contain anything.
+ */
 function codesOf(response: string): string {
   return /^\d{3}(?: \d\.\d{1,3}\.\d{1,3})?(?= |$)/.exec(response)?.[0] ?? 'refused';
 }
 
 export interface BreakerOptions {
-  /** Milliseconds since any moment; tests set it. */
+  /** Returns milliseconds since a fixed moment; tests set it. */
   clock?: () => number;
   /** The pause after the first fault; by default a second. */
   firstBackoffMs?: number | undefined;
@@ -108,7 +111,7 @@ export function createBreaker({
     openUntil = clock() + ms;
   }
 
-  /** Batches that had begun before the breaker opened show nothing new. */
+  /** Whether a result is from a batch that began before the breaker opened. It shows nothing new. */
   function isLate(): boolean {
     return openUntil !== null && !trying && clock() < openUntil;
   }

@@ -25,9 +25,9 @@ import {
 import { holdUnavailableBlocks, rerouteBlocks } from './reroute-blocks.ts';
 import type { ProviderShares } from '../shares.ts';
 
-/** A provider whose breaker has been open for so long has an outage: messages go to further providers. */
+/** How long a breaker must be open before it counts as an outage, and messages go to further providers. */
 const OUTAGE_MS = 60_000;
-/** How long no new message tests a provider that cannot be opened. */
+/** How long a provider that cannot be opened is not tested with new messages. */
 const UNUSABLE_RETRY_MS = 60_000;
 
 export interface FailOverDeps {
@@ -41,14 +41,17 @@ export interface FailOverDeps {
 /** How often the log says that messages of a provider are held. */
 const HELD_LOG_MS = 60_000;
 
-/** A named provider that this process cannot open: no share claims its messages. Or there is none. */
+/**
+ * A provider without a usable channel: a named provider that this process cannot open, whose messages no share claims,
+ * or a default provider that is missing in the settings.
+ */
 export interface UnusableShare extends QueueShare {
   provider: string;
   /** Milliseconds since this process found that it cannot open the provider. */
   ageMs: number;
 }
 
-/** What a sender knows of its providers. */
+/** What a sender knows about its providers. */
 export interface FailOverView {
   shares: ProviderShares;
   backlogs: Backlogs;
@@ -56,14 +59,12 @@ export interface FailOverView {
   unusable: readonly UnusableShare[];
 }
 
-/** Looks at the breakers of a sender, and moves messages of providers that fail, cannot be opened or were removed. */
+/** Checks the breakers of a sender, and moves messages of providers that fail, cannot be opened or were removed. */
 export type FailOver = (view: FailOverView) => Promise<void>;
 
-/**
- * Creates a function that holds what is left of the messages of an unusable provider, so that clients see why they wait.
- */
+/** Creates a function that holds the remaining messages of an unusable provider, so that clients see why they wait. */
 function createHolding({ pool, log }: Pick<FailOverDeps, 'pool' | 'log'>) {
-  /** When the log may say next that messages of a share are held, in milliseconds of a monotonic clock. */
+  /** By share: when the next log about held messages may be written, in milliseconds of a monotonic clock. */
   const heldLogAt = new Map<string, number>();
   return async (share: QueueShare, provider: string, backlogs: readonly Backlog[]): Promise<void> => {
     const name = shareName(share);
@@ -85,7 +86,7 @@ function createHolding({ pool, log }: Pick<FailOverDeps, 'pool' | 'log'>) {
   };
 }
 
-/** Providers that are unusable because there are none. Their shares claim messages only so that these expire. */
+/** Default providers that are missing in the settings. Their shares claim messages only to let them expire. */
 function absentOf(shares: ProviderShares, ageMs: number): UnusableShare[] {
   return shares
     .all()
@@ -110,7 +111,7 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
       await recordOutage(pool, channel, { ageMs, retryMs: breaker.waitMs() });
       return true;
     }
-    // A breaker that has not been tested since this process started shows nothing.
+    // An outage ends only if this process has seen the provider work since the outage began.
     if (outage && ageMs === 0 && breaker.workedMs() < outage.ageMs) {
       await endOutage(pool, channel);
       log.info({ provider }, 'provider works again');
@@ -131,8 +132,8 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
   }
 
   /**
-   * An unusable provider is like one whose breaker is open. Messages that cannot go elsewhere are held. They expire
-   * although no share claims them.
+   * Treats an unusable provider like one whose breaker is open. Messages that cannot go elsewhere are held. They expire
+   * even though no share claims them.
    */
   async function moveUnusable(
     { provider, ageMs, ...share }: UnusableShare,
@@ -160,7 +161,7 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     for (const each of [...unusable, ...absentOf(shares, outageMs)]) {
       const name = shareName(each);
       const due = [...backlogs.all()].filter((backlog) => shareName(backlog) === name);
-      // An installation without SMS has no trouble until SMS are accepted.
+      // An installation without SMS has no outage until SMS are accepted.
       if (due.length === 0 && each.providerId === DEFAULT_PROVIDER) continue;
       await moveUnusable(each, due, outages.get(name));
     }

@@ -5,9 +5,9 @@ import { wakeCampaignsCte } from '../../blocks/wake-campaigns.ts';
 import { type Rerouted, targetCtes } from './reroute.ts';
 
 /**
- * Moves the due blocks of an account's campaigns to the first provider of its order that works, or all of them if their
- * provider was removed, as `rerouteBacklog` moves queue rows. Blocks that a sender has claimed stay. So do SMS from a
- * number of the provider. Those that were held for the former provider are due at once.
+ * Moves due blocks of an account's campaigns to the first provider of its order that works, as `rerouteBacklog` moves
+ * queue rows. If their provider was removed, it moves all blocks. Blocks that a sender has claimed stay, and so do SMS
+ * from a number of the provider. Blocks that were held for the former provider become due at once.
  */
 export async function rerouteBlocks(
   db: Queryable,
@@ -37,10 +37,10 @@ export async function rerouteBlocks(
   return rows[0] ?? { moved: 0, providerId: null };
 }
 
-/** How soon to look again at blocks whose provider cannot be used. */
+/** When to check blocks again whose provider cannot be used. */
 const HOLD_RECHECK = `interval '5 minutes'`;
 
-/** Holds the due blocks of an account's campaigns whose provider cannot be used. @returns how many messages */
+/** Holds the due blocks of an account's campaigns whose provider cannot be used. @returns the number of messages */
 export async function holdUnavailableBlocks(
   db: Queryable,
   { channel, accountId, providerId }: Omit<Backlog, 'class'>,

@@ -5,15 +5,16 @@ import { providerKinds } from '../../providers/index.ts';
 import { PROVIDER_UNAVAILABLE } from '../../limits/authority.ts';
 import { MESSAGE_LIFETIME } from '../../message.ts';
 
-/** The most messages that one statement moves. */
+/** Maximum number of messages that one statement moves. */
 const PAGE = 1_000;
 
-/** Kinds whose providers recognize a message that they have already. */
+/** Kinds of providers that recognize a message that they already have. */
 const repeatableKinds = providerKinds.filter(({ repeatable }) => repeatable).map(({ name }) => name);
 
 /**
- * SQL: `target`, the first provider of the order of the account $3 that works, for the channel $1; it differs from $4. And
- * `removed`: whether the provider $4 was removed; then it is the provider of the settings if the account has no order.
+ * SQL: `target` is the first working provider in the order of the account $3 for the channel $1, other than $4.
+ * `removed` is whether the provider $4 was removed; then `target` is the provider in the settings if the account has no
+ * order.
  */
 export const targetCtes = `
     removed as (
@@ -32,23 +33,25 @@ export const targetCtes = `
       ), case when yes then 0 end) as id from removed
     )`;
 
-/** What one page did. */
+/** The result of moving one page. */
 export interface Rerouted {
   moved: number;
-  /** The provider that they wait for now; null if the account has no other. */
+  /** The provider that the messages wait for now; null if the account has no other. */
   providerId: number | null;
 }
 
 /**
- * Moves a page of a backlog to the first provider of the account's order that works. Messages that are not due yet stay,
- * and so do held ones: they are moved when they are due, if the provider still fails then. If the provider was removed,
- * all of its messages are moved, to the provider of the settings if the account has no order. Otherwise a message of which
- * the outcome of any attempt was unknown stays if its provider would recognize it: another provider would send it twice.
- * Its status does not show that once a limit has held it, so its events are looked up.
+ * Moves a page of a backlog to the first provider of the account's order that works. Messages that are not due yet
+ * stay, and so do held ones: they are moved when they are due, if the provider still fails then. If the provider was
+ * removed, all of its messages are moved, to the provider in the settings if the account has no order. Otherwise, a
+ * message that had an attempt with an unknown outcome stays if its provider would recognize it: another provider might
+ * send it twice. The status no longer shows this once a limit has held the message, so its events are read.
  *
- * An SMS from a number of the provider stays as well, unless the provider was removed: no other has the number.
+ * An SMS from a number of the provider stays as well, unless the provider was removed: no other provider has the
+ * number.
  *
- * Only unclaimed rows are locked, and locked ones are skipped, so no other statement waits for this one while it waits.
+ * Only unclaimed rows are locked, and locked rows are skipped, so this statement never waits for another while others
+ * wait for it.
  */
 export async function rerouteBacklog(
   db: Queryable,
@@ -84,8 +87,8 @@ export async function rerouteBacklog(
 }
 
 /**
- * Moves a page of messages that are older than their lifetime to the provider of the settings. Its share claims them, and
- * they expire at the claim: they are not handed over.
+ * Moves a page of messages that are older than their lifetime to the provider in the settings. Its share claims them,
+ * and they expire before the hand-over.
  * @returns how many
  */
 export async function moveExpired(
@@ -106,13 +109,13 @@ export async function moveExpired(
   return rowCount ?? 0;
 }
 
-/** How soon to look again at messages whose provider cannot be used. */
+/** When to check messages again whose provider cannot be used. */
 const HOLD_RECHECK = `interval '5 minutes'`;
 
 /**
- * Holds a page of due messages whose provider cannot be used. Those with the status `unknown` keep it. Skips messages that
- * are locked: a recorder that has locked one wants its queue row next, which this statement has locked.
- * @returns how many; fewer than a page: no more are due, except locked ones
+ * Holds a page of due messages whose provider cannot be used. Messages with the status `unknown` are not held. Skips
+ * locked messages: a recorder that has locked a message wants its queue row next, which this statement has locked.
+ * @returns the number of messages; fewer than a page: none is left but locked ones
  */
 export async function holdUnavailable(
   db: Queryable,
@@ -167,7 +170,8 @@ export async function listOutages(db: Queryable): Promise<Outage[]> {
 
 /**
  * Records that a provider fails, so that new messages of accounts with a further provider go there.
- * @param retryMs when the sender tests the provider next: from then on one message a second is accepted for it
+ * @param retryMs when the sender tests the provider next; from then on, one message a second is accepted for the
+ *   provider
  */
 export async function recordOutage(
   db: Queryable,
