@@ -13,19 +13,19 @@ import { MAX_ERROR_BYTES } from './schema.ts';
 export interface ChunkDeps {
   pool: pg.Pool;
   consent: ConsentDeps;
-  /** For tests: another limit than usual. */
+  /** Another limit, for tests. */
   maxErrorBytes?: number;
 }
 
 /** Rows that commit together, in the order of the file. */
 export interface Chunk {
   rows: (ImportRow | FailedRow)[];
-  /** Where the chunk begins and where the next one does. */
+  /** The positions where the chunk begins and where the next one begins. */
   from: CsvPosition;
   next: CsvPosition;
 }
 
-/** What became of the rows of a chunk. */
+/** The outcomes of the rows of a chunk. */
 interface Tally {
   created: number;
   updated: number;
@@ -37,28 +37,28 @@ interface Tally {
 type Counted = 'created' | 'updated' | 'unchanged';
 
 /**
- * A statement that waits longer for a lock gives up, and the chunk is tried again. This is shorter than the time after
- * which PostgreSQL looks for deadlocks, so that a request of the API is not the one that fails.
+ * How long a statement waits for a lock before it fails and the chunk is retried. This is shorter than PostgreSQL's
+ * `deadlock_timeout`, so that in a deadlock with an API request, the chunk fails and not the request.
  */
 const LOCK_TIMEOUT = '500ms';
 const SOURCE = 'import';
-/** How many rows of an address a chunk tries if each of them fails. */
+/** Maximum number of rows with the same address that a chunk tries if each of them fails. */
 const MAX_ROUNDS = 5;
 
 const conflicts: Record<BulkProblem, RowProblem> = {
   phone_conflict: {
     code: 'phone_conflict',
-    message: 'the phone number is that of another contact',
+    message: 'the phone number belongs to another contact',
     column: null,
   },
   email_conflict: {
     code: 'email_conflict',
-    message: 'the phone number is that of a contact with another email address',
+    message: 'the phone number belongs to a contact with another email address',
     column: null,
   },
   data_too_large: {
     code: 'data_too_large',
-    message: 'with what the contact has, the other columns are more than 64 KB',
+    message: 'together with the data of the contact, the other columns have more than 64 KB',
     column: null,
   },
 };
@@ -72,7 +72,7 @@ const earlierFailed: RowProblem = {
 /** Whether the row is known to fail. */
 export const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'problem' in row;
 
-/** The row as one that fails. */
+/** Returns the row as a failed one. */
 export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
   const { number, next, fields, email, phone } = row;
   return { number, next, fields, email, phone, problem };
@@ -115,7 +115,7 @@ interface SuppressionGiven {
 }
 
 /**
- * A row with both addresses suppresses both, and counts as created or updated if one of them changes. A row about a
+ * A row with both addresses suppresses both, and counts as created or updated if one of them changes. A row with a
  * suppression that has ended changes nothing.
  */
 async function importSuppressions(
@@ -155,8 +155,8 @@ function settleRows(tally: Tally, blocked: readonly BlockedRow[]): void {
 }
 
 /**
- * Imports the first row of each address. If a row fails, its addresses are free again, and the next rows with them have
- * their turn.
+ * Imports the first row of each address. If a row fails, its addresses become free, and the next rows with them are
+ * tried.
  */
 async function importFirstRows(
   trx: Queryable,
@@ -186,7 +186,7 @@ async function importFirstRows(
   }
 }
 
-/** Does the work of the rows, and takes it back if the import only counts. */
+/** Imports the rows, and rolls that back if it is a dry run. */
 async function importRows(
   trx: Queryable,
   deps: ChunkDeps,
@@ -203,9 +203,10 @@ async function importRows(
 }
 
 /**
- * Imports a chunk: rows, errors, counts and the place in the file commit together, so that a chunk that is repeated after
- * a crash is done once.
- * @returns the import afterwards; null if it is not where the chunk begins: it was canceled, or another process did it
+ * Imports a chunk. Rows, errors, counts and the position in the file commit together, so that a chunk that is repeated
+ * after a crash is imported once.
+ * @returns the import afterwards; null if its position is not the beginning of the chunk: it was canceled, or another
+ *   process has imported the chunk
  */
 export function commitChunk(
   deps: ChunkDeps,
@@ -217,7 +218,7 @@ export function commitChunk(
     await trx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     const record = await readImport(trx, importId, { lock: true });
     if (record?.status !== 'processing' || record.position?.offset !== from.offset) return null;
-    // Chunks of one brand follow each other: two that create the same contacts would wait for each other.
+    // One chunk of a brand at a time: two that create the same contacts would deadlock.
     await trx.query(`select pg_advisory_xact_lock(hashtextextended('import chunk ' || $1::text, 0))`, [
       record.brand_id,
     ]);

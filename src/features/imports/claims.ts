@@ -1,12 +1,12 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRow, RowProblem } from './rows.ts';
 
-/** A row that is not the first one with one of its addresses. */
+/** A row with an address that an earlier row has claimed. */
 export interface BlockedRow {
   row: ImportRow;
   /** The address. */
   by: string;
-  /** Why the row fails; null: it is a duplicate. */
+  /** Why the row fails; null if it is only a duplicate. */
   problem: RowProblem | null;
 }
 
@@ -16,7 +16,7 @@ const phoneConflict: RowProblem = {
   column: null,
 };
 
-/** The address that makes a row the first one or a duplicate. Checked rows have one. */
+/** The address that decides whether a row is the first one or a duplicate. Checked rows have one. */
 const leadOf = ({ email, phone }: ImportRow): string => email?.key ?? phone ?? '';
 
 const keysOf = ({ email, phone }: ImportRow): string[] => [
@@ -45,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Lets the first row of each address claim its addresses. A row whose phone number is in an earlier row with another
-   * email address is blocked with a problem, so that its email address is not lost in silence.
+   * Lets the first row of each address claim its addresses. A row fails if its phone number is in an earlier row with
+   * another email address: as a duplicate, its own email address would be lost silently.
    */
   take(rows: readonly ImportRow[]): { first: ImportRow[]; blocked: BlockedRow[] } {
     const first: ImportRow[] = [];
@@ -64,7 +64,7 @@ export class Claims {
     return { first, blocked };
   }
 
-  /** Takes the addresses from a row that has failed. A later row may claim them. */
+  /** Releases the addresses of a row that has failed. A later row may claim them. */
   release(row: ImportRow): void {
     for (const key of keysOf(row)) this.own.delete(key);
   }

@@ -1,16 +1,18 @@
 import { unguardCell } from '../../platform/csv/guard.ts';
 import { columnFields, type ColumnField, type ImportKind } from './schema.ts';
 
-/** What one column of a file is for. `typed`: an export wrote the column, so that a number or boolean is one again. */
+/**
+ * The use of one column of a file. `typed`: an export wrote the column, so that numbers and booleans are read as such.
+ */
 export type ColumnUse = { field: ColumnField } | { data: string; typed?: true } | null;
 
 export interface Column {
-  /** As in the file, at most 200 characters; `column 3` if it has no name. */
+  /** The name in the file, at most 200 characters; `column 3` if it has none. */
   name: string;
   use: ColumnUse;
 }
 
-/** Names of columns in letters and digits only, as other services and spreadsheets write them. */
+/** Column names of other services and spreadsheets, reduced to letters and digits. */
 const spellings: Record<ColumnField, readonly string[]> = {
   email: [
     'email',
@@ -51,25 +53,25 @@ const spellings: Record<ColumnField, readonly string[]> = {
   expires_at: ['expiresat'],
 };
 
-/** Which fields the rows of a resource have. */
+/** The fields that the rows of each resource can have. */
 const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
   contacts: columnFields.filter((field) => !['reason', 'active', 'expires_at'].includes(field)),
   suppressions: ['email', 'phone', 'country_code', 'reason', 'active', 'expires_at'],
 };
 
-/** The column with the reasons in the file of failed rows. */
+/** The column of reasons in the file of failed rows. */
 export const ERROR_COLUMN = 'error';
 /** Columns of our own export of contacts that an import cannot set. They would otherwise become data of the contacts. */
 const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at', 'other_data'];
-/** A header with all of these is that of an export. */
+/** A file whose header has all of these is an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
-/** Longer names are cut: they are kept with every row that fails. */
+/** Maximum number of characters of a name: each failed row keeps it. Longer names are cut. */
 const MAX_NAME = 200;
 
-/** The name of a column, without what the database cannot store. */
+/** Returns the name of a column, without characters that the database cannot store. */
 function nameOf(cell: string, index: number): string {
   const text = unguardCell(cell).replaceAll('\0', '').trim();
-  // A cut may leave half of a character that takes two.
+  // A cut may leave half of a surrogate pair.
   const name = text
     .slice(0, MAX_NAME)
     .replace(/[\ud800-\udbff]$/, '')
@@ -88,7 +90,7 @@ function recognize(name: string, kind: ImportKind): ColumnField | null {
 /** Gives each column its key in `data`. `data.plan` and `plan` have the key `plan`; a key that is taken gets a number. */
 function createDataKeys(): (name: string) => string {
   const taken = new Set<string>();
-  /** The next number to try for a key, so that many columns of one name take linear time. */
+  /** The next number to try for a key, so that many columns with the same name take linear time. */
   const nextNumbers = new Map<string, number>();
   return (name) => {
     const base = name.replace(/^data\./i, '');
@@ -102,10 +104,10 @@ function createDataKeys(): (name: string) => string {
 }
 
 /**
- * Decides what each column is for. The first column that means a field is the field; a second one, such as `Mobile`
- * after `Phone`, goes to `data`, so that nothing is lost and nothing is guessed.
+ * Decides the use of each column. The first column that matches a field becomes the field. A second one, such as
+ * `Mobile` after `Phone`, goes to `data`, so that nothing is lost and nothing is guessed.
  * @param header the first record of the file
- * @param mapping by the name of the column; overrides what is recognized
+ * @param mapping the client's choice by column name, which overrides what is recognized
  */
 export function readColumns(
   header: readonly string[],
@@ -143,7 +145,7 @@ export function readColumns(
   });
 }
 
-/** Whether rows can be found to be about somebody. */
+/** Whether the file has a column of addresses. */
 export function hasAddressColumn(columns: readonly Column[]): boolean {
   return columns.some(({ use }) => use && 'field' in use && (use.field === 'email' || use.field === 'phone'));
 }

@@ -6,19 +6,19 @@ import type { ImportRecord } from './model.ts';
 import type { RowProblem } from './rows.ts';
 
 const TIMEOUT = '57014';
-/** PostgreSQL: a limit of the program is exceeded. */
+/** PostgreSQL's error class "program limit exceeded". */
 const LIMIT_EXCEEDED = /^54/;
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
 const refused: RowProblem = {
   code: 'refused',
-  message: 'the database refuses what the row contains',
+  message: 'the database refuses the contents of the row',
   column: null,
 };
 const timeout: RowProblem = { code: 'timeout', message: 'the row takes too long to import', column: null };
 
-/** Whether an error is due to what the file contains: repeating the work would not help. */
+/** Whether the contents of the file cause the error, so that a retry would not help. */
 export function isHopeless(error: unknown): boolean {
   return (
     isRefusedData(error) ||
@@ -28,15 +28,15 @@ export function isHopeless(error: unknown): boolean {
   );
 }
 
-/** What to say of a row that failed by itself with the error; null if rows are not to blame. */
+/** Returns the problem of a row that failed on its own with this error; null if rows are not to blame. */
 function blame(error: unknown): RowProblem | null {
   if (codeOf(error) === TIMEOUT) return timeout;
   return isHopeless(error) ? refused : null;
 }
 
 /**
- * How often a chunk is tried that meets a lock, a deadlock, or a contact that was created meanwhile. A statement that
- * takes too long is tried again with fewer rows instead, unless there is only one.
+ * Maximum number of tries of a chunk that fails because of a lock, a deadlock, or a contact that was created meanwhile.
+ * A statement that takes too long is retried with fewer rows instead, unless there is only one.
  */
 function triesFor(code: string, rows: number): number {
   if (['40P01', '40001', '55P03'].includes(code)) return 20;
@@ -62,10 +62,10 @@ async function commitWithRetries(
 }
 
 /**
- * Imports a chunk. If the database refuses some of its rows, or takes too long, the chunk is halved, until the rows that
- * are to blame are found. They fail, and the others are imported.
- * @returns as {@link commitChunk} does
- * @throws errors that rows are not to blame for
+ * Imports a chunk. If the database refuses rows or takes too long, the chunk is halved until the rows at fault are
+ * found. These fail, and the others are imported.
+ * @returns like {@link commitChunk}
+ * @throws errors for which rows are not to blame
  */
 export async function commitRows(
   deps: ChunkDeps,

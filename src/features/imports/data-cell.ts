@@ -6,9 +6,9 @@ const STRUCTURED = /^[[{]/;
 const SCALAR = /^(?:true|false|-?\d[\d.e+-]*)$/;
 
 /**
- * Reads a cell of a contact's data. A cell is a JSON value only if it is exactly as an export writes it: without spaces,
- * and numbers without superfluous digits, so that `0123` and `1.50` stay texts.
- * @param typed whether a number or boolean is one, as in the file of an export; objects and arrays always are
+ * Reads a cell of a contact's data. A cell is read as JSON only if it is written exactly as in an export: without
+ * spaces, and numbers without superfluous digits, so that `0123` and `1.50` stay texts.
+ * @param typed whether to read numbers and booleans as such, as in an export; objects and arrays always are
  */
 export function readDataCell(text: string, typed: boolean): unknown {
   if (!STRUCTURED.test(text) && !(typed && SCALAR.test(text))) return text;

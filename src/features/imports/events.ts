@@ -6,7 +6,7 @@ const importFields = {
   import_id: idField,
   resource: z.enum(importResources),
   filename: z.string(),
-  dry_run: z.boolean().meta({ description: 'Whether the import only counted, and changed nothing.' }),
+  dry_run: z.boolean().meta({ description: 'Whether the import was a dry run, which changes nothing.' }),
   total_rows: countField,
   created_count: countField,
   updated_count: countField,
@@ -17,7 +17,7 @@ const importFields = {
 
 export const importEvents = {
   completed: defineEvent('import.completed', {
-    sentWhen: 'An import finished; `resource` says of what.',
+    sentWhen: 'An import finished. `resource` says what was imported.',
     data: z.object({ ...importFields, test: testField }),
     sample: () => ({
       import_id: null,
@@ -34,7 +34,7 @@ export const importEvents = {
     }),
   }),
   failed: defineEvent('import.failed', {
-    sentWhen: 'An import failed; `resource` says of what.',
+    sentWhen: 'An import failed. `resource` says what was to be imported.',
     data: z.object({ ...importFields, reason: z.string(), test: testField }),
     sample: () => ({
       import_id: null,

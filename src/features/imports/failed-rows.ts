@@ -1,27 +1,27 @@
-/** What imports keep of rows that failed. */
+/** Stores failed rows of imports, up to a limit. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRecord } from './model.ts';
 import type { FailedRow } from './rows.ts';
 
-/** What a row takes beside its texts: for each of them, and for the row. */
+/** Bytes that a row takes besides its texts: for each text, and for the row. */
 const TEXT_BYTES = 4;
 const ROW_BYTES = 100;
 
 function errorBytes({ fields, problem, email, phone }: FailedRow): number {
-  // Addresses are in an index, too.
+  // Addresses are also in an index.
   const keys = [email?.key, phone].flatMap((key) => (key ? [key, key] : []));
   const texts = [...fields, problem.message, problem.column ?? '', ...keys];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + TEXT_BYTES, ROW_BYTES);
 }
 
-/** What an import keeps of the rows of a chunk that failed. */
+/** The failed rows of a chunk, divided into those to keep and the others. */
 interface Report {
   kept: FailedRow[];
   bytes: number;
   leftOut: FailedRow[];
 }
 
-/** Keeps rows in the order of the file, up to the first one that is beyond the bytes of the import. */
+/** Keeps rows in the order of the file, up to the first one that exceeds the import's limit of bytes. */
 export function reportOf(record: ImportRecord, failed: readonly FailedRow[], maxBytes: number): Report {
   const rows = failed.toSorted((one, other) => one.number - other.number);
   let bytes = 0;
@@ -37,7 +37,7 @@ export function reportOf(record: ImportRecord, failed: readonly FailedRow[], max
 
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
-/** Stores rows that failed, with what they contain. */
+/** Stores failed rows with their contents. */
 export async function insertErrors(
   trx: Queryable,
   record: ImportRecord,

@@ -14,7 +14,7 @@ import {
   type ListImportsQuery,
 } from './schema.ts';
 
-/** How the file is written and what its columns are for. */
+/** The format of the file, and what its columns are for. */
 export interface Layout extends CsvDialect {
   columns: Column[];
 }
@@ -75,7 +75,7 @@ export class ImportModel extends TenantModel {
   declare finished_at: Date | null;
 }
 export type ImportRecord = ModelObject<ImportModel>;
-/** Without what may be large. */
+/** Without the columns that may be large. */
 export type ListedImport = Omit<ImportRecord, 'layout' | 'position'>;
 
 const listedColumns = ImportModel.columns.filter((column) => column !== 'layout' && column !== 'position');
@@ -88,7 +88,7 @@ export interface NewImport {
   options: ImportOptions;
 }
 
-/** Counts the imports of the account that have not ended, while no other is added. */
+/** Counts the unfinished imports of the account. Other imports of the account wait until the transaction ends. */
 export async function countUnfinished(trx: Queryable, accountId: number): Promise<number> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
   const { rows } = await trx.query<{ count: number }>(
@@ -98,7 +98,7 @@ export async function countUnfinished(trx: Queryable, accountId: number): Promis
   return rows[0]?.count ?? 0;
 }
 
-/** Counts the bytes of the files of an account's imports, and of the rows that failed in them. */
+/** Sums up the bytes of the files and failed rows of an account's imports. */
 export async function storedBytes(db: Queryable, { accountId }: AccountScope): Promise<number> {
   const { rows } = await db.query<{ bytes: string }>(
     `select (coalesce((select sum(file_bytes) from imports where account_id = $1 and storage_key is not null), 0)
@@ -109,7 +109,7 @@ export async function storedBytes(db: Queryable, { accountId }: AccountScope): P
   return Number(rows[0]?.bytes ?? 0);
 }
 
-/** @param expectedBy by when the workflow must have been active */
+/** @param expectedBy time by which the workflow must have started */
 export async function insertImport(
   trx: Queryable,
   { accountId: account_id, brandId: brand_id }: BrandScope,
@@ -135,7 +135,7 @@ export async function findImport(db: Queryable, scope: BrandScope, id: number): 
   return row ?? null;
 }
 
-/** Reads any import, for its workflow. @param lock keeps others from changing it until the transaction ends */
+/** Reads an import of any brand, for its workflow. @param lock whether to lock it until the transaction ends */
 export async function readImport(
   db: Queryable,
   id: number,
@@ -146,7 +146,7 @@ export async function readImport(
   return row ?? null;
 }
 
-/** Newest first. */
+/** Finds imports, newest first. */
 export async function findImports(
   db: Queryable,
   scope: BrandScope,
@@ -166,7 +166,7 @@ export async function findImports(
   return { rows, count: await countRows(db, `imports i where ${conditions.join(' and ')}`, values) };
 }
 
-/** @returns null if the import of the brand has ended before, or does not exist */
+/** @returns null if the import has already ended, or the brand has no such import */
 export async function cancelImport(
   trx: Queryable,
   scope: BrandScope,
@@ -180,7 +180,7 @@ export async function cancelImport(
   return row ?? null;
 }
 
-/** The first errors of each import, in the order of rows. */
+/** Finds the first errors of each import, in the order of rows. */
 export async function firstErrors(
   db: Queryable,
   importIds: readonly number[],
@@ -198,14 +198,16 @@ export async function firstErrors(
   return found;
 }
 
-/** A row that failed, as the file had it. */
+/** A failed row as it is in the file. */
 export interface FailedRecord {
   row_number: number;
   message: string;
   fields: string[];
 }
 
-/** Reads failed rows in their order, in pages. A page has at least one row, if there is one. */
+/**
+ * Reads a page of failed rows, in the order of the file. Unless none are left, it has at least one row, however large.
+ */
 export async function failedRecords(
   db: Queryable,
   importId: number,
@@ -223,7 +225,7 @@ export async function failedRecords(
   return rows;
 }
 
-/** Deletes rows that failed and have one of the addresses. @returns how many */
+/** Deletes failed rows with one of the addresses. @returns the number of deleted rows */
 export async function deleteErrorsOf(
   trx: Queryable,
   brandId: number,

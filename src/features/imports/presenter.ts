@@ -1,19 +1,19 @@
 import type { ListedImport } from './model.ts';
 import { type Import, type ImportError, MAX_ERROR_BYTES } from './schema.ts';
 
-/** The rows that are decided. */
+/** The number of rows that have an outcome. */
 export function processedRows(row: ListedImport): number {
   return row.created_count + row.updated_count + row.unchanged_count + row.duplicate_count + row.failed_count;
 }
 
-/** What concerns the file as a whole. */
+/** The errors of the whole file. */
 function fileErrors({ failure, failure_code: code }: ListedImport): ImportError[] {
   return failure === null ? [] : [{ row: null, column: null, code: code ?? 'failed', message: failure }];
 }
 
 const MEGABYTE = 1024 * 1024;
 
-/** What the report of an import leaves out; null: nothing. */
+/** Describes the failed rows that the report of an import leaves out; null if there are none. */
 export function leftOutOf({ left_out_count: count, left_out_from: from }: ListedImport): string | null {
   if (from === null) return null;
   const rows =
@@ -21,7 +21,7 @@ export function leftOutOf({ left_out_count: count, left_out_from: from }: Listed
   return `${rows} not in this report, which is limited to ${MAX_ERROR_BYTES / MEGABYTE} MB per import`;
 }
 
-/** What concerns the rows that are not listed. */
+/** The error about rows that the report leaves out. */
 function leftOutErrors(row: ListedImport): ImportError[] {
   const message = leftOutOf(row);
   return message === null ? [] : [{ row: null, column: null, code: 'errors_left_out', message }];

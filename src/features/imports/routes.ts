@@ -26,7 +26,7 @@ export interface ImportRouteDeps {
 const tag = 'Imports';
 const path = '/v1/my/imports';
 const MAX_FILE_BYTES = 1024 * 1024 * 1024;
-/** Files that one account may send to one process at the same time. */
+/** Maximum number of files that one account may send to one process at the same time. */
 const MAX_FILES_AT_ONCE = 2;
 
 function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): RouteDefinition {
@@ -91,7 +91,7 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       method: 'GET',
       path: `${path}/:id`,
       operationId: 'getImport',
-      summary: 'Get an import and how far it is',
+      summary: 'Get an import and its progress',
       responses: { 200: { description: 'The import', schema: importResource } },
       handler: async ({ tenant, params, publicUrl }) => ({
         status: 200,
@@ -104,7 +104,7 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       path: `${path}/:id/cancel`,
       operationId: 'cancelImport',
       summary: 'Cancel an import',
-      description: 'Rows that were imported before stay.',
+      description: 'Rows that are already imported stay.',
       idempotency: 'none',
       responses: { 200: { description: 'The canceled import', schema: importResource } },
       errors: ['invalid_transition'],
@@ -119,10 +119,10 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       method: 'GET',
       path: `${path}/:id/errors`,
       operationId: 'getImportErrors',
-      summary: 'Fetch the rows that failed as CSV',
+      summary: 'Download the failed rows as CSV',
       description:
-        'The rows that failed, with their original columns and the reason in the column `error`. Mend them and import ' +
-        'the file again. Kept for 30 days, up to 32 MB of an import; if there are more, the first row says so.',
+        'The failed rows, with their original columns and the reason in the column `error`. Correct them and import ' +
+        'the file again. Kept for 30 days, up to 32 MB per import. If there are more, the first row says so.',
       responses: { 200: { description: 'A CSV file', schema: null, contentType: 'text/csv' } },
       async handler({ tenant, params }) {
         const pieces = await failedRowsCsv(pool, tenant, params.id);

@@ -14,21 +14,21 @@ import type { Column } from './columns.ts';
 import { readDataCell } from './data-cell.ts';
 import type { ColumnField } from './schema.ts';
 
-/** A row that cannot be imported. */
+/** Why a row cannot be imported. */
 export interface RowProblem {
   code: string;
   message: string;
-  /** The name of the column, if one is to blame. */
+  /** The name of the column at fault, if it is a single one. */
   column: string | null;
 }
 
-/** A row of the file, checked. */
+/** A checked row of the file. */
 export interface ImportRow {
-  /** As a spreadsheet counts. */
+  /** Counted as in a spreadsheet. */
   number: number;
   /** Where the next row begins. */
   next: CsvPosition;
-  /** The values as the file has them. */
+  /** The values as in the file. */
   fields: string[];
   email: { address: string; key: string } | null;
   /** In E.164 form. */
@@ -37,7 +37,7 @@ export interface ImportRow {
   lastName: string | null;
   countryCode: string | null;
   source: string | null;
-  /** Whether a new channel is subscribed; null: the row does not say. */
+  /** Whether a new channel is subscribed; null if the row does not say. */
   subscribed: { email: boolean | null; phone: boolean | null };
   reason: SuppressionReason;
   data: Record<string, unknown> | null;
@@ -47,7 +47,7 @@ export interface ImportRow {
   expiresAt: string | null;
 }
 
-/** The row, with what could be read of it, and its problem. */
+/** A row that cannot be imported: its readable parts and its problem. */
 export interface FailedRow extends Pick<ImportRow, 'number' | 'next' | 'fields'> {
   email: ImportRow['email'];
   phone: string | null;
@@ -71,7 +71,7 @@ const words = new Map([
 
 const MAX_NAME = 255;
 const MAX_SOURCE = 100;
-/** NUL cannot be stored, and no other control character belongs into a name. Line breaks may be in `data`. */
+/** NUL cannot be stored, and names must not contain other control characters. `data` may contain line breaks. */
 const UNSTORABLE = '\0';
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
@@ -133,7 +133,7 @@ function readEmail(cell: Cells[ColumnField]): ImportRow['email'] {
   return { address: email.address, key: email.key };
 }
 
-/** @param country the region of a number in national form */
+/** @param country country of numbers without a country code */
 function readPhone(cell: Cells[ColumnField], country: string | null): string | null {
   if (!cell) return null;
   const { text, column } = cell;
@@ -165,7 +165,7 @@ function readReason(cell: Cells[ColumnField]): SuppressionReason {
 
 const time = z.iso.datetime({ offset: true });
 
-/** Whether a suppression has ended, and when it ends. */
+/** Reads whether a suppression is active, and when it ends. */
 function readEnd({ active, expires_at: end }: Cells): Pick<ImportRow, 'active' | 'expiresAt'> {
   const isActive = active === undefined || words.get(active.text.toLowerCase());
   if (isActive === undefined) {
@@ -217,7 +217,7 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
   };
 }
 
-/** @returns null for what is no address */
+/** @returns null if the value is invalid */
 function tolerant<Read>(read: () => Read): Read | null {
   try {
     return read();
@@ -227,7 +227,10 @@ function tolerant<Read>(read: () => Read): Read | null {
   }
 }
 
-/** The cells of the row, whatever else is wrong with it. Of a line that could not be read: its words with addresses. */
+/**
+ * Returns the cells of the row, whatever else is wrong with it. If the line could not be parsed, looks for addresses
+ * among its words.
+ */
 function addressCells({ problem, fields }: CsvRecord, columns: readonly Column[]): Cells {
   const cells: Cells = {};
   if (problem && problem !== 'invalid_encoding') {
@@ -248,7 +251,7 @@ function addressCells({ problem, fields }: CsvRecord, columns: readonly Column[]
   return cells;
 }
 
-/** The row as one that fails, with its addresses: it goes with the contact that has them. */
+/** Returns the row as a failed one, with its addresses, so that it is deleted with the contact that has them. */
 function failRow(record: CsvRecord, columns: readonly Column[], problem: RowProblem): FailedRow {
   const { row: number, next, fields } = record;
   const cells = addressCells(record, columns);

@@ -26,29 +26,32 @@ export interface ImportRunDeps extends ChunkDeps {
   waker: Pick<Waker, 'wake'>;
   fence: RecipientFence;
   log: Logger;
-  /** For tests: other limits than usual. */
+  /** Other limits, for tests. */
   turnMs?: number;
   maxFailedRows?: number;
 }
 
-/** Imports of one account that run at the same time; the others wait. */
+/** Maximum number of imports of one account that run at the same time. The others wait. */
 const MAX_RUNNING = 2;
-/** After this time the next import has its turn. */
+/** Maximum time that an import works before the next one gets its turn, in ms. */
 const TURN_MS = 10_000;
-/** An import with more failed rows ends. */
+/** Maximum number of failed rows, after which an import ends. */
 const MAX_FAILED_ROWS = 1_000_000;
 const CHUNK_ROWS = 2_500;
-/** Work of a chunk, so that its locks are short: members added to lists, and names of columns written. */
+/**
+ * Maximum work of one chunk, so that it keeps its locks only briefly: members added to lists, and bytes of column names
+ * written to `data`.
+ */
 const CHUNK_MEMBERS = 50_000;
 const CHUNK_NAME_BYTES = 8 * 1024 * 1024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
-/** Tries of a piece of work that ends with an error of our own. */
+/** Maximum number of tries of a piece of work that fails with an internal error. */
 const MAX_TRIES = 10;
-/** Rows of one statement that removes addresses. */
+/** Maximum number of addresses that one statement removes. */
 const CLEAR_ROWS = 10_000;
 
 const fileProblems: Record<FileProblem, string> = {
-  compressed: 'the file is compressed, or a spreadsheet; send it as plain CSV',
+  compressed: 'the file is compressed or a spreadsheet; send it as plain CSV',
   empty: 'the file is empty',
   unreadable_header: 'the first row of the file cannot be read',
 };
@@ -76,7 +79,7 @@ const gone: ImportState = {
   failedCount: 0,
 };
 
-/** Begins an import, if not too many of the account run. @returns whether it may run */
+/** Begins an import unless too many of the account's imports run. @returns whether it may run */
 async function beginImport(pool: pg.Pool, { id, account_id: accountId }: ImportRecord): Promise<boolean> {
   const { rowCount } = await inTransaction(pool, async (trx) => {
     await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
@@ -96,7 +99,7 @@ interface Failure {
   message: string;
 }
 
-/** Ends an import that runs, with its event. It may have ended before. */
+/** Ends a running import and publishes its event. Does nothing if it has already ended. */
 async function finishImport(
   { pool, events, waker }: ImportRunDeps,
   id: number,
@@ -143,7 +146,7 @@ function opener(store: BlobStore, key: string | null): OpenFile {
   };
 }
 
-/** Recognizes how the file is written and counts its rows, or fails the import. */
+/** Detects the format of the file and counts its rows, or fails the import. */
 async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
   const inspection = await inspectCsv(open, () => {
     attendance.stopping.throwIfAborted();
@@ -169,7 +172,7 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
   );
 }
 
-/** How many rows a chunk has at most. Each contact has the names of its columns in `data`. */
+/** Maximum number of rows of a chunk. Each contact gets the names of its columns in `data`. */
 export function chunkRows(columns: readonly Column[], lists: number): number {
   const names = columns.reduce(
     (sum, { use }) => sum + (use && 'data' in use ? Buffer.byteLength(use.data) : 0),
@@ -179,7 +182,7 @@ export function chunkRows(columns: readonly Column[], lists: number): number {
   return Math.max(1, Math.floor(Math.min(...limits)));
 }
 
-/** Reads the file from a place on, in chunks. A long stretch of blank rows is a chunk without rows. */
+/** Reads the file from a position on, in chunks. A long stretch of blank rows becomes a chunk without rows. */
 async function* readChunks(
   open: OpenFile,
   layout: Layout,
@@ -204,7 +207,7 @@ async function* readChunks(
   return undefined;
 }
 
-/** Whether some recipients must get no more mail because of the chunk. */
+/** Whether the chunk makes some recipients get no more mail. */
 const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
   resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
 
@@ -214,22 +217,22 @@ function tooManyErrors(row: ImportRecord, max: number): Failure | null {
 }
 
 /**
- * Ends an import whose file was read to its end.
+ * Ends an import after the whole file was read.
  * @throws ChangedFile if rows are missing
  */
 async function endWhenRead(deps: ImportRunDeps, row: ImportRecord): Promise<void> {
   const last = await readImport(deps.pool, row.id);
   if (last?.status !== 'processing') return;
-  // Others may have imported the chunks that this process has read in vain.
+  // Another process may have imported the chunks that this one has read.
   if (processedRows(last) === last.total_rows) {
-    // Also for a process that stopped after its last chunk.
+    // Needed if the process that imported the last chunk stopped before its wait.
     await deps.fence.wait(last.account_id);
     await finishImport(deps, row.id, null);
   } else if (last.position?.offset === row.position?.offset)
-    throw new ChangedFile('the rows of the file do not add up');
+    throw new ChangedFile('the file changed during the import: its number of rows is different');
 }
 
-/** Imports chunks until the turn is over, the file ends, or the import does. */
+/** Imports chunks until the turn is over, or the file or the import ends. */
 async function importChunks(
   deps: ImportRunDeps,
   row: ImportRecord,
@@ -244,7 +247,7 @@ async function importChunks(
   for (;;) {
     const { value: chunk } = await reading;
     if (!chunk) break;
-    // The next chunk is read while this one is written.
+    // Read the next chunk while this one is written.
     reading = chunks.next();
     reading.catch(() => undefined);
     const after = await commitRows(deps, row.id, chunk, attendance);
@@ -261,8 +264,8 @@ async function importChunks(
 }
 
 /**
- * Removes what only a running import needs: the addresses it has seen, and the file.
- * @returns whether nothing is left
+ * Removes what only a running import needs: its claimed addresses and the file.
+ * @returns whether everything is removed
  */
 async function clear(
   { pool, store, turnMs = TURN_MS }: ImportRunDeps,
@@ -272,7 +275,7 @@ async function clear(
   const until = Date.now() + turnMs;
   for (;;) {
     const { rowCount } = await pool.query(
-      // Nothing updates these rows, so that each stays in its place.
+      // Nothing updates these rows, so each keeps its ctid.
       `delete from import_addresses where ctid = any(array(
          select ctid from import_addresses where import_id = $1 limit $2))`,
       [row.id, CLEAR_ROWS],
@@ -288,21 +291,21 @@ async function clear(
   return true;
 }
 
-/** Whether an error comes from outside, and so may end by itself: from the database, a connection, or the disk. */
+/** Whether an error comes from the database, a connection or the disk, and may therefore go away. */
 const mayEnd = (error: unknown): boolean =>
   isConnectionError(error) ||
   (typeof (error as { code?: unknown }).code === 'string' && !(error instanceof AppError));
 
 /**
- * Why an import with this error cannot go on; null for errors that may end by themselves.
- * @param attempt which try of the same work has ended with it
+ * Why an import with this error cannot continue; null for errors that may go away.
+ * @param attempt number of the try that failed, from 1
  */
 function failureOf(error: unknown, attempt: number): Failure | null {
   if (error instanceof MissingFile) return { code: 'file_missing', message: 'the file is gone' };
   if (error instanceof ChangedFile) return { code: 'file_changed', message: error.message };
-  if (isHopeless(error)) return { code: 'refused', message: 'the database refuses what the file contains' };
+  if (isHopeless(error)) return { code: 'refused', message: 'the database refuses the contents of the file' };
   if (attempt < MAX_TRIES || mayEnd(error)) return null;
-  const message = `the import failed ${MAX_TRIES} times at the same place; what was imported until then stays`;
+  const message = `the import failed ${MAX_TRIES} times at the same place; the rows that were imported before stay`;
   return { code: 'internal_error', message };
 }
 
@@ -329,8 +332,8 @@ async function step(
 }
 
 /**
- * Does the next piece of an import, as its row says: begins, looks through the file, imports chunks, or clears.
- * @returns where it is
+ * Does the next piece of an import, according to its row: begins it, inspects the file, imports chunks, or clears up.
+ * @returns the state of the import afterwards
  */
 export async function advanceImport(
   deps: ImportRunDeps,

@@ -9,7 +9,7 @@ export type ImportKind = (typeof importResources)[number];
 export const importStatuses = ['queued', 'processing', 'completed', 'failed', 'canceled'] as const;
 export type ImportStatus = (typeof importStatuses)[number];
 
-/** What a column of the file can be, beside `data.<key>`. */
+/** What a column of the file can be, besides `data.<key>`. */
 export const columnFields = [
   'email',
   'phone',
@@ -26,9 +26,9 @@ export const columnFields = [
 ] as const;
 export type ColumnField = (typeof columnFields)[number];
 
-/** How long rows that failed are kept. */
+/** How long failed rows are kept, in days. */
 export const ERROR_DAYS = 30;
-/** What one import keeps of them. Later ones are counted only. */
+/** Maximum number of bytes of failed rows that one import keeps. Later failed rows are only counted. */
 export const MAX_ERROR_BYTES = 32 * 1024 * 1024;
 
 const MAX_LISTS = 100;
@@ -40,7 +40,7 @@ const target = z
   .regex(new RegExp(`^(${columnFields.join('|')}|data\\..{1,200})$`), 'must be a field or data.<key>')
   .nullable();
 
-/** The options, as the client sends them in JSON and as the import shows them. */
+/** The options, as clients send them in JSON and as the import resource shows them. */
 export const importOptions = z.strictObject({
   list_ids: z
     .array(z.int().positive())
@@ -53,20 +53,23 @@ export const importOptions = z.strictObject({
     .default({})
     .meta({
       description:
-        'What columns mean, by their names in the file: a field such as `email`, `data.<key>`, or null to ignore the ' +
-        'column. Columns that are not named here are recognized by their names.',
+        'The meaning of columns, by their names in the file: a field such as `email`, `data.<key>`, or null to ignore the ' +
+        'column. Other columns are recognized by their names.',
     }),
   update_existing: z.boolean().default(true).meta({
-    description: 'Whether rows change contacts that exist. If false, such rows count as unchanged.',
+    description: 'Whether rows change existing contacts. If false, such rows count as unchanged.',
   }),
   subscribe: z.boolean().default(true).meta({
-    description: 'Whether new contacts are subscribed. Those who have unsubscribed never are.',
+    description: 'Whether new contacts are subscribed. Addresses that have unsubscribed never are.',
   }),
-  dry_run: z.boolean().default(false).meta({ description: 'Counts what would happen and changes nothing.' }),
+  dry_run: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Counts what the import would do, and changes nothing.' }),
 });
 export type ImportOptions = z.output<typeof importOptions>;
 
-/** The text field `options`. An unreadable text is a 422 on the field. */
+/** The text field `options`. A text that is not JSON is a 422 on the field. */
 const optionsText = z
   .string()
   .optional()
@@ -87,13 +90,13 @@ const optionsText = z
       context.addIssue({ code: 'custom', path: rest === '' ? [] : [rest], message: message ?? '' });
     }
   })
-  .meta({ description: 'JSON text of an object; see `options` of the import.', type: 'string' });
+  .meta({ description: 'A JSON object as text. See `options` of the import.', type: 'string' });
 
 export const createImportBody = z.strictObject({
   resource: z
     .enum(importResources)
     .default('contacts')
-    .meta({ description: 'What the rows of the file are.' }),
+    .meta({ description: 'What the rows of the file contain.' }),
   options: optionsText,
 });
 export type CreateImportBody = z.output<typeof createImportBody>;
@@ -113,8 +116,8 @@ const importError = z.object({
     .nullable()
     .meta({
       description:
-        'As a spreadsheet counts: the header is row 1. Null for what concerns the whole file, which comes first: why it ' +
-        'failed, and with `errors_left_out` which rows that failed are neither here nor in the file of `errors_url`.',
+        'Counted as in a spreadsheet: the header is row 1. Null for errors of the whole file, which come first: why it ' +
+        'failed, and as `errors_left_out` which failed rows are neither here nor in the file of `errors_url`.',
     }),
   column: z.string().nullable(),
   code: z.string(),
@@ -135,7 +138,7 @@ export const importResource = z
     created_count: z.int(),
     updated_count: z.int(),
     unchanged_count: z.int(),
-    duplicate_count: z.int().meta({ description: 'Rows whose address was in an earlier row.' }),
+    duplicate_count: z.int().meta({ description: 'Rows whose address is in an earlier row.' }),
     failed_count: z.int(),
     errors: z.array(importError).meta({ description: 'The first 100. Kept for 30 days.' }),
     errors_url: z
@@ -143,8 +146,8 @@ export const importResource = z
       .nullable()
       .meta({
         description:
-          'A CSV file of the rows that failed, with their original columns and `error`: up to 32 MB of them. If ' +
-          'there are more, the `error` of the first row says how many are missing. It needs the API key. Null if no row has failed.',
+          'A CSV file of the failed rows, with their original columns and `error`, up to 32 MB. If ' +
+          'there are more, the `error` of the first row says how many are missing. It needs the API key. Null if no row failed.',
       }),
     options: importOptions,
     created_at: z.iso.datetime(),

@@ -25,17 +25,17 @@ import { leftOutOf, presentImport } from './presenter.ts';
 import { type CreateImportBody, ERROR_DAYS, type Import, type ListImportsQuery } from './schema.ts';
 import { importStart, importWake } from './workflow.ts';
 
-/** Imports of one account that wait or run. */
+/** Maximum number of imports of one account that wait or run. */
 export const MAX_UNFINISHED = 20;
-/** Errors that an import shows. */
+/** Maximum number of errors in the import resource. */
 const MAX_ERRORS = 100;
-/** Failed rows that are read at once, and their bytes. A row can have more than a megabyte. */
+/** Maximum number of failed rows that are read at once, and of their bytes. A row can have more than a megabyte. */
 const ERRORS_PAGE = { first: 50, rows: 1_000, bytes: 4 * 1024 * 1024 };
-/** Characters that are written at once. */
+/** Approximate number of characters in one piece of the response. */
 const PIECE_LENGTH = 64 * 1024;
 const MAX_FILENAME = 255;
 const MEGABYTE = 1024 * 1024;
-/** The reconciler starts the workflow if the engine has not begun by then. */
+/** The reconciler starts the workflow if the engine has not done so after this time. */
 const START_WITHIN_MS = 60_000;
 
 const runningOf = (row: ImportRecord) => ({
@@ -65,8 +65,8 @@ async function presentOne(db: Queryable, row: ListedImport | null, publicUrl: st
 }
 
 /**
- * Refuses a file if the account's imports have too many bytes: of files that wait, and of rows that failed.
- * @param bytes of the new file, about; null if they are not known
+ * Refuses a file if unfinished files and failed rows of the account's imports have too many bytes.
+ * @param bytes approximate size of the new file; null if unknown
  * @throws AppError validation_error
  */
 export async function requireRoom(
@@ -93,7 +93,7 @@ export interface ImportFile {
 
 /**
  * Accepts an import whose file has been stored. Wake `outbox` after the commit.
- * @throws AppError validation_error for lists of others, and if files that came meanwhile have used up the quota;
+ * @throws AppError validation_error for lists of another brand, or if other files have used up the quota meanwhile;
  *   conflict if too many imports of the account wait
  */
 export async function createImport(
@@ -107,10 +107,10 @@ export async function createImport(
   if ((await countUnfinished(trx, tenant.accountId)) >= MAX_UNFINISHED) {
     throw new AppError(
       'conflict',
-      `${MAX_UNFINISHED} imports of the account wait or run; wait until one ends`,
+      `${MAX_UNFINISHED} imports of the account are unfinished; wait until one ends`,
     );
   }
-  // No other import of the account is accepted until this one commits.
+  // `countUnfinished` has locked the account's imports, so no other is accepted until this one commits.
   await requireRoom(trx, tenant, file.bytes, quotaBytes);
   const filename = file.filename
     .toWellFormed()
@@ -151,7 +151,7 @@ export async function listImports(
 }
 
 /**
- * Cancels an import: the chunk that is being written is the last. What was imported stays. Canceling it again changes
+ * Cancels an import. The chunk that is being written is the last one, and imported rows stay. Canceling again changes
  * nothing. Wake `outbox` after the commit.
  * @throws AppError not_found; invalid_transition if it has ended
  */
@@ -170,7 +170,7 @@ export async function stopImport(
   return presentOne(trx, row, publicUrl);
 }
 
-/** Reads the rows that failed, a few megabytes at a time. */
+/** Reads the failed rows, a few megabytes at a time. */
 async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedRecord> {
   let [after, limit] = [0, ERRORS_PAGE.first];
   for (;;) {
@@ -184,8 +184,8 @@ async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedReco
 }
 
 /**
- * Writes the rows that failed as CSV, with their original columns and the reason in a last column. If some are left out, the
- * reason of the first row says so.
+ * Writes the failed rows as CSV, with their original columns and the reason in a last column. If some rows are left
+ * out, the reason of the first row says so.
  * @throws AppError not_found, before the first piece
  */
 export async function failedRowsCsv(
@@ -201,11 +201,11 @@ export async function failedRowsCsv(
   async function* pieces(): AsyncIterable<string> {
     yield csvRecord([...kept.map((index) => header[index] ?? ''), ERROR_COLUMN]);
     let piece = '';
-    // A row of its own would fail when the mended file is imported.
+    // As a row of its own, it would fail when the corrected file is imported.
     let notice = leftOut === null ? '' : ` (${leftOut})`;
     for await (const { fields, message } of eachFailed(db, id)) {
       const cells = kept.map((index) => fields[index] ?? '');
-      // Surplus values stay surplus: the row fails again unless it is mended.
+      // Surplus values stay surplus: the row fails again unless it is corrected.
       piece += csvRecord([...cells, message + notice, ...fields.slice(header.length)]);
       notice = '';
       if (piece.length < PIECE_LENGTH) continue;
@@ -217,6 +217,6 @@ export async function failedRowsCsv(
   return pieces();
 }
 
-/** Clears a page of what imports have kept of a deleted contact: rows that failed. @returns whether there may be more */
+/** Clears a page of the failed rows with addresses of a deleted contact. @returns whether there may be more */
 export const forgetImportedContact: RemovalStep = async (trx, { brandId, addressKeys }, limit) =>
   (await deleteErrorsOf(trx, brandId, addressKeys, limit)) === limit;

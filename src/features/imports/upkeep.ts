@@ -4,7 +4,7 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { ERROR_DAYS } from './schema.ts';
 import { importSource } from './workflow.ts';
 
-/** Deletes rows that failed long ago: they contain addresses. The import and its counts stay. */
+/** Deletes old failed rows, because they contain addresses. The import and its counts stay. */
 const importErrors = batchTask(
   'import_errors',
   `delete from import_errors e using (

@@ -12,7 +12,7 @@ export interface RunningImport extends RowOfWorkflow {
   resource: string;
 }
 
-/** Describes the workflow `import/<id>`, so that it can be started from the row alone. */
+/** Describes the workflow `import/<id>`, which can be started from the row alone. */
 export function importStart({ id, accountId, brandId, resource }: RunningImport): WorkflowStart {
   const input: RunImportInput = { schema: 1, importId: id, accountId };
   return {
@@ -25,7 +25,7 @@ export function importStart({ id, accountId, brandId, resource }: RunningImport)
   };
 }
 
-/** Signals the workflow that its row changed. Starts the workflow if it is not running. */
+/** Signals to the workflow that its row changed. Starts the workflow if it is not running. */
 export function importWake(running: RunningImport): OutboxEntry {
   return { kind: 'signal_with_start', ...importStart(running), signal: importSignals.wake };
 }
