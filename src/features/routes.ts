@@ -45,13 +45,13 @@ export interface FeatureDeps {
   database: Database;
   /** For statements that read a large part of a brand's contacts. */
   heavyReads: HeavyReads;
-  /** For statements that record what arrives in groups: they are planned once, and find rows by key. */
+  /** For statements that record small groups as they arrive: they are planned once, and find rows by key. */
   recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
-  /** For requests to addresses that clients name. */
+  /** For requests to URLs that clients name. */
   egress: Egress;
-  /** For websites that clients want scraped. */
+  /** For websites that clients want to have scraped. */
   websites: Egress;
   /** Compiles and renders templates in threads. */
   contents: ContentEngine;
@@ -61,15 +61,15 @@ export interface FeatureDeps {
   waker: Waker;
   /** Publishes a feature's events inside its transaction. */
   events: EventPublisher;
-  /** What acts on tracked events in the transaction that writes them. */
+  /** Acts on tracked events, in the transaction that writes them. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
   /** Adds a counter to `/metrics`. */
   counter: HttpMetrics['counter'];
 }
 
 /**
- * Every route of every feature. A new feature adds one line here; OpenAPI, the tenancy tests and the metrics pick it up
- * by themselves.
+ * Every route of every feature. A new feature adds one line here; OpenAPI, the tenancy tests and the metrics include it
+ * automatically.
  */
 export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();

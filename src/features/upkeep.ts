@@ -28,7 +28,7 @@ import { validationUpkeep } from './validation/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
 
 /**
- * What all tables need: one line per feature, and the platform's own tasks. The hourly tasks run in this order.
+ * The upkeep of all tables: one line per feature, and the platform's own tasks. The hourly tasks run in this order.
  * Roles and the `migrate` command pass it down.
  */
 export const upkeep = gatherUpkeep([

@@ -2,7 +2,16 @@
 import { posix } from 'node:path';
 
 /** The folders whose own folders are checked, too. */
-const COVERED = ['src/delivery'];
+const COVERED = [
+  'src/delivery',
+  'src/features/brakes',
+  'src/features/brands',
+  'src/features/domains',
+  'src/features/inbox',
+  'src/features/validation',
+  'src/features/wallet',
+  'src/features/webhooks',
+];
 /** Their folders are all alike, so the README.md above them speaks for them. */
 const ALIKE = ['src/delivery/providers'];
 const MAX_LINES = 10;

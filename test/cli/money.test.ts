@@ -38,7 +38,7 @@ it('books a credit once for its reference, and changes settings, all in the log 
   const credit = ['wallet', 'credit', id, '1000.5', '--reference', 'invoice 7'];
   expect(await carillon(...credit)).toMatch(/^balance \(cents\) +1000\.5$/m);
   expect(await carillon(...credit)).toBe(
-    `carillon: the reference invoice 7 was used before in account ${id}\n`,
+    `carillon: the reference invoice 7 was already used in account ${id}\n`,
   );
   const set =
     '--monthly-emails 500 --capability validation=on --auto-topup --topup-amount 5000 --topup-below 900'.split(

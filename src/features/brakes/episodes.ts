@@ -7,11 +7,11 @@ import type { EventPublisher, QueuedWork } from '../../platform/events/publish.t
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { forEachBrand } from './rates.ts';
 
-/** Parts of the allowance at which episodes begin and below which they end. */
+/** Shares of the allowance at which episodes begin, and below which they end. */
 const APPROACHING = { begins: 0.8, ends: 0.7 };
 const REACHED = { begins: 1, ends: 0.8 };
 
-/** Of an advisory lock: one worker at a time looks at the episodes. */
+/** Advisory lock: one worker at a time checks the episodes. */
 const EPISODE_LOCK = 1_129_468_236;
 
 interface Changed {
@@ -27,8 +27,8 @@ const stillSql = (name: 'approaching' | 'reached', { begins, ends }: typeof REAC
   (f."limit" > 0 and (f.used >= ${begins} * f."limit" or (coalesce(e.${name}, false) and f.used >= ${ends} * f."limit")))`;
 
 /**
- * Finds the accounts whose episodes begin or end, and stores that. Only accounts that reserved messages within the last
- * twenty minutes, and those in an episode, can change.
+ * Finds the accounts whose episodes begin or end, and stores the change. Only accounts that reserved messages within
+ * the last twenty minutes, and those in an episode, can change.
  */
 async function changeEpisodes(trx: Queryable, settings: LimitSettings): Promise<Changed[]> {
   const { rows } = await trx.query<Changed>(
@@ -58,8 +58,8 @@ async function changeEpisodes(trx: Queryable, settings: LimitSettings): Promise<
 }
 
 /**
- * Publishes `sending.limit_approaching` and `sending.limit_reached` once for each episode: the first begins at 80 % of
- * the rolling allowance and ends below 70 %, the second begins at 100 % and ends below 80 %.
+ * Publishes `sending.limit_approaching` and `sending.limit_reached` once per episode: the first begins at 80% of the
+ * rolling allowance and ends below 70%, the second begins at 100% and ends below 80%.
  */
 export function publishEpisodes(
   pool: pg.Pool,

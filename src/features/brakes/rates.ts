@@ -6,15 +6,15 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Pause, pauseIfSending } from '../accounts/service.ts';
 import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
 
-/** Rates of fewer emails say little. */
+/** With fewer emails, a rate means little. */
 export const MIN_ATTEMPTED = 500;
 export const MAX_HARD_BOUNCE_RATE = 0.1;
 export const MAX_COMPLAINT_RATE = 0.005;
-/** A few recipients must not be able to pause an account. */
+/** Minimum numbers, so that a few recipients cannot pause an account. */
 export const MIN_HARD_BOUNCES = 10;
 export const MIN_COMPLAINTS = 5;
 
-/** SQL: an interval, over which the rates are taken. */
+/** SQL: the interval over which the rates are taken. */
 const PERIOD = `interval '7 days'`;
 
 export type BrakeReason = 'bounce_rate' | 'complaint_rate';
@@ -36,7 +36,7 @@ export function brakeReason({ attempted, hardBounces, complaints }: Outcomes): B
     : null;
 }
 
-/** Finds accounts that send, had outcomes within the last two hours, and have reached a rate. */
+/** Finds accounts that are sending, had outcomes within the last two hours, and have reached a limit. */
 async function findOverRate(db: Queryable): Promise<Outcomes[]> {
   const { rows } = await db.query<Outcomes>(
     `with recent as materialized (
@@ -57,7 +57,7 @@ async function findOverRate(db: Queryable): Promise<Outcomes[]> {
   return rows;
 }
 
-const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(2)} %`;
+const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(2)}%`;
 
 function pausedNotice(reason: BrakeReason, outcomes: Outcomes): OwnerNotice {
   const { attempted, hardBounces, complaints } = outcomes;
@@ -80,7 +80,7 @@ function pausedNotice(reason: BrakeReason, outcomes: Outcomes): OwnerNotice {
   };
 }
 
-/** An event of the account, for the webhooks of each of its brands. */
+/** One event per brand of the account, so that the webhooks of each brand get it. */
 export async function forEachBrand(
   db: Queryable,
   accountId: number,
@@ -93,9 +93,9 @@ export async function forEachBrand(
 }
 
 /**
- * Pauses an account and publishes `sending.paused`, unless it is paused already.
+ * Pauses an account and publishes `sending.paused`, unless it is already paused.
  * @param pause its reason is shown to the account
- * @returns null if it was paused already
+ * @returns null if it was already paused
  */
 export async function pauseWithEvent(
   trx: Queryable,
@@ -119,15 +119,15 @@ export interface BrakeDeps {
   systemFrom: string;
 }
 
-/** What pausing accounts has queued. */
+/** The work that pausing accounts has queued. */
 export interface Braked {
   accounts: { outcomes: Outcomes; reason: BrakeReason }[];
   queued: QueuedWork[];
 }
 
 /**
- * Pauses accounts whose hard bounces or complaints are too many, with `sending.paused` and a mail to the owners. An
- * account that is paused already stays as it is, so that two workers at once do no harm.
+ * Pauses accounts with too many hard bounces or complaints, publishes `sending.paused` and mails the owners. An account
+ * that is already paused stays unchanged, so two workers at once do no harm.
  */
 export async function brakeAccounts({ pool, events, systemFrom }: BrakeDeps): Promise<Braked> {
   const braked: Braked = { accounts: [], queued: [] };

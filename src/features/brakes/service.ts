@@ -12,7 +12,7 @@ import { brakeAccounts, pauseWithEvent } from './rates.ts';
 import { type AccountRow, pauseSending } from '../accounts/service.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 
-/** How often the figures are looked at. */
+/** Interval of the checks. */
 const LOOK_MS = 10_000;
 
 export interface BrakesDeps {
@@ -24,9 +24,9 @@ export interface BrakesDeps {
 }
 
 /**
- * Pauses an account for an operator, with `sending.paused` unless it was paused already. Pausing again changes the
- * reason and keeps the time of the first pause.
- * @param actor the operator's name, for the log of the account
+ * Pauses an account for an operator, and publishes `sending.paused` unless it was already paused. Pausing again changes
+ * the reason and keeps the time of the first pause.
+ * @param actor the operator's name, for the account's log
  * @throws AppError `not_found`
  */
 export function pauseAccount(
@@ -42,7 +42,7 @@ export function pauseAccount(
   });
 }
 
-/** Looks at the bounces, complaints and allowances of all accounts once, and acts on them. */
+/** Checks the bounces, complaints and allowances of all accounts once, and acts on them. */
 export async function lookAtAccounts({ config, database, waker, events, log }: BrakesDeps): Promise<void> {
   const { pool } = database;
   const { accounts, queued } = await brakeAccounts({ pool, events, systemFrom: systemSender(config) });
@@ -55,7 +55,7 @@ export async function lookAtAccounts({ config, database, waker, events, log }: B
   for (const each of work) for (const channel of each.keys()) waker.wake(channel);
 }
 
-/** Looks at all accounts every ten seconds until it is stopped. Several workers may do so at once. */
+/** Checks all accounts every ten seconds until it is stopped. Several workers may do so at once. */
 export function startBrakes(deps: BrakesDeps): Repeating {
   return repeat(
     async () => {

@@ -3,9 +3,9 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 
 const OUTCOME_DAYS = 8;
-/** Soft bounces that are older than this are not in a row with a new one. */
+/** A soft bounce older than this is not consecutive with a new one. */
 const SOFT_BOUNCE_DAYS = 90;
-/** The hour of the recount, UTC. */
+/** The hour of the recount (UTC). */
 const RECOUNT_HOUR = 3;
 
 /** Deletes outcomes older than the period of the rates. */
@@ -24,11 +24,12 @@ const softBounces = batchTask(
 );
 
 /**
- * SQL: counts the messages that have a place in the allowance of the last 24 hours and compares them with the buckets. A
- * message does not keep the bucket of its place once it has left the queue. Therefore `certain` counts those that
- * have one, because they are younger than that, and `possible` also those that may have one: older ones that got
- * their outcome since. A count between the two is right. Messages and buckets are read at one moment and change together
- * in claims and records, so the difference is added to a bucket, whatever happens meanwhile.
+ * SQL: counts the messages that have a place in the allowance of the last 24 hours, and compares them with the buckets.
+ *
+ * Once a message has left the queue, its row no longer tells which bucket its place is in. So `certain` counts the
+ * messages that are young enough to have one, and `possible` also older ones whose outcome came within the 24 hours.
+ * Any count between the two is right. Messages and buckets are read at one moment, and claims and records change them
+ * together, so the difference may be added to a bucket whatever happens meanwhile.
  */
 const RECOUNT = `
   with period as (
@@ -95,7 +96,7 @@ const RECOUNT = `
   )
   select account_id, used, right_count from wrong where used <> right_count order by account_id`;
 
-/** Counts the allowance of all accounts once a night, and corrects buckets that disagree with the messages. */
+/** Recounts the allowance of all accounts once a night, and corrects buckets that disagree with the messages. */
 const allowanceRecount: HousekeepingTask = {
   name: 'allowance_recount',
   async run({ database: { pool }, log }, asOf) {

@@ -1,20 +1,20 @@
 import { ResolveError, type MxRecord, type Resolver } from '../../platform/dns/resolver.ts';
 import type { DomainRecord, RecordRule } from './records.ts';
 
-/** What a look at one record has shown. */
+/** The result of checking one record. */
 export interface RecordCheck {
   valid: 'true' | 'false' | 'unknown';
-  /** With `false`: what is there instead; empty if nothing is. */
+  /** With `false`: the value found instead; empty if there is none. */
   found?: string;
 }
 
-/** By the keys of the records. */
+/** By record key. */
 export type RecordChecks = Record<string, RecordCheck>;
 
 const MAX_FOUND = 500;
-/** A look-up that got no answer is made once more before it counts. */
+/** A look-up without an answer is repeated once before it counts. */
 const TRIES = 2;
-/** Hops of a CNAME chain to the tracking host. */
+/** Maximum number of hops of a CNAME chain to the tracking host. */
 const MAX_CNAMES = 8;
 
 const bare = (name: string) => name.toLowerCase().replace(/\.$/, '');
@@ -79,13 +79,13 @@ const textRules: Record<Exclude<RecordRule, 'mx' | 'cname'>, (found: string[], w
   exact: (found, wanted) => found.some((text) => text.trim() === wanted.trim()),
 };
 
-/** Bounces go to the exchange that is preferred, so ours must be among those. */
+/** Bounces go to the preferred exchange, so ours must be among the most preferred. */
 function isExchange(found: readonly MxRecord[], wanted: string): boolean {
   const best = Math.min(...found.map(({ priority }) => priority));
   return found.some(({ exchange, priority }) => priority === best && bare(exchange) === bare(wanted));
 }
 
-/** Anyone can publish a NUL, which JSON in PostgreSQL cannot contain. */
+/** Anyone can publish a NUL character, which JSON in PostgreSQL cannot contain. */
 function storable(text: string): string {
   return text.slice(0, MAX_FOUND).replaceAll('\0', '').toWellFormed();
 }
@@ -150,8 +150,8 @@ async function checkRecord(resolver: Resolver, record: DomainRecord): Promise<Re
 }
 
 /**
- * Looks at all records of a domain. `false` is a definite answer of the name servers, including that there is no such
- * name or record. Without an answer (time-out, SERVFAIL, REFUSED) a record is `unknown`.
+ * Checks all records of a domain. `false` is a definite answer of the name servers, including that there is no such
+ * name or record. Without an answer (time-out, SERVFAIL, REFUSED), a record is `unknown`.
  */
 export async function checkRecords(
   resolver: Resolver,
@@ -163,7 +163,7 @@ export async function checkRecords(
   return Object.fromEntries(checks);
 }
 
-/** The result of a check for the domain: a wrong required record outweighs one that is not known. */
+/** The result of a check for the domain: a wrong required record outweighs one that is unknown. */
 export type Verdict = 'passed' | 'refused' | 'unanswered';
 
 export function verdictOf(records: readonly DomainRecord[], checks: RecordChecks): Verdict {

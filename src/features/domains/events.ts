@@ -6,7 +6,7 @@ export const domainRecordSchema = z.object({
   record_type: z.enum(['TXT', 'CNAME', 'MX']),
   name: z.string().meta({ description: 'The complete name.' }),
   value: z.string(),
-  priority: z.string().meta({ description: 'Of an MX record; empty for others.' }),
+  priority: z.string().meta({ description: 'For an MX record; empty for others.' }),
   valid: z
     .enum(['true', 'false', 'unknown'])
     .meta({ description: '`unknown`: not checked yet, or the name servers did not answer.' }),
@@ -14,7 +14,7 @@ export const domainRecordSchema = z.object({
   found: z
     .string()
     .optional()
-    .meta({ description: 'With `valid: "false"`: what is there instead; empty if nothing is.' }),
+    .meta({ description: 'With `valid: "false"`: the value found instead; empty if there is none.' }),
 });
 
 export type DomainRecordView = z.output<typeof domainRecordSchema>;

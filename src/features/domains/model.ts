@@ -69,12 +69,15 @@ export class DomainModel extends TenantModel {
 
 export type DomainRow = ModelObject<DomainModel>;
 
-/** Whether the records of a domain are known: its provider, if it has a named one, has named those that it asks for. */
+/**
+ * Whether the records of a domain are known. If the domain has a named provider, the provider must have named the
+ * records that it requires.
+ */
 export function isRegistered(row: Pick<DomainRow, 'provider_id' | 'provider_records'>): boolean {
   return row.provider_id === null || row.provider_records !== null;
 }
 
-/** What a domain's records are made from beside its row. */
+/** The inputs of a domain's records that are not in its row. */
 interface Related {
   domain_id: number;
   provider: string | null;
@@ -163,7 +166,7 @@ export async function deleteDomain(db: Queryable, tenant: Tenant, id: number): P
   return rows[0] ?? null;
 }
 
-/** For the watch, which works for all tenants. */
+/** For the watch, which works across tenants. */
 export async function findById(db: Queryable, id: number): Promise<DomainRow | null> {
   const [row] = await DomainModel.on(db).where('id', id).select(DomainModel.columns);
   return row ?? null;
@@ -178,7 +181,7 @@ export async function lockClaims(trx: Queryable, name: string): Promise<DomainRo
 const ENGINE_GRACE = `interval '10 minutes'`;
 
 /**
- * Stores what a check has made of a domain. A domain that becomes verified releases the mail that waits for it.
+ * Stores the result of a domain's check. A domain that becomes verified releases the mail that waits for it.
  * @param trx a transaction that has locked the row
  */
 export async function saveCheck(
@@ -213,14 +216,14 @@ export async function saveCheck(
   return rows[0] as DomainRow;
 }
 
-/** Notes that the mail which waited for the domain is released. */
+/** Records that the mail that waited for the domain has been released. */
 export async function endRelease(db: Queryable, id: number): Promise<void> {
   await db.query('update domains set release_due = false where id = $1 and release_due', [id]);
 }
 
 /**
- * Stores what the named provider of a domain asks for, unless it is stored already. Only now can the client publish all
- * records, so the schedule of checks begins.
+ * Stores the records that a domain's named provider requires, if none are stored yet. Only now can the client publish
+ * all records, so the schedule of checks begins.
  */
 export async function saveProviderRecords(
   db: Queryable,
@@ -238,7 +241,10 @@ export async function saveProviderRecords(
   );
 }
 
-/** Replaces the optional records that a provider asks for. A verified domain must not fail for a record that is new. */
+/**
+ * Replaces the optional records of a provider. New required records are ignored, so that a verified domain does not
+ * fail because of them.
+ */
 export async function saveOptionalRecords(
   db: Queryable,
   id: number,
@@ -252,7 +258,7 @@ export async function saveOptionalRecords(
   );
 }
 
-/** Stores why the named provider of a domain refuses it, and makes a check due, which decides when to ask again. */
+/** Stores why a domain's named provider refuses it, and makes a check due, which decides when to ask again. */
 export async function saveProviderError(
   db: Queryable,
   id: number,
@@ -276,7 +282,7 @@ export async function completeDomainStep(trx: Queryable, accountId: number, at: 
   );
 }
 
-/** The provider's name and the public keys of domains, by id. */
+/** The provider names and public keys of domains, by domain id. */
 export async function findRelated(
   db: Queryable,
   ids: readonly number[],
@@ -293,8 +299,8 @@ export async function findRelated(
 }
 
 /**
- * Makes the next check due. A domain that was just checked waits for some seconds, so that a client that asks all the
- * time does not load the name servers.
+ * Makes the next check due. A domain that was just checked waits for some seconds, so that a client that rechecks all
+ * the time does not load the name servers.
  * @returns null if the brand has no such domain
  */
 export async function hastenCheck(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {

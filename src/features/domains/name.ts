@@ -4,24 +4,27 @@ import { canonicalDomain } from '../../delivery/addresses/email.ts';
 import { returnPathHostOf } from '../../delivery/addresses/return-path-host.ts';
 import type { ServiceHosts } from './records.ts';
 
-/** Octets of a return path before its host: `b-`, two ids of at most 11 digits, a MAC of 26, and the `@`. */
+/** Length in octets of a return path before its host: `b-`, two ids of at most 11 digits, a MAC of 26, and the `@`. */
 const RETURN_PATH_OCTETS = 53;
 const MAX_ADDRESS_OCTETS = 254;
-/** As typed. A name in U-labels is shorter than in A-labels. */
+/** Maximum length of a name as typed. U-labels are shorter than A-labels. */
 export const MAX_TYPED_LENGTH = 253;
 
-/** A name in A-labels and lower case, or what is wrong with the name, after the field: "is not a domain name". */
+/**
+ * A name in A-labels and lower case, or what is wrong with it. The error follows the field's name: "is not a domain
+ * name".
+ */
 export type ParsedName = { name: string } | { error: string };
 
 /**
- * Whether a name is one of the installation's hosts, or below it. A name above one, such as the team's own domain, may
- * be registered: its DNS records have to prove it like those of any other.
+ * Whether a name is one of the installation's hosts, or below one. A name above one, such as the team's own domain, may
+ * be registered: its DNS records have to prove it like those of any other domain.
  */
 function belongsTo(host: string, name: string): boolean {
   return name === host || name.endsWith(`.${host}`);
 }
 
-/** The host of a URL; null if it is no domain name. */
+/** The host of a URL; null if it is not a domain name. */
 function hostNameOf(url: string | undefined): string | null {
   if (url === undefined || !URL.canParse(url)) return null;
   const host = canonicalDomain(new URL(url).hostname);
@@ -31,7 +34,7 @@ function hostNameOf(url: string | undefined): string | null {
 /** The settings that name the installation's hosts. */
 type HostSettings = Pick<Config, 'MAIL_DOMAIN' | 'MAIL_HOST' | 'PUBLIC_URL'>;
 
-/** The hosts of the installation that records of domains lead to. */
+/** The installation's hosts that the records of domains point to. */
 export function serviceHosts({ MAIL_DOMAIN, MAIL_HOST, PUBLIC_URL }: HostSettings): ServiceHosts {
   const mailDomain = MAIL_DOMAIN.toLowerCase();
   return {
@@ -56,7 +59,7 @@ export function parseDomainName(text: string, own: readonly string[]): ParsedNam
   const name = canonicalDomain(text.trim().replace(/\.$/, ''));
   if (typeof name !== 'string') return { error: 'is not a domain name such as example.com' };
   if (returnPathHostOf(name).length + RETURN_PATH_OCTETS > MAX_ADDRESS_OCTETS) {
-    return { error: 'is too long: its return paths would be longer than an address may be' };
+    return { error: 'is too long: its return paths would exceed the maximum length of an address' };
   }
   if (own.some((host) => belongsTo(host, name))) return { error: 'belongs to this service' };
   if (getPublicSuffix(name, { allowPrivateDomains: true }) === name) {

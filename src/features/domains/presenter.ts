@@ -4,13 +4,16 @@ import { type DomainRelated, type DomainRow, isRegistered } from './model.ts';
 import { type DomainRecord, recordsOf, type ServiceHosts } from './records.ts';
 import type { DomainResource } from './schema.ts';
 
-/** A row with what its records are made from. */
+/** A row and the other inputs of its records. */
 export interface LoadedDomain {
   row: DomainRow;
   related: DomainRelated;
 }
 
-/** The records that a domain needs or may have. @throws Error if a key is missing */
+/**
+ * The records that a domain needs or may have.
+ * @throws Error if a key is missing
+ */
 export function recordsOfDomain({ row, related }: LoadedDomain, hosts: ServiceHosts): DomainRecord[] {
   const { name } = row;
   const record = (algorithm: 'rsa' | 'ed25519') => {
@@ -28,7 +31,7 @@ export function recordsOfDomain({ row, related }: LoadedDomain, hosts: ServiceHo
   return recordsOf(source, { rsa: record('rsa'), ed25519: record('ed25519') }, hosts);
 }
 
-/** The records with what the last check has found. */
+/** The records with the results of the last check. */
 export function presentRecords(
   records: readonly DomainRecord[],
   checks: DomainRow['checks'],
@@ -49,7 +52,7 @@ export function presentRecords(
 
 export interface DomainPresentation {
   hosts: ServiceHosts;
-  /** What `provider` shows for domains without a named one. */
+  /** The value of `provider` for domains without a named one. */
   defaultProvider: string;
 }
 

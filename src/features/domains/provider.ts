@@ -3,21 +3,21 @@ import type { ProviderDeps, ProviderDnsRecord } from '../../delivery/providers/k
 import { findProvider, type NamedProvider } from '../../delivery/providers/named.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 
-/** How domains reach the services of named providers. */
+/** Access to the services of named providers. */
 export interface ProviderAccess {
   keyring: Keyring;
   providers: ProviderDeps;
   log: Logger;
 }
 
-/** The part of a domain that its provider needs. */
+/** The fields of a domain that its provider needs. */
 interface ProvidedDomain {
   id: number;
   name: string;
   provider_id: number | null;
 }
 
-/** What a provider asks for. */
+/** What a provider requires. */
 export interface ProviderDemand {
   records: ProviderDnsRecord[];
   carillonSigns: boolean;
@@ -30,21 +30,24 @@ async function providerOf(
   return id === null ? null : findProvider(providers.pool, keyring, id);
 }
 
-/** What becomes of a registration, for {@link registerWithProvider} to tell. */
+/** Receives the progress of a registration from {@link registerWithProvider}. */
 export interface RegistrationNotes {
-  /** The service does not know the domain, and is told of it next. */
+  /** The service does not know the domain, and the next request creates it. */
   creating(): Promise<void>;
-  /** The service has the domain. @param isNew whether this call has registered it */
+  /**
+   * The service has the domain.
+   * @param isNew whether this call registered it
+   */
   registered(isNew: boolean): Promise<void>;
-  /** The service refuses the domain, or to say whether it knows it. */
+  /** The service refuses the domain, or refuses to say whether it has it. */
   refused(): Promise<void>;
 }
 
 /**
- * Registers a domain with its provider. It may be registered already.
- * @returns what the provider asks for: nothing if it knows no domains, or was removed
- * @throws DomainRefusedError if the provider refuses the domain; other errors may pass, and their messages are for the
- *   operator
+ * Registers a domain with its provider, unless it is already registered.
+ * @returns what the provider requires; nothing if the provider does not register domains, or was removed
+ * @throws DomainRefusedError if the provider refuses the domain; other errors may be temporary, and their messages are
+ *   meant for the operator
  */
 export async function registerWithProvider(
   access: ProviderAccess,
@@ -63,9 +66,9 @@ export async function registerWithProvider(
 }
 
 /**
- * A service may answer before it has made its keys, or in a form that is new. What is stored is final, and without the
- * key of the service a domain would be verified although nobody can sign its mail.
- * @throws Error that may pass, so that the service is asked again
+ * A service may answer before it has made its keys, or in an unexpected form. What we store is final, and without the
+ * service's key a domain would be verified although its mail could not be signed.
+ * @throws Error that may be temporary, so that the service is asked again
  */
 function requireSigning({ kind }: NamedProvider, records: readonly ProviderDnsRecord[]): void {
   if (kind.domains?.carillonSigns) return;
@@ -73,7 +76,10 @@ function requireSigning({ kind }: NamedProvider, records: readonly ProviderDnsRe
   throw new Error(`${kind.title} has not named a DKIM record`);
 }
 
-/** Removes the registration of a domain at its provider, unless the provider was removed. @throws Error if it cannot */
+/**
+ * Removes the registration of a domain at its provider, unless the provider was removed.
+ * @throws Error if the provider cannot be reached, or refuses
+ */
 export async function removeFromProvider(
   access: ProviderAccess,
   domain: Omit<ProvidedDomain, 'id'>,
@@ -83,9 +89,9 @@ export async function removeFromProvider(
 }
 
 /**
- * Asks the provider to look at the records of a domain that are right now. If that fails, the provider finds them by
- * itself later, or refuses mail of the domain until then.
- * @returns the records that the provider asks for afterwards; null: they are the same as before, or not known
+ * Asks the provider to check the records of a domain that are right now. If that fails, the provider finds them later
+ * by itself, or refuses mail of the domain until then.
+ * @returns the records that the provider requires afterwards; null if they are unchanged or unknown
  */
 export async function verifyWithProvider(
   access: ProviderAccess,
@@ -98,7 +104,7 @@ export async function verifyWithProvider(
     await domains.verifyDomain(domain.name, provider.settings, access.providers);
     return await domains.dnsRecords(domain.name, provider.settings, access.providers);
   } catch (error) {
-    access.log.warn({ err: error, domain_id: domain.id }, 'provider not asked to verify a domain');
+    access.log.warn({ err: error, domain_id: domain.id }, 'could not ask the provider to verify a domain');
     return null;
   }
 }

@@ -2,42 +2,42 @@ import { getDomain } from 'tldts';
 import type { DkimRecord } from '../../delivery/dkim/keys.ts';
 import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
 
-/** The hosts of the installation that records of domains lead to. */
+/** The installation's hosts that the records of domains point to. */
 export interface ServiceHosts {
-  /** MAIL_DOMAIN: its SPF record lists the hosts that mail leaves from. */
+  /** MAIL_DOMAIN: its SPF record lists the hosts that send mail. */
   mailDomain: string;
   /** Receives bounces. */
   mailHost: string;
-  /** The host of PUBLIC_URL, which serves opens and clicks; null: PUBLIC_URL is not set, or has no host name. */
+  /** The host of PUBLIC_URL, which serves opens and clicks; null if PUBLIC_URL is not set, or has no host name. */
   publicHost: string | null;
 }
 
-/** How a record is checked; a record of a provider is `exact`. */
+/** How a record is checked. A provider's record is `exact`. */
 export type RecordRule = 'dkim' | 'mx' | 'spf' | 'dmarc' | 'cname' | 'exact';
 
 /** A DNS record that a domain needs, or may have. */
 export interface DomainRecord {
-  /** Names the record among those of its domain. Stored, so it never changes. */
+  /** Identifies the record among those of its domain. It is stored, so it never changes. */
   key: string;
   type: 'TXT' | 'CNAME' | 'MX';
   name: string;
   value: string;
-  /** Of an MX record. */
+  /** Only for MX records. */
   priority: number | null;
   required: boolean;
   rule: RecordRule;
-  /** Names that are asked instead if the name has no such record. */
+  /** Names to query if there is no such record at the name itself. */
   fallbacks: readonly string[];
 }
 
-/** What the records of a domain are made from. */
+/** The inputs of a domain's records. */
 export interface RecordSource {
   name: string;
   returnPathHost: string;
   trackingHost: string;
   /** Whether Carillon's own signature survives the provider. */
   carillonSigns: boolean;
-  /** The records of a named provider. */
+  /** The records that a named provider requires. */
   providerRecords: readonly ProviderDnsRecord[];
 }
 
@@ -49,7 +49,7 @@ export interface DomainKeys {
 
 const MX_PRIORITY = 10;
 
-/** The host under a sending domain that links of its mail lead to. */
+/** The host under a sending domain that the links in its mail point to. */
 export function trackingHostOf(domain: string): string {
   return `links.${domain}`;
 }
@@ -58,7 +58,7 @@ function dkim(key: string, { name, value }: DkimRecord, required: boolean): Doma
   return { key, type: 'TXT', name, value, priority: null, required, rule: 'dkim', fallbacks: [] };
 }
 
-/** Our own return path. A provider that has one of its own sets it on the messages that it sends. */
+/** Our own return path. A provider that has its own sets it on the messages that it sends. */
 function returnPath({ returnPathHost: name }: RecordSource, hosts: ServiceHosts): DomainRecord[] {
   const shared = { name, required: true, fallbacks: [] };
   const value = `v=spf1 include:${hosts.mailDomain} ~all`;
@@ -99,7 +99,7 @@ function tracking({ trackingHost: name }: RecordSource, { publicHost }: ServiceH
 function providerRecord(record: ProviderDnsRecord): DomainRecord {
   const { type, name, value, priority, required } = record;
   const rules = { TXT: value.startsWith('v=spf1') ? 'spf' : 'exact', CNAME: 'cname', MX: 'mx' } as const;
-  // The name, because a provider may list its records in any order.
+  // Sorts by name, because a provider may list its records in any order.
   return {
     key: `provider:${type}:${name}`,
     type,
@@ -113,8 +113,8 @@ function providerRecord(record: ProviderDnsRecord): DomainRecord {
 }
 
 /**
- * Lists the records of a domain: those that verify it, then the optional ones. The RSA key is always among the former:
- * it alone shows whose claim the DNS proves.
+ * Lists the records of a domain: first those that verify it, then the optional ones. The RSA key is always among the
+ * former, because it alone shows which claim the DNS proves.
  */
 export function recordsOf(source: RecordSource, keys: DomainKeys, hosts: ServiceHosts): DomainRecord[] {
   const provider = source.providerRecords.map(providerRecord);

@@ -1,4 +1,7 @@
-/** What was registered with named providers, so that it is bounded, and removed with the domain. */
+/**
+ * Keeps track of registrations at named providers, so that their number is limited and they are removed with the
+ * domain.
+ */
 import type pg from 'pg';
 import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -10,8 +13,8 @@ import { type ProviderAccess, type RegistrationNotes, removeFromProvider } from 
 import { type WatchedDomain, watchWake } from './workflow.ts';
 
 /**
- * The most names of an account that are registered with named providers although nobody has proved them. The accounts of
- * services allow a limited number of domains, and all customers share them.
+ * Maximum number of an account's names that are registered with named providers although they were never proved. The
+ * accounts of services allow a limited number of domains, which all customers share.
  */
 export const MAX_UNPROVED_NAMES = 25;
 
@@ -19,9 +22,9 @@ export const MAX_UNPROVED_NAMES = 25;
 const COUNT_LOCK = 1_919_247_220;
 
 /**
- * Notes that a new domain is to be registered with its named provider.
+ * Records that a new domain is to be registered with its named provider.
  * @param trx the transaction that inserts the domain
- * @throws AppError validation_error if too many names of the account are not proved. A deleted one counts for a day
+ * @throws AppError validation_error if the account has too many unproved names. A deleted one counts for a day
  */
 export async function beginRegistration(
   trx: Queryable,
@@ -51,7 +54,10 @@ export async function beginRegistration(
   );
 }
 
-/** Notes that a domain is deleted. @param trx the transaction that deletes it */
+/**
+ * Records that a domain is deleted.
+ * @param trx the transaction that deletes it
+ */
 export async function endRegistration(
   trx: Queryable,
   row: Pick<DomainRow, 'id' | 'status' | 'lost_at'>,
@@ -65,8 +71,8 @@ export async function endRegistration(
 type RegisteredDomain = Pick<DomainRow, 'id' | 'account_id' | 'provider_id' | 'name'>;
 
 /**
- * Notes that Carillon is about to make the registration of a domain that its service does not know. If nothing more is
- * noted, because this process ends or gets no response, a registration that is there later was made by Carillon.
+ * Records that Carillon is about to register a domain that the service does not have. If this process then ends or gets
+ * no response, nothing more is recorded, and a registration that exists later was made by Carillon.
  */
 async function noteCreating(db: Queryable, row: RegisteredDomain): Promise<void> {
   await db.query(
@@ -76,7 +82,7 @@ async function noteCreating(db: Queryable, row: RegisteredDomain): Promise<void>
   );
 }
 
-/** Notes that the service has a domain, which may have been deleted meanwhile. */
+/** Records that the service has a domain, which may have been deleted meanwhile. */
 async function noteRegistered(db: Queryable, row: RegisteredDomain, isNew: boolean): Promise<void> {
   await db.query(
     `update provider_registrations set created = created or creating or $2, creating = false
@@ -85,7 +91,7 @@ async function noteRegistered(db: Queryable, row: RegisteredDomain, isNew: boole
   );
 }
 
-/** Notes that the service has refused a domain, so that nothing was made. */
+/** Records that the service has refused a domain, so that nothing was registered. */
 async function noteRefused(db: Queryable, { id }: RegisteredDomain): Promise<void> {
   await db.query('update provider_registrations set creating = false where domain_id = $1', [id]);
 }
@@ -99,14 +105,14 @@ export function createNotes(db: Queryable, row: RegisteredDomain): RegistrationN
       await noteCreating(db, row);
     },
     registered: (isNew) => noteRegistered(db, row, isNew),
-    // If the service refuses the look-up, it may have the domain of an earlier attempt.
+    // If the service refuses the look-up, it may still have the domain from an earlier attempt.
     async refused() {
       if (began) await noteRefused(db, row);
     },
   };
 }
 
-/** A name at the services of one kind. Two providers of a kind may use the same account of the service. */
+/** A name at the services of one kind of provider. Two providers of a kind may use the same account at the service. */
 interface NameAtKind {
   name: string;
   kind: string;
@@ -121,7 +127,7 @@ async function findNameAtKind(db: Queryable, domainId: number): Promise<NameAtKi
   return rows[0] ?? null;
 }
 
-/** SQL: the providers of the kind `$2`. */
+/** SQL: the providers of kind `$2`. */
 const PROVIDERS_OF_KIND = 'select id from providers where kind = $2 and removed_at is null';
 
 async function isUsed(db: Queryable, { name, kind }: NameAtKind): Promise<boolean> {
@@ -138,7 +144,7 @@ interface Registration {
   name: string;
 }
 
-/** Finds what Carillon has registered for deleted domains of a name, that of this one first. */
+/** Finds the registrations that Carillon made for deleted domains of a name, this domain's first. */
 async function findLeft(
   db: Queryable,
   { name, kind }: NameAtKind,
@@ -155,7 +161,7 @@ async function findLeft(
   return rows;
 }
 
-/** Domains of the name that were made while it was removed are registered again. */
+/** Registers domains again that were created with the name while it was being removed. */
 async function registerAgain(trx: Queryable, { name, kind }: NameAtKind): Promise<void> {
   const { rows } = await trx.query<WatchedDomain>(
     `update domains set provider_records = null, next_check_at = now(), updated_at = now()
@@ -173,8 +179,8 @@ export interface UnregisterDeps {
 }
 
 /**
- * Creates `DomainWatch.unregister`. While any domain has the name at a provider of the same kind, all registrations stay:
- * its mail may use them. The last one to be deleted removes them.
+ * Creates `DomainWatch.unregister`. While any domain has the name at a provider of the same kind, all registrations
+ * stay, because its mail may use them. The deletion of the last such domain removes them.
  */
 export function createUnregister({ pool, access, waker }: UnregisterDeps) {
   return async (domainId: number): Promise<void> => {

@@ -29,15 +29,15 @@ function createRoute(domains: DomainManager, waker: Waker): RouteDefinition {
     summary: 'Register a sending domain',
     description:
       'Returns the DNS records to publish. They are checked after a minute, then less and less often for three days; ' +
-      '`POST /domains/{id}/recheck` checks them at once. Several accounts may register a domain: the one whose DKIM ' +
-      'key is in the DNS has it.',
+      '`POST /domains/{id}/recheck` checks them at once. Several accounts may register a domain: it belongs to the one ' +
+      'whose DKIM key is in the DNS.',
     auth: 'brand',
     testKeys: 'refused',
     body: createDomainBody,
     readOnlyFields: [],
     responses: { 201: { description: 'The domain with the records to publish', schema: domainResource } },
     errors: ['conflict', 'forbidden'],
-    // Keys take a while to make.
+    // Generating keys takes a while.
     prepare: ({ tenant, body }) => domains.prepare(tenant, body),
     async handler({ tenant }, trx, prepared) {
       const domain = await domains.create(trx, tenant, prepared);
@@ -77,7 +77,7 @@ function domainRoutes(domains: DomainManager): RouteDefinition[] {
       path: `${path}/:id`,
       operationId: 'getDomain',
       testKeys: 'allowed',
-      summary: 'Get a sending domain and what was found of its DNS records',
+      summary: 'Get a sending domain and the state of its DNS records',
       responses: { 200: { description: 'The domain', schema: domainResource } },
       handler: async ({ tenant, params }) => ({ status: 200, body: await domains.get(tenant, params.id) }),
     }),
@@ -99,7 +99,7 @@ function domainRoutes(domains: DomainManager): RouteDefinition[] {
       operationId: 'recheckDomain',
       testKeys: 'refused',
       summary: 'Check the DNS records of a sending domain now',
-      description: 'Returns the domain as it is; the result of the check follows within seconds.',
+      description: 'Returns the domain in its current state; the result of the check follows within seconds.',
       idempotency: 'none',
       responses: { 200: { description: 'The domain', schema: domainResource } },
       handler: async ({ tenant, params }) => ({

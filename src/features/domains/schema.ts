@@ -14,12 +14,13 @@ export const createDomainBody = z.strictObject({
       .min(1)
       .max(MAX_TYPED_LENGTH)
       .meta({
-        description: 'A domain or subdomain whose DNS you control. International names may have any form.',
+        description:
+          'A domain or subdomain whose DNS you control. International names may be in Unicode or in Punycode.',
         pattern: '^[^\\s/:@\\u0000-\\u001f\\u007f-\\u009f]+\\.[^\\s/:@\\u0000-\\u001f\\u007f-\\u009f]+$',
         examples: ['example.com', 'mail.bücher.example'],
       }),
     provider: z.string().min(1).max(100).optional().meta({
-      description: 'The name of a provider that an operator has added; by default the default provider.',
+      description: 'The name of a provider that an operator has added. Default: the default provider.',
     }),
   }),
 });
@@ -36,20 +37,20 @@ export const domainResource = z
     provider: z.string(),
     status: z.enum(domainStatuses).meta({
       description:
-        '`pending`: not verified yet. `verified`: every address at the domain is a sender of the brand. `failed`: the ' +
-        'records were not found, or are gone; a later check may still verify the domain.',
+        '`pending`: not verified yet. `verified`: the brand may send from every address at the domain. `failed`: the ' +
+        'records were not found, or have disappeared; a later check may still verify the domain.',
     }),
     dns_records: z
       .array(domainRecordSchema)
       .nullable()
-      .meta({ description: 'The records to publish. null: the provider has not named its records yet.' }),
+      .meta({ description: 'The records to publish. Null if the provider has not named its records yet.' }),
     provider_error: z
       .string()
       .nullable()
       .meta({
         description:
           'Why the provider refuses to register the domain, at most 500 characters. It is asked again once a day, and by ' +
-          '`POST /domains/{id}/recheck`. null: it does not refuse it.',
+          '`POST /domains/{id}/recheck`. Null if it does not refuse.',
       }),
     verified_at: time.nullable(),
     created_at: time,

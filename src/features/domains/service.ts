@@ -39,12 +39,12 @@ export interface DomainManagerDeps {
   pool: pg.Pool;
   keyring: Keyring;
   waker: Pick<Waker, 'wake'>;
-  /** From `ownHosts`. */
+  /** The result of `ownHosts`. */
   own: readonly string[];
   presentation: DomainPresentation;
 }
 
-/** A domain that passed every check, with its keys, ready to be inserted. */
+/** A new domain that passed every check, with its keys, ready to be inserted. */
 export interface PreparedDomain {
   id: number;
   name: string;
@@ -54,11 +54,14 @@ export interface PreparedDomain {
 
 export interface DomainManager {
   /**
-   * Checks a new domain and makes its keys, which takes a while: call it before the transaction.
-   * @throws AppError validation_error; forbidden; conflict if the brand has the domain already
+   * Checks a new domain and generates its keys. This takes a while, so call it before the transaction.
+   * @throws AppError validation_error; forbidden; conflict if the brand already has the domain
    */
   prepare(tenant: Tenant, body: CreateDomainBody): Promise<PreparedDomain>;
-  /** @param trx the caller's transaction @throws AppError conflict; validation_error if too many names are not proved */
+  /**
+   * @param trx the caller's transaction
+   * @throws AppError conflict; validation_error if the account has too many unproved names
+   */
   create(trx: Queryable, tenant: Tenant, prepared: PreparedDomain): Promise<DomainResource>;
   list(tenant: Tenant, page: Page): Promise<{ domains: DomainResource[]; count: RowCount }>;
   /** @throws AppError not_found */
@@ -70,14 +73,14 @@ export interface DomainManager {
 }
 
 function conflict(name: string): AppError {
-  return new AppError('conflict', `this brand has the domain ${name} already`);
+  return new AppError('conflict', `this brand already has the domain ${name}`);
 }
 
 const watched = (row: DomainRow) => ({ id: row.id, accountId: row.account_id, brandId: row.brand_id });
 
 /**
- * Makes keys one domain at a time: a process has few threads, which also sign and hash, and a client that creates domains
- * all the time must not take them all.
+ * Generates keys for one domain at a time: a process has few threads, which also sign and hash, and a client that keeps
+ * creating domains must not occupy them all.
  */
 function createKeyMaker(): typeof generateDomainKeys {
   let last: Promise<unknown> = Promise.resolve();
@@ -183,12 +186,12 @@ export function createDomainManager(deps: DomainManagerDeps): DomainManager {
     },
     async remove(tenant, id) {
       const domain = await inTransaction(pool, async (trx) => {
-        // The keys go with the row, so present it first.
+        // The row's keys are deleted with it, so present it first.
         const shown = await present(trx, await findDomain(trx, tenant, id));
         const row = await deleteDomain(trx, tenant, id);
         if (!row) throw notFound('domain');
         await endRegistration(trx, row);
-        // The workflow makes the mail that waits for the domain fail, removes what it registered, and ends.
+        // The workflow fails the mail that waits for the domain, removes the registration, and ends.
         await appendToOutbox(trx, watchWake(watched(row)));
         await wakeCampaignsOfDomain(trx, { accountId: row.account_id, domainId: row.id });
         return shown;

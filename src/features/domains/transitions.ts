@@ -5,38 +5,38 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Wrong answers lose a verification only if there are this many of them, over this time. */
+/** A domain loses its verification only after this many wrong answers, over this time. */
 const MIN_WRONG_CHECKS = 3;
 const MIN_WRONG_MS = HOUR_MS;
-/** How long a domain stays verified although its name servers do not answer. */
+/** How long a domain stays verified while its name servers do not answer. */
 const MAX_UNANSWERED_MS = 7 * DAY_MS;
 /** How long a domain stays pending. */
 const MAX_PENDING_MS = 3 * DAY_MS;
 
 const VERIFIED_CHECK_MS = 6 * HOUR_MS;
-/** While wrong answers are counted, so that the third comes after an hour. */
+/** Interval while wrong answers are counted, so that the third comes after an hour. */
 const WRONG_CHECK_MS = 30 * MINUTE_MS;
 const UNANSWERED_CHECK_MS = HOUR_MS;
-/** A lost domain is checked hourly at first. */
+/** For this long, a domain that lost its verification is checked hourly. */
 const LOST_HOURLY_MS = 3 * DAY_MS;
 
-/** When a pending domain is checked, from its beginning; after two hours, every hour. */
+/** When a pending domain is checked, from the time it became pending. After two hours: every hour. */
 const PENDING_CHECKS_MS = [1, 2, 5, 10, 15, 30, 45, 60, 75, 90, 105, 120].map(
   (minutes) => minutes * MINUTE_MS,
 );
 
-/** What the checks of a domain depend on. */
+/** The state that a domain's checks depend on. */
 export interface DomainState {
   status: DomainStatus;
   /** When it became pending or failed. */
   checkingSince: Date;
   verifiedAt: Date | null;
-  /** When it lost its verification; null: it has none to lose, or has it. */
+  /** When it lost its verification; null if it has not lost it. */
   lostAt: Date | null;
   failingSince: Date | null;
   failingCount: number;
   unansweredSince: Date | null;
-  /** When the present episode without an answer was reported. */
+  /** When the current period without answers was reported. */
   degradedAt: Date | null;
   /** Another claim has proved the name since. */
   takenOver: boolean;
@@ -56,7 +56,7 @@ const between = (from: Date, to: Date) => to.getTime() - from.getTime();
 
 const noTrouble = { failingSince: null, failingCount: 0, unansweredSince: null, degradedAt: null };
 
-/** When to check next, whatever the last check has shown. */
+/** When to check next, independent of the last check's result. */
 export function nextCheck(state: DomainState, asOf: Date): Date {
   const elapsed = between(state.checkingSince, asOf);
   switch (state.status) {
@@ -112,8 +112,8 @@ function afterCheckOf(state: DomainState, verdict: Verdict, asOf: Date): Omit<Tr
 }
 
 /**
- * What follows while a provider has not named its records, so that nothing can be checked. A provider that is down does
- * not use up the time of a pending domain; one that refuses it does, and is asked once a day.
+ * The state while a provider has not named its records, so that nothing can be checked. If the provider is down, a
+ * pending domain loses no time. If it refuses the domain, time passes, and the provider is asked once a day.
  * @param refused the provider refuses the domain
  */
 export function whileUnregistered(state: DomainState, refused: boolean, asOf: Date): Transition {
@@ -123,8 +123,9 @@ export function whileUnregistered(state: DomainState, refused: boolean, asOf: Da
 }
 
 /**
- * What a check makes of a domain. A right answer verifies it at once and ends all trouble. A wrong or missing answer
- * counts only if it is repeated, so that neither one bad reply nor name servers that are down take a domain away.
+ * The effect of a check on a domain. A right answer verifies it at once and ends all trouble. A wrong or missing answer
+ * counts only if it is repeated, so that neither one bad reply nor name servers that are down make it lose its
+ * verification.
  * @param verdict `refused` for a domain whose key may not prove the name now
  */
 export function afterCheck(state: DomainState, verdict: Verdict, asOf: Date): Transition {

@@ -3,10 +3,10 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { advanceWarmUps } from './warm-up.ts';
 import { domainSource } from './workflow.ts';
 
-/** How long a domain that was deleted counts among the names of its account. */
+/** How long a deleted domain counts among the names of its account. */
 const DELETED_DAYS = 1;
 
-/** What is still to be removed at its provider stays, for operators. */
+/** Registrations that still have to be removed at their provider stay, for operators. */
 const deletedRegistrations = batchTask(
   'deleted_registrations',
   `delete from provider_registrations where domain_id = any (array(
@@ -14,7 +14,7 @@ const deletedRegistrations = batchTask(
   (_deps, asOf) => daysBefore(asOf, DELETED_DAYS),
 );
 
-/** Raises the daily volumes of domains that warm up. */
+/** Raises the daily volumes of domains that are warming up. */
 const warmUps: HousekeepingTask = {
   name: 'warm_ups',
   run: ({ config, database }, asOf) => advanceWarmUps(database.pool, config.WARM_UP_SCHEDULE, asOf),

@@ -4,21 +4,21 @@ import { notFound } from '../../errors.ts';
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A day with more of them does not count as one of the warm-up. */
+/** A day with a higher rate does not count towards the warm-up. */
 const MAX_HARD_BOUNCE_RATE = 0.02;
 const MAX_COMPLAINT_RATE = 0.001;
-/** A day on which less of the volume was used says little of the next one. */
+/** A day on which a smaller share of the volume was used says little about the next one. */
 const MIN_USED_SHARE = 0.5;
 const DAY_MS = 86_400_000;
-/** Days that are looked at if housekeeping has not run for long. */
+/** Maximum number of past days to evaluate if housekeeping has not run for a long time. */
 const MAX_DAYS = 7;
 
-/** A domain that warms up. */
+/** A domain that is warming up. */
 export interface WarmUp {
   domainId: number;
-  /** From 1 on. */
+  /** Starts at 1. */
   step: number;
-  /** Emails in a day. */
+  /** Maximum number of emails per day. */
   dailyLimit: number;
   usedToday: number;
   startedAt: Date;
@@ -34,7 +34,7 @@ export async function findVerifiedDomain(db: Queryable, name: string): Promise<n
   return rows[0].id;
 }
 
-/** Begins the warm-up of a domain with the first day of the schedule. One that is under way goes on. */
+/** Starts the warm-up of a domain with the first day of the schedule. A warm-up in progress continues. */
 export async function startWarmUp(
   db: Queryable,
   domainId: number,
@@ -47,12 +47,15 @@ export async function startWarmUp(
   );
 }
 
-/** Ends the warm-up. Its held messages go when their time comes. @returns whether there was one */
+/**
+ * Ends the warm-up. Its held messages are sent when their time comes.
+ * @returns whether the domain was warming up
+ */
 export async function endWarmUp(db: Queryable, domainId: number): Promise<boolean> {
   return (await db.query('delete from warm_ups where domain_id = $1', [domainId])).rowCount === 1;
 }
 
-/** @returns null if the domain does not warm up */
+/** @returns null if the domain is not warming up */
 export async function findWarmUp(db: Queryable, domainId: number): Promise<WarmUp | null> {
   const { rows } = await db.query<WarmUp>(
     `select w.domain_id as "domainId", w.step + 1 as step, w.daily_limit as "dailyLimit", w.started_at as "startedAt",
@@ -83,7 +86,7 @@ interface DueWarmUp {
   looked_at: string;
 }
 
-/** SQL: the emails of a brand that were reported as bounced or as spam on a day, by their sender, as it was written. */
+/** SQL: the number of a brand's emails that were reported as bounced or as spam on a day, by sender as written. */
 const DAY_REPORTS = `
   select m.from_address as sender, count(*) filter (where m.status = 'bounced')::int as hard_bounces,
     count(*) filter (where m.status = 'complained')::int as complaints
@@ -103,13 +106,13 @@ interface DayReports {
   complaints: number;
 }
 
-/** Senders may have names, and domains that are not written in ASCII. */
+/** The sender may contain a display name, and its domain need not be in ASCII. */
 function isOfDomain({ sender }: DayReports, name: string): boolean {
   const parsed = parseEmailAddress(sender);
   return !('error' in parsed) && parsed.domain === name;
 }
 
-/** Whether the emails of a day allow a larger volume. */
+/** Whether the emails of a day justify a larger volume. */
 async function wentWell(db: Queryable, due: DueWarmUp, day: string): Promise<boolean> {
   const { rows: days } = await db.query<{ used: number }>(
     'select used from warm_up_days where domain_id = $1 and day = $2',
@@ -126,7 +129,7 @@ async function wentWell(db: Queryable, due: DueWarmUp, day: string): Promise<boo
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The days before `asOf` that were not looked at, at most the last seven. */
+/** The days before `asOf` that were not evaluated yet, at most the last seven. */
 function daysToLookAt(from: string, asOf: Date): string[] {
   const today = Date.parse(dayOf(asOf.getTime()));
   const first = Math.max(Date.parse(from), today - MAX_DAYS * DAY_MS);
@@ -134,9 +137,9 @@ function daysToLookAt(from: string, asOf: Date): string[] {
 }
 
 /**
- * Looks at the days since the last look, and raises the daily volume for each that went well. After the last step of the
- * schedule, the warm-up is over.
- * @returns how many warm-ups have changed
+ * Evaluates the days since the last run, and raises the daily volume for each day that went well. After the last step
+ * of the schedule, the warm-up is over.
+ * @returns the number of warm-ups changed
  */
 export async function advanceWarmUps(
   pool: pg.Pool,

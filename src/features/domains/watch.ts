@@ -47,7 +47,7 @@ export interface DomainWatchDeps {
   hosts: ServiceHosts;
 }
 
-/** What is known of a domain after a check. */
+/** A domain after a check. */
 export interface CheckedDomain {
   row: DomainRow;
   registration: DomainRegistration;
@@ -57,17 +57,17 @@ export interface CheckedDomain {
 
 export interface DomainWatch {
   /**
-   * Checks the records of a domain if that is due, and records what follows. A domain whose provider has not named its
-   * records is not verified.
-   * @param force check even if it is not due
+   * Checks the records of a domain if a check is due, and records the consequences. A domain whose provider has not
+   * named its records is not verified.
+   * @param force check even if no check is due
    * @returns null if the domain was deleted
    */
   check(domainId: number, asOf: Date, force: boolean): Promise<CheckedDomain | null>;
   /**
-   * Registers a domain with its named provider, and stores the records that the provider asks for, or why it refuses the
-   * domain. After a refusal it is asked again once a check is due.
+   * Registers a domain with its named provider, and stores the records that the provider requires, or why it refuses
+   * the domain. After a refusal, the provider is asked again once a check is due.
    * @param force ask even if no check is due
-   * @throws Error if the provider cannot be reached; that may pass
+   * @throws Error if the provider cannot be reached; that may be temporary
    */
   register(domainId: number, asOf: Date, force: boolean): Promise<void>;
   /**
@@ -78,7 +78,7 @@ export interface DomainWatch {
   /**
    * Releases a page of the mail that waits for the domain.
    * @returns whether nothing is left
-   * @throws Error if other statements have locked all that is left: try again a moment later
+   * @throws Error if other statements have locked everything that is left: try again a moment later
    */
   release(domain: { domainId: number; accountId: number }): Promise<boolean>;
 }
@@ -112,7 +112,7 @@ function problemsOf(records: readonly DomainRecord[], checks: RecordChecks): Che
     });
 }
 
-/** What one look at the name servers has shown. */
+/** The result of one query of the name servers. */
 interface Look {
   domain: LoadedDomain;
   records: readonly DomainRecord[];
@@ -134,7 +134,7 @@ async function publish(
   ]);
 }
 
-/** Another claim has proved the name: its former owner loses it in the same transaction. */
+/** Another claim has proved the name: the former owner loses it in the same transaction. */
 async function takeFrom(
   trx: Queryable,
   { events, hosts }: DomainWatchDeps,
@@ -160,25 +160,28 @@ interface Recorded {
   queued: QueuedWork[];
 }
 
-/** @param holder the claim that is verified, if it is another one */
+/** @param holder the verified claim, if it is another one */
 function transitionOf(look: Look, row: DomainRow, holder: DomainRow | undefined): Transition {
   const { domain, records, checks, asOf } = look;
   const before = stateOf(row);
   if (!isRegistered(domain.row)) return whileUnregistered(before, row.provider_error !== null, asOf);
-  // A key that has left the DNS and comes back is a new proof.
+  // A key that disappears from the DNS and comes back is a new proof.
   if (checks.dkim_rsa?.valid === 'false') before.takenOver = false;
   const verdict = verdictOf(records, checks);
   const barred = verdict === 'passed' && holder !== undefined && before.takenOver;
   return afterCheck(before, barred ? 'refused' : verdict, asOf);
 }
 
-/** Locks all claims of the name, so that two of them cannot prove it at once. @returns null if the domain is gone */
+/**
+ * Locks all claims of the name, so that two of them cannot prove it at once.
+ * @returns null if the domain is deleted
+ */
 async function recordCheck(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
   const { domain, checks, asOf } = look;
   const claims = await lockClaims(trx, domain.row.name);
   const row = claims.find(({ id }) => id === domain.row.id);
   if (!row) return null;
-  // Another run of this activity has recorded a check since.
+  // Another run of this activity has recorded a newer check.
   if (
     row.checked_at?.getTime() !== domain.row.checked_at?.getTime() ||
     isRegistered(row) !== isRegistered(domain.row)

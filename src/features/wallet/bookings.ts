@@ -1,4 +1,4 @@
-/** What operators do with wallets. */
+/** The operator's view of wallets, and the operator's credits and debits. */
 import { lockHeldBlocks, releaseCtes } from '../../delivery/limits/release-held.ts';
 import {
   addWalletEntry,
@@ -12,18 +12,18 @@ import { logOperatorChange } from '../accounts/service.ts';
 import { listWalletEntries } from './entries.ts';
 import type { WalletEntry } from './schema.ts';
 
-/** Entries that an operator sees at once. */
+/** Number of entries that the operator's view shows. */
 const SHOWN_ENTRIES = 20;
 
 /** The wallet of an account, as an operator sees it. Amounts are cents, with up to three decimals. */
 export interface Wallet {
   account_id: number;
   balance_cents: number;
-  /** The sum of the entries. */
+  /** The sum of the wallet's entries. */
   entries_cents: number;
-  /** What messages of months have cost or reserved that are no entries yet. */
+  /** What messages have cost or reserved in months that are not posted yet. */
   unposted_cents: number;
-  /** What validations under way have reserved. */
+  /** What running validations have reserved. */
   reserved_cents: number;
   auto_topup: boolean;
   entries: WalletEntry[];
@@ -65,14 +65,15 @@ export async function showWallet(db: Queryable, accountId: number): Promise<Wall
 }
 
 /**
- * Adds an entry that fills a wallet, and makes senders look at once which of the held messages may go now.
- * @returns as `addWalletEntry`
+ * Adds an entry that increases the balance, and makes senders check at once which held messages may go now.
+ * @returns the same as `addWalletEntry`
  */
 export async function fillWallet(trx: Queryable, entry: NewWalletEntry): Promise<number | null> {
   await lockHeldBlocks(trx, entry.accountId);
   const entryId = await addWalletEntry(trx, entry);
   if (entryId !== null) {
-    // Blocks that were held since are locked only if a recorder has them, and are looked at again minutes later.
+    // The only locked blocks are ones held since then that a recorder is working on. They are skipped, and checked again
+    // minutes later.
     await trx.query(`with ${releaseCtes('$1', 'skip')} select 1`, [entry.accountId]);
   }
   return entryId;
@@ -81,17 +82,17 @@ export async function fillWallet(trx: Queryable, entry: NewWalletEntry): Promise
 export interface Booking {
   accountId: number;
   kind: 'credit' | 'debit';
-  /** More than 0. */
+  /** Greater than 0. */
   millicents: number;
-  /** Of the operator, such as the number of an invoice. Only one credit or debit of an account has it. */
+  /** The operator's reference, such as an invoice number. Only one credit or debit of an account may have it. */
   reference: string;
 }
 
 /**
- * Books a credit or a debit of an operator, and releases held messages after a credit.
+ * Books a credit or a debit for an operator, and releases held messages after a credit.
  * @param trx the caller's transaction
- * @param actor who books it, for the log of the account
- * @throws AppError `not_found`; `conflict` if the reference was used before, and then nothing is booked
+ * @param actor who books it, for the account's log
+ * @throws AppError `not_found`; `conflict` if the reference was used before, in which case nothing is booked
  */
 export async function book(trx: Queryable, booking: Booking, actor: string): Promise<Wallet> {
   const { accountId, kind, millicents, reference } = booking;
@@ -101,7 +102,7 @@ export async function book(trx: Queryable, booking: Booking, actor: string): Pro
   const add = kind === 'credit' ? fillWallet : addWalletEntry;
   const entryId = await add(trx, { accountId, kind, millicents: signed, cause, reference });
   if (entryId === null) {
-    throw new AppError('conflict', `the reference ${reference} was used before in account ${accountId}`);
+    throw new AppError('conflict', `the reference ${reference} was already used in account ${accountId}`);
   }
   const changes = { entry_id: entryId, amount_cents: signed / MILLICENTS_PER_CENT, reference };
   await logOperatorChange(trx, { accountId, actor, action: `wallet ${kind}`, changes });

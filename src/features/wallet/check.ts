@@ -1,17 +1,18 @@
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 
-/** The hour of the check, UTC. */
+/** The hour of the check (UTC). */
 const CHECK_HOUR = 4;
-/** Mismatches that are kept and logged. */
+/** Maximum number of mismatches stored and logged. */
 const MAX_KEPT = 1_000;
 
 /**
- * SQL: what should be equal and is not, as one statement, so that all is read at one moment.
+ * SQL: amounts that should be equal but are not. It is one statement, so that everything is read at one moment.
  * - `wallet_sum`: the sum of a wallet and its entries
  * - `month_posted`: a posted month and its usage entry
- * - `reserved`: what open queue rows and blocks have of all months, and what the months have spent, which must be as much at
- *   least: what was sent has no rows any more. A return after a month was posted is in a later one, so only sums compare
- * - `validation_reserved`: what a validation has reserved although it has ended
+ * - `reserved`: what open queue rows and blocks have reserved in all months, and what the months have spent. The latter
+ * must be at least as much, because sent messages have no rows any more. A return after a month was posted counts in a
+ * later month, so only the sums can be compared.
+ * - `validation_reserved`: what a validation still has reserved although it has ended
  */
 const MISMATCHES = `
   with sums as (
@@ -52,8 +53,8 @@ interface Mismatch {
 }
 
 /**
- * Recomputes wallets, months and reservations once a night. What does not agree is logged and counted in `/metrics` until
- * the next check; nothing corrects it.
+ * Recomputes wallets, months and reservations once a night. Mismatches are logged and counted in `/metrics` until the
+ * next check; nothing corrects them.
  */
 export const checkMoney: HousekeepingTask = {
   name: 'money_check',

@@ -3,20 +3,20 @@ import type { OwnerNotice } from '../system-mail/service.ts';
 
 const CLOSING = 'See the balance and the limits in your account, or ask your operator.';
 
-/** @param part percent of the cap */
+/** @param part percentage of the cap */
 export function spendCapNotice(part: 80 | 100, capCents: number, currency: string): OwnerNotice {
   const cap = `${(capCents / 100).toFixed(2)} ${currency}`;
   if (part === 80) {
     return {
-      subject: 'Your account has used 80 % of its monthly spend cap',
-      paragraphs: [`This month, your account has spent more than 80 % of its cap of ${cap}.`, CLOSING],
+      subject: 'Your account has used 80% of its monthly spend cap',
+      paragraphs: [`This month, your account has spent more than 80% of its cap of ${cap}.`, CLOSING],
     };
   }
   return {
     subject: 'Your account has reached its monthly spend cap',
     paragraphs: [
-      `This month, your account has reached its spend cap of ${cap}. What costs something is refused or waits until the ` +
-        'cap is raised or a new month begins.',
+      `This month, your account has reached its spend cap of ${cap}. Messages and validations with a price are refused ` +
+        'or wait until the cap is raised or a new month begins.',
       CLOSING,
     ],
   };
@@ -25,8 +25,8 @@ export function spendCapNotice(part: 80 | 100, capCents: number, currency: strin
 export const noFundsNotice: OwnerNotice = {
   subject: 'Your account has no funds left',
   paragraphs: [
-    'The balance of your account does not pay for another message. What costs something is refused or waits until the ' +
-      'wallet is filled.',
+    'The balance of your account is too low for another message. Messages and validations with a price are refused or ' +
+      'wait until money is added to the wallet.',
     CLOSING,
   ],
 };
@@ -38,9 +38,9 @@ export function topUpsOffNotice(reason: string): OwnerNotice {
     subject: 'Automatic top-ups of your account are off',
     paragraphs: [
       disputed
-        ? 'A payment to the wallet of your account was disputed, so that it no longer fills itself.'
-        : `Three payments in a row to the wallet of your account have failed (${reason}), so that it no longer fills itself.`,
-      'Ask your operator to turn automatic top-ups on when the payment method works.',
+        ? 'A payment to the wallet of your account was disputed, so automatic top-ups were turned off.'
+        : `Three payments in a row to the wallet of your account have failed (${reason}), so automatic top-ups were turned off.`,
+      'Ask your operator to turn automatic top-ups on again once the payment method works.',
     ],
   };
 }

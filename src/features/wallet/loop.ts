@@ -7,7 +7,7 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { notifyOwners } from './notices.ts';
 import { startDueTopUps } from './top-ups.ts';
 
-/** How often the balances and what was spent are looked at. */
+/** Interval of the checks of balances and spending. */
 const LOOK_MS = 15_000;
 
 export interface WalletLoopDeps {
@@ -17,7 +17,7 @@ export interface WalletLoopDeps {
   log: Logger;
 }
 
-/** Looks at the money of all accounts once: starts top-ups, and mails owners. */
+/** Checks the money of all accounts once: starts top-ups, and mails owners. */
 export async function lookAtWallets({ config, pool, waker }: WalletLoopDeps): Promise<void> {
   if (config.STRIPE_SECRET_KEY !== undefined && (await startDueTopUps(pool, config.CURRENCY)) > 0) {
     waker.wake('outbox');
@@ -26,7 +26,7 @@ export async function lookAtWallets({ config, pool, waker }: WalletLoopDeps): Pr
   if (notified > 0) waker.wake('send');
 }
 
-/** Looks at the money of all accounts until it is stopped. Several workers may do so at once. */
+/** Checks the money of all accounts until it is stopped. Several workers may do so at once. */
 export function startWallets(deps: WalletLoopDeps): Repeating {
   return repeat(
     async () => {

@@ -1,11 +1,11 @@
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 
-/** Months of one statement. */
+/** Maximum number of months per statement. */
 const BATCH = 500;
 
 /**
- * SQL: writes the usage entries of months that ended seven days before `$1`. A month is locked first, so that what is given
- * back until then is in its entry; afterwards the month never changes.
+ * SQL: writes the usage entries of months that ended seven days before `$1`. It locks a month first, so that amounts
+ * returned until then are in its entry. After that, the month never changes.
  */
 const POST = `
   with due as materialized (
@@ -24,7 +24,7 @@ const POST = `
   )
   select from due`;
 
-/** Posts the messages of each month to the wallets, once, seven days after its end. */
+/** Posts the messages of each month to the wallets, once, seven days after the month has ended. */
 export const postMonths: HousekeepingTask = {
   name: 'wallet_months',
   async run({ database: { pool } }, asOf, progress) {

@@ -5,12 +5,12 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
 import { noFundsNotice, spendCapNotice } from './letters.ts';
 
-/** SQL over `a`: the least that anything costs which costs something. With less, nothing can be paid for. */
+/** SQL over `a`: the lowest price above zero. With a lower balance, the account can pay for nothing. */
 const LEAST_PRICE = `(select min(p.millicents) from prices p where p.tier = a.tier and p.millicents > 0)`;
 
 /**
- * SQL: accounts by what they have spent of their cap this month, as the spend cap counts it: messages, validations, and
- * what validations under way have reserved.
+ * SQL: how much of its cap each account has spent this month, counted like the spend cap does: messages, validations,
+ * and what running validations have reserved.
  */
 const SPENDING = `
   select a.id as account_id, a.spend_cap_monthly_cents as cap_cents,
@@ -31,7 +31,10 @@ interface Spending {
   part: 80 | 100;
 }
 
-/** Notes mails of a month. @returns whether the last of them was not noted before */
+/**
+ * Records the mails of a month.
+ * @returns whether the last one was not recorded before
+ */
 async function noteMonth(trx: Queryable, accountId: number, notices: readonly string[]): Promise<boolean> {
   const { rows } = await trx.query<{ notice: string }>(
     `insert into money_notices as n (account_id, notice, month)
@@ -44,9 +47,9 @@ async function noteMonth(trx: Queryable, accountId: number, notices: readonly st
   return rows.some(({ notice }) => notice === notices.at(-1));
 }
 
-/** @returns whether the owners got a mail */
+/** @returns whether a mail to the owners was queued */
 async function notifyOfSpending(trx: Queryable, found: Spending, mail: Mail): Promise<boolean> {
-  // An account that passes both at once gets one mail.
+  // An account that passes both thresholds at once gets one mail.
   const notices = found.part === 100 ? ['spend_cap_80', 'spend_cap_100'] : ['spend_cap_80'];
   if (!(await noteMonth(trx, found.account_id, notices))) return false;
   await mailOwners(
@@ -58,22 +61,28 @@ async function notifyOfSpending(trx: Queryable, found: Spending, mail: Mail): Pr
   return true;
 }
 
-/** SQL: whether an account that pays has had funds and has none left. */
+/** SQL: whether a paying account has had funds and has none left. */
 const HAS_NO_FUNDS = `exists (select from wallets w where w.account_id = a.id) and ${paysSql('a')}
   and ${balanceSql('a')} < ${LEAST_PRICE}`;
 
-/** SQL: an interval. However often a wallet is filled, its owners get no more than one mail about its funds in this time. */
+/**
+ * SQL: an interval. However often a wallet is topped up, its owners get at most one mail about missing funds in this
+ * time.
+ */
 const NO_FUNDS_PAUSE = `interval '1 day'`;
 
 /**
- * SQL over an earlier notice `n` of missing funds: whether it still stands. What months give back may bring a balance above
- * zero for a moment, again and again. So only an entry that fills the wallet ends it.
+ * SQL over an earlier notice `n` of missing funds: whether it still applies. Amounts that months return may lift a
+ * balance above zero for a moment, again and again, so only an entry that increases the balance ends the notice.
  */
 const STANDS = `(n.created_at > now() - ${NO_FUNDS_PAUSE} or not exists (
     select from wallet_entries e where e.account_id = n.account_id and e.millicents > 0 and e.kind <> 'usage'
       and e.created_at > n.created_at))`;
 
-/** Notes the mail about missing funds. @returns whether no earlier one stands */
+/**
+ * Records the mail about missing funds.
+ * @returns whether no earlier notice still applies
+ */
 async function noteNoFunds(trx: Queryable, accountId: number): Promise<boolean> {
   const { rowCount } = await trx.query(
     `insert into money_notices as n (account_id, notice) values ($1, 'no_funds')
@@ -83,7 +92,7 @@ async function noteNoFunds(trx: Queryable, accountId: number): Promise<boolean> 
   return rowCount === 1;
 }
 
-/** How mails to owners are sent. */
+/** Settings of the mails to owners. */
 export interface Mail {
   /** The sender. */
   from: string;
@@ -92,9 +101,10 @@ export interface Mail {
 }
 
 /**
- * Mails the owners of accounts that have used 80 % or all of their monthly spend cap, once each in a month, and of those
- * that have run out of funds, once until their wallet is filled, and at most once a day. Several workers may do so at once.
- * @returns how many accounts got mail
+ * Mails the owners of accounts that have used 80% or all of their monthly spend cap, once each per month, and of
+ * accounts that have run out of funds, once until the wallet is topped up, and at most once a day. Several workers may
+ * do so at once.
+ * @returns the number of accounts that got mail
  */
 export async function notifyOwners(pool: pg.Pool, mail: Mail): Promise<number> {
   const { rows: spending } = await pool.query<Spending>(

@@ -10,17 +10,17 @@ import { topUpWake } from './workflow.ts';
 export interface NotificationDeps {
   pool: pg.Pool;
   payments: PaymentService | null;
-  /** The sender of mail to the owners. */
+  /** The sender of mails to the owners. */
   from: string;
   waker: Pick<Waker, 'wake'>;
   log: Logger;
 }
 
-/** Takes what a payment service reports. */
+/** Records what a payment service reports. */
 export interface NotificationTaking {
   /**
-   * Resolves when everything is committed. Taking a report again changes nothing.
-   * @param report from a notification whose signature was right
+   * Resolves when everything is committed. Recording a report twice changes nothing.
+   * @param report from a notification with a valid signature
    */
   take(report: PaymentReport): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface NotificationTaking {
 export function createNotificationTaking(deps: NotificationDeps): NotificationTaking {
   const { pool, payments, from, waker, log } = deps;
 
-  /** @param work takes the report, and says for which top-up it was */
+  /** @param work records the report, and returns the top-up that it was about */
   async function commit(
     fields: Record<string, string>,
     work: (trx: Queryable) => Promise<TakenPayment>,
@@ -40,8 +40,8 @@ export function createNotificationTaking(deps: NotificationDeps): NotificationTa
     });
     const { taken, topUp } = done;
     const all = { ...fields, topup_id: topUp?.id, account_id: topUp?.account_id, taken };
-    if (taken === 'differs') log.error(all, 'a payment is not what its top-up asked for: not credited');
-    else log.info(all, 'payment notification taken');
+    if (taken === 'differs') log.error(all, 'payment differs from its top-up and was not credited');
+    else log.info(all, 'payment notification recorded');
     if (topUp) waker.wake('outbox');
     if (taken === 'credited') waker.wake('send');
     return done;
@@ -57,7 +57,7 @@ export function createNotificationTaking(deps: NotificationDeps): NotificationTa
       const fields = { payment_id: report.paymentId, dispute_id: report.disputeId, kind: report.kind };
       const { taken } = await commit(fields, (trx) => takeDispute(trx, report, from));
       if (taken !== 'foreign' || !payments) return;
-      // The dispute names a payment only: it may be one whose notification never came.
+      // A dispute names only a payment, whose notification may never have arrived.
       const payment = await payments.retrieve(report.paymentId);
       if (payment?.status !== 'succeeded' || (await takePaid(payment)).topUp === null) return;
       await commit(fields, (trx) => takeDispute(trx, report, from));

@@ -9,7 +9,7 @@ export const priceKinds = ['email', 'sms', 'validation'] as const;
 export interface PriceKey {
   tier: AccountTier;
   kind: (typeof priceKinds)[number];
-  /** ISO 3166-1 alpha-2, of SMS only. */
+  /** ISO 3166-1 alpha-2, only for SMS. */
   country: string | null;
 }
 
@@ -41,7 +41,7 @@ async function requireKey(db: Queryable, { kind, country }: PriceKey): Promise<v
 }
 
 /**
- * Sets a price from now on. What is reserved keeps the price that it was reserved at.
+ * Sets a price from now on. Reservations keep their price.
  * @param millicents null removes the price
  * @param actor who sets it, for the log
  * @throws AppError `validation_error`

@@ -26,7 +26,7 @@ export interface WalletRouteDeps {
   waker: Pick<Waker, 'wake'>;
 }
 
-/** Notifications are a few kilobytes. */
+/** A notification has a few kilobytes. */
 const MAX_NOTIFICATION_BYTES = 256 * 1024;
 
 const notificationParams = z.strictObject({ service: z.string() });
@@ -39,8 +39,8 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     tag: 'Account',
     summary: 'List the entries of the wallet, newest first',
     description:
-      'What changed the balance of the account: credits, payments, and what was charged. The messages of a month are one ' +
-      'entry, seven days after its end; until then the balance is already less by what they cost.',
+      'The changes of the account’s balance: credits, payments and charges. The messages of a month are one ' +
+      'entry, posted seven days after its end; the balance already includes their cost before that.',
     auth: 'account',
     testKeys: 'refused',
     roles: ['owner', 'admin'],
@@ -79,7 +79,7 @@ function notificationRoute(deps: WalletRouteDeps): RouteDefinition {
     idempotency: 'none',
     params: notificationParams,
     maxBodyBytes: MAX_NOTIFICATION_BYTES,
-    responses: { 200: { description: 'Everything is recorded', schema: null } },
+    responses: { 200: { description: 'The notification was recorded', schema: null } },
     async handler({ params: { service }, ctx, readBytes }) {
       const notifications = Object.hasOwn(services, service) ? services[service] : undefined;
       if (!notifications) throw notFound('payment service');
@@ -87,7 +87,7 @@ function notificationRoute(deps: WalletRouteDeps): RouteDefinition {
       if (!report) {
         rateLimiter.unknownSecret(clientNetwork(clientAddress(ctx.req)));
         log.warn({ service }, 'payment notification refused');
-        throw new AppError('forbidden', 'the signature is not right');
+        throw new AppError('forbidden', 'the signature is not valid');
       }
       await taking.take(report);
       return { status: 200, raw: { contentType: 'text/plain', body: '' } };
@@ -95,7 +95,7 @@ function notificationRoute(deps: WalletRouteDeps): RouteDefinition {
   });
 }
 
-/** `GET /v1/my/wallet/entries`, and what payment services report. */
+/** `GET /v1/my/wallet/entries`, and the notifications of payment services. */
 export function createWalletRoutes(deps: WalletRouteDeps): RouteDefinition[] {
   return [listRoute(deps.database.pool), notificationRoute(deps)];
 }

@@ -25,22 +25,22 @@ export const walletEntrySchema = z
     account_id: z.int(),
     kind: z.enum(walletEntryKinds).meta({
       description:
-        '`usage`: the messages of a month, seven days after its end. `top_up`: a payment. `dispute`: a payment that the ' +
+        '`usage`: the messages of a month, posted seven days after its end. `top_up`: a payment. `dispute`: a payment that the ' +
         'bank took back. `refund`: something that had been charged.',
     }),
     amount_cents: z.number().meta({
       description: 'Negative if the account paid. Exact, with up to three decimals.',
     }),
-    reference: z.string().nullable().meta({ description: 'Of the operator or of the payment service.' }),
-    month: z.iso
-      .date()
+    reference: z
+      .string()
       .nullable()
-      .meta({ description: 'The first day of the month that the entry is about.' }),
+      .meta({ description: 'The reference of the operator or of the payment service.' }),
+    month: z.iso.date().nullable().meta({ description: 'The first day of the month that the entry covers.' }),
     created_at: z.iso.datetime(),
   })
   .meta({
     id: 'WalletEntry',
-    description: 'A change of the balance of the wallet. Entries are never changed.',
+    description: 'A change of the wallet’s balance. Entries never change.',
   });
 
 export type WalletEntry = z.infer<typeof walletEntrySchema>;

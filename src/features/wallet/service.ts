@@ -1,4 +1,7 @@
-/** The wallet of accounts: prices, entries, months, top-ups. What reads and reserves funds is in `src/delivery`. */
+/**
+ * The wallet of accounts: prices, entries, months, top-ups. The code that reads and reserves funds is in
+ * `src/delivery/money`.
+ */
 export { book, type Booking, showWallet, type Wallet } from './bookings.ts';
 export { listPrices, type Price, type PriceKey, priceKinds, setPrice } from './prices.ts';
 export { createPaymentService } from './payments/services.ts';

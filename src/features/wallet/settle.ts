@@ -1,6 +1,6 @@
 /**
- * What becomes of payments. The activities of a top-up and the notifications of the payment service both come here, in
- * any order and more than once: the row of the top-up is locked, and a payment is credited once.
+ * Settles payments. The activities of a top-up and the notifications of the payment service both end here, in any order
+ * and possibly several times, so the top-up's row is locked and a payment is credited only once.
  */
 import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -10,9 +10,9 @@ import { fillWallet } from './bookings.ts';
 import { topUpsOffNotice } from './letters.ts';
 import type { Payment, PaymentReport } from './payments/port.ts';
 
-/** Failed top-ups in a row after which a wallet no longer fills itself. */
+/** After this many failed top-ups in a row, automatic top-ups are turned off. */
 export const MAX_FAILURES = 3;
-/** Who changed a setting, in the log of the account. */
+/** The actor of changed settings in the account's log. */
 const SERVICE = 'carillon';
 
 export interface TopUpRow {
@@ -40,7 +40,7 @@ async function lockTopUp(trx: Queryable, by: string, value: unknown): Promise<To
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Locks the top-up that a payment is for; undefined: the payment is not Carillon's. */
+/** Locks the top-up that a payment is for; undefined if Carillon did not ask for the payment. */
 async function lockTopUpOf(
   trx: Queryable,
   { id, key }: Pick<Payment, 'id' | 'key'>,
@@ -50,22 +50,25 @@ async function lockTopUpOf(
   return lockTopUp(trx, 'key = $1::uuid', key);
 }
 
-/** Locks the account as changes of its settings do: before the settings of its top-ups, and before its wallet. */
+/** Locks the account like changes of its settings do: before the settings of its top-ups, and before its wallet. */
 async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
   await trx.query('select from accounts where id = $1 for no key update', [accountId]);
 }
 
 /** Why a top-up failed. */
 export interface TopUpFailure {
-  /** A code, of the payment service or ours. */
+  /** A code of the payment service, or one of ours. */
   failure: string;
-  /** Whether it is one of the failures in a row that turn top-ups off: the payer's bank or the service refused it. */
+  /**
+   * Whether it counts as one of the failures in a row that turn top-ups off: the payer's bank or the service refused
+   * it.
+   */
   counted: boolean;
 }
 
 /**
- * Ends a pending top-up without a payment; one that has ended stays as it is.
- * @param from the sender of mail to the owners
+ * Ends a pending top-up without a payment. A top-up that has ended stays as it is.
+ * @param from the sender of mails to the owners
  */
 export async function failTopUp(
   trx: Queryable,
@@ -99,7 +102,10 @@ async function turnOff(trx: Queryable, accountId: number, reason: string, from: 
   await mailOwners(trx, accountId, from, topUpsOffNotice(reason));
 }
 
-/** What taking a payment did. `differs`: money came that the top-up did not ask for, and an operator must look. */
+/**
+ * The effect of a payment report. `differs`: the payment is not what the top-up asked for, so an operator must look at
+ * it.
+ */
 export type Taken = 'credited' | 'failed' | 'pending' | 'unchanged' | 'foreign' | 'differs';
 
 export interface TakenPayment {
@@ -129,7 +135,8 @@ async function takeSucceeded(
   payment: Payment,
   from: string,
 ): Promise<Taken> {
-  // Whatever the row says, a payment that has not been credited is: it may succeed after the top-up was given up.
+  // Credit any succeeded payment that was not credited yet, whatever the row says: it may succeed after the top-up was
+  // given up.
   if (topUp.status === 'succeeded') return topUp.payment_id === payment.id ? 'unchanged' : 'differs';
   if (payment.amountCents !== topUp.amount_cents || payment.currency !== topUp.currency) {
     await failTopUp(trx, topUp.id, { failure: 'amount_differs', counted: true }, from);
@@ -140,9 +147,10 @@ async function takeSucceeded(
 }
 
 /**
- * Takes what is known of a payment: credits one that succeeded, once, if amount and currency are those of its top-up.
+ * Records the state of a payment. If it succeeded, it is credited once, provided that its amount and currency match its
+ * top-up.
  * @param trx the caller's transaction
- * @param from the sender of mail to the owners
+ * @param from the sender of mails to the owners
  */
 export async function takePayment(trx: Queryable, payment: Payment, from: string): Promise<TakenPayment> {
   const topUp = await lockTopUpOf(trx, payment);
@@ -159,10 +167,10 @@ export async function takePayment(trx: Queryable, payment: Payment, from: string
 
 type Dispute = Extract<PaymentReport, { disputeId: string }>;
 
-/** The cause of the entry that debits a dispute: there is one for its id. */
+/** The cause of the entry that debits a dispute. The dispute's id makes it unique. */
 const debitCause = ({ disputeId }: Dispute) => `dispute/${disputeId}`;
 
-/** @returns what the dispute has debited, in millicents; null: nothing yet */
+/** @returns how much the dispute has debited, in millicents; null if nothing yet */
 async function debitedBy(trx: Queryable, accountId: number, dispute: Dispute): Promise<number | null> {
   const { rows } = await trx.query<{ debited: number }>(
     'select -millicents as debited from wallet_entries where account_id = $1 and cause = $2',
@@ -171,7 +179,7 @@ async function debitedBy(trx: Queryable, accountId: number, dispute: Dispute): P
   return rows[0]?.debited ?? null;
 }
 
-/** @returns as `addWalletEntry` */
+/** @returns the same as `addWalletEntry` */
 async function debit(
   trx: Queryable,
   accountId: number,
@@ -190,7 +198,7 @@ async function debit(
   return entry;
 }
 
-/** @returns as `addWalletEntry` */
+/** @returns the same as `addWalletEntry` */
 async function creditBack(
   trx: Queryable,
   accountId: number,
@@ -207,17 +215,18 @@ async function creditBack(
     reference: dispute.disputeId,
   };
   if (debited !== null) return fillWallet(trx, entry);
-  // The notification of the debit is late or lost. Both are booked now; nothing is released, because the balance stays.
+  // The notification of the debit is late or lost. Both are booked now. Nothing is released, because the balance stays
+  // the same.
   await debit(trx, accountId, dispute, from);
   return addWalletEntry(trx, entry);
 }
 
 /**
- * Debits what a bank took back, or credits it when the dispute was won, once each for the id of the dispute. In whatever
- * order the reports come, a dispute never adds to the wallet: a win without its debit books both. A wallet whose payment
- * was disputed no longer fills itself.
+ * Debits what a bank took back, or credits it when the dispute was won, each once per dispute id. In whatever order the
+ * reports arrive, a dispute never adds to the balance: a win without its debit books both. A dispute turns automatic
+ * top-ups off.
  * @param trx the caller's transaction
- * @param from the sender of mail to the owners
+ * @param from the sender of mails to the owners
  */
 export async function takeDispute(trx: Queryable, dispute: Dispute, from: string): Promise<TakenPayment> {
   const topUp = await lockTopUp(trx, 'payment_id = $1', dispute.paymentId);

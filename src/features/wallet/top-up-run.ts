@@ -6,19 +6,19 @@ import type { Payment, PaymentOutcome, PaymentService } from './payments/port.ts
 import { failTopUp, takePayment, type TopUpFailure, type TopUpRow } from './settle.ts';
 
 const HOUR_MS = 3_600_000;
-/** After so long, the service has a payment, or it will never have it. */
+/** After this time, the service either has a payment for a request, or will never have one. */
 const LOOK_UP_MS = 24 * HOUR_MS;
-/** How often a payment is looked at that the service has not decided, and for how long. */
+/** How often a payment that the service has not decided is checked, and for how long. */
 const POLL_MS = 24 * HOUR_MS;
 const MAX_PAYING_MS = 30 * 24 * HOUR_MS;
-/** When the workflow must have been active, if it waits for nothing longer. */
+/** When the workflow must report again if it waits for nothing longer. */
 const EXPECTED_MS = HOUR_MS;
 
 export interface TopUpRunDeps {
   pool: pg.Pool;
-  /** null: none is set up any more. */
+  /** Null if no payment service is configured any more. */
   payments: PaymentService | null;
-  /** The sender of mail to the owners. */
+  /** The sender of mails to the owners. */
   from: string;
   log: Logger;
 }
@@ -53,7 +53,7 @@ async function waitFor(
   return { state, lookAt: lookAt.toISOString() };
 }
 
-/** Where the top-up is, by its row. Notes when the workflow is expected next. */
+/** Determines the top-up's step from its row. Records when the workflow must report next. */
 async function stepOf(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpStep> {
   const row = await findTopUp(pool, topUpId);
   if (row?.status !== 'pending') return row ? { ...final, status: row.status } : final;
@@ -68,11 +68,14 @@ const fail = ({ pool, from }: TopUpRunDeps, topUpId: number, failure: TopUpFailu
 async function take({ pool, from, log }: TopUpRunDeps, payment: Payment): Promise<void> {
   const { taken, topUp } = await inTransaction(pool, (trx) => takePayment(trx, payment, from));
   const fields = { topup_id: topUp?.id, account_id: topUp?.account_id, payment_id: payment.id };
-  if (taken === 'differs') log.error(fields, 'a payment is not what its top-up asked for: not credited');
+  if (taken === 'differs') log.error(fields, 'payment differs from its top-up and was not credited');
   else log.info({ ...fields, taken }, 'payment taken');
 }
 
-/** Marks the request as sent, before it leaves. @returns undefined if it was, or the top-up has ended */
+/**
+ * Marks the request as sent before it leaves.
+ * @returns undefined if it was already sent, or the top-up has ended
+ */
 async function markSent(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpRow | undefined> {
   const { rows } = await pool.query<TopUpRow>(
     `update topups set asked_at = $2 where id = $1 and status = 'pending' and asked_at is null returning ${COLUMNS}`,
@@ -87,7 +90,7 @@ async function takeOutcome(deps: TopUpRunDeps, topUp: TopUpRow, outcome: Payment
   const { kind, failure } = outcome;
   deps.log.warn({ topup_id: topUpId, account_id, kind, failure }, 'no payment');
   if (kind === 'refused') return fail(deps, topUpId, { failure, counted: true });
-  // Kept for operators. A notification may have come first, and the row is then final.
+  // Kept for operators. A notification may have arrived first; the row is then final.
   await deps.pool.query(
     `update topups set failure = $2, asked_at = case when $3 then null else asked_at end
      where id = $1 and status = 'pending' and payment_id is null`,
@@ -95,10 +98,10 @@ async function takeOutcome(deps: TopUpRunDeps, topUp: TopUpRow, outcome: Payment
   );
 }
 
-/** Asks the service what became of a payment, and ends a top-up that has waited for one too long. */
+/** Asks the service for the outcome of a payment. Ends a top-up that has waited for one too long. */
 async function lookUp(deps: TopUpRunDeps, row: TopUpRow, askedAt: Date, asOf: Date): Promise<void> {
   const { payments } = deps;
-  if (!payments) throw new Error('no payment service is set up, and a top-up has no outcome');
+  if (!payments) throw new Error('no payment service is configured, and a top-up has no outcome');
   const payment =
     row.payment_id === null ? await payments.find(row, askedAt) : await payments.retrieve(row.payment_id);
   if (payment) await take(deps, payment);

@@ -2,14 +2,14 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { logOperatorChange } from '../accounts/service.ts';
 
-/** How a wallet fills itself. A setting that is undefined stays as it is. */
+/** Settings of automatic top-ups. An undefined setting stays as it is. */
 export interface TopUpSettings {
   enabled?: boolean;
-  /** What each payment is about. */
+  /** The amount of each payment. */
   amountCents?: number;
-  /** A balance below this is filled. */
+  /** A top-up starts when the balance is below this. */
   belowCents?: number;
-  /** As the payment service names the customer and the stored payment method. */
+  /** The payment service's ids of the customer and of the stored payment method. */
   customer?: string;
   paymentMethod?: string;
 }
@@ -22,7 +22,10 @@ interface SettingsRow {
   payment_method: string | null;
 }
 
-/** Locks the account so that entries of its wallet, which name it, do not wait: their writers may have locked its settings. */
+/**
+ * Locks the account in a mode that does not block writers of its wallet's entries, which reference it: they may already
+ * have locked its settings.
+ */
 async function lockSettings(trx: Queryable, accountId: number): Promise<SettingsRow> {
   const { rows } = await trx.query<SettingsRow>(
     `select a.auto_topup as enabled, s.amount_cents, s.below_cents, s.customer, s.payment_method
@@ -34,7 +37,7 @@ async function lockSettings(trx: Queryable, accountId: number): Promise<Settings
   return rows[0];
 }
 
-/** What differs, as the log has it. */
+/** The differences, in the form that the log stores. */
 function changesOf(before: SettingsRow, after: SettingsRow): Record<string, unknown> {
   const names = Object.keys(after) as (keyof SettingsRow)[];
   return Object.fromEntries(
@@ -48,10 +51,10 @@ function changesOf(before: SettingsRow, after: SettingsRow): Record<string, unkn
 }
 
 /**
- * Changes how a wallet fills itself. Turning it on forgets the failures before.
+ * Changes the settings of automatic top-ups. Turning them on forgets earlier failures.
  * @param trx the caller's transaction
- * @param actor who changes it, for the log
- * @throws AppError `not_found`; `validation_error` if it is on and something is missing
+ * @param actor who changes them, for the log
+ * @throws AppError `not_found`; `validation_error` if top-ups are on and a setting is missing
  */
 export async function setTopUps(
   trx: Queryable,

@@ -4,14 +4,14 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { topUpStart } from './workflow.ts';
 
-/** SQL: intervals. After a failure, the next top-up waits. */
+/** SQL: intervals. After a failure, the next top-up waits this long. */
 const FAILURE_PAUSE = `interval '1 hour'`;
-/** By when the workflow of a new top-up must have been active. */
+/** How soon the workflow of a new top-up must have reported. */
 const GRACE = `interval '1 minute'`;
-/** Top-ups of an account in 24 hours, so that a wrong setting costs its customer only so much. */
+/** Maximum number of top-ups of an account in 24 hours. It limits what a wrong setting can cost a customer. */
 const MAX_TOPUPS_PER_DAY = 10;
 const MAX_AT_ONCE = 100;
-/** Of an advisory lock: one worker at a time looks. */
+/** Advisory lock: one worker at a time checks. */
 const TOPUP_LOCK = 1_129_468_237;
 
 const DUE = `
@@ -32,9 +32,9 @@ const DUE = `
   returning id, account_id as "accountId"`;
 
 /**
- * Starts a top-up for each account whose balance is below what its settings say, and that has none pending.
- * @param currency ISO 4217; a payment in another one is not credited
- * @returns how many were started; wake `outbox` if there are any
+ * Starts a top-up for each account whose balance is below the limit in its settings and that has no pending top-up.
+ * @param currency ISO 4217; a payment in another currency is not credited
+ * @returns the number of top-ups started; if there are any, wake `outbox`
  */
 export function startDueTopUps(pool: pg.Pool, currency: string): Promise<number> {
   return inTransaction(pool, async (trx) => {

@@ -115,7 +115,7 @@ describe('the brakes', () => {
        where subject = 'Sending from your account is paused'`,
     );
     expect(mails.slice(-1)).toMatchObject([
-      { to_address: api.email, text: expect.stringContaining('10.00 %') },
+      { to_address: api.email, text: expect.stringContaining('10.00%') },
     ]);
   });
 

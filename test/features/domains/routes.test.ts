@@ -164,7 +164,7 @@ describe('a new domain', () => {
     ['app.carillon.example', 'belongs to this service'],
     [
       `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.example`,
-      'is too long: its return paths would be longer than an address may be',
+      'is too long: its return paths would exceed the maximum length of an address',
     ],
   ])('named %s is refused', async (name, problem) => {
     const { status, body } = await create(name);

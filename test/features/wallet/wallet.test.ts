@@ -285,7 +285,7 @@ describe('mails to the owners', () => {
   const notify = () => notifyOwners(api.database.pool, mail);
   const mails = () => ownerMails(api.database.pool, tenant.email);
 
-  it('come once a month at 80 % and at 100 % of the spend cap', async () => {
+  it('come once a month at 80% and at 100% of the spend cap', async () => {
     await setPrices(api.database.pool, 'free', 100);
     await setAccount(api.database.pool, tenant.accountId, { spendCapMonthlyCents: 10 });
     await spend(month(), 7_900);
@@ -294,7 +294,7 @@ describe('mails to the owners', () => {
     await spend(month(), 8_000);
     await Promise.all([notify(), notify()]);
     await notify();
-    expect(await mails()).toEqual(['Your account has used 80 % of its monthly spend cap']);
+    expect(await mails()).toEqual(['Your account has used 80% of its monthly spend cap']);
     await spend(month(), 9_950);
     await Promise.all([notify(), notify()]);
     await spend(month(), 8_500);

@@ -1,27 +1,27 @@
-/** What a top-up asks a payment service for. All of it is stored in its row before the request leaves. */
+/** A top-up's request to a payment service. All of it is stored in the top-up's row before the request leaves. */
 export interface PaymentRequest {
-  /** A UUID: the service makes one payment for it, however often it gets the request. */
+  /** A UUID. The service makes one payment for it, however often it gets the request. */
   key: string;
   amountCents: number;
   /** ISO 4217, in capitals. */
   currency: string;
-  /** As the service names them. */
+  /** The service's ids of the customer and of the stored payment method. */
   customer: string;
   paymentMethod: string;
 }
 
-/** A payment as the service shows it. */
+/** A payment as the service describes it. */
 export interface Payment {
-  /** As the service names it. */
+  /** The service's id. */
   id: string;
-  /** Of the request; null: Carillon did not ask for this payment. */
+  /** The key of the request; null if Carillon did not ask for this payment. */
   key: string | null;
-  /** `pending`: the service will decide, which may take days. */
+  /** `pending`: the service has not decided yet, which may take days. */
   status: 'succeeded' | 'pending' | 'failed';
-  /** What was received, if it succeeded. */
+  /** The amount received, if the payment succeeded. */
   amountCents: number;
   currency: string;
-  /** A code of the service, if it failed. */
+  /** The service's code for the failure, if the payment failed. */
   failure: string | null;
 }
 
@@ -35,7 +35,7 @@ export type PaymentOutcome =
   /** The service may have made the payment. */
   | { kind: 'unknown'; failure: string };
 
-/** What a service reports of a payment, in a notification whose signature was right. */
+/** What a service reports about a payment, in a notification with a valid signature. */
 export type PaymentReport =
   | { kind: 'payment'; payment: Payment }
   /** The bank of the payer took the amount back, until the dispute is decided. */
@@ -48,30 +48,30 @@ export type PaymentReport =
     }
   | { kind: 'other' };
 
-/** A payment service that takes money from stored payment methods. One file in this folder each. */
+/** A payment service that charges stored payment methods. Each has one file in this folder. */
 export interface PaymentService {
-  /** Asks for a payment. Never throws. */
+  /** Requests a payment. Never throws. */
   pay(request: PaymentRequest): Promise<PaymentOutcome>;
   /**
-   * Looks for the payment of a request by its key.
-   * @param since when the request was about to leave
+   * Finds the payment of a request by its key.
+   * @param since when the request was about to be sent
    * @returns null if there is none
-   * @throws Error if the service does not answer
+   * @throws Error if the service does not respond
    */
   find(request: Pick<PaymentRequest, 'key' | 'customer'>, since: Date): Promise<Payment | null>;
   /**
    * @returns null if the service has no such payment
-   * @throws Error if the service does not answer
+   * @throws Error if the service does not respond
    */
   retrieve(paymentId: string): Promise<Payment | null>;
 }
 
-/** Reads notifications of a service. */
+/** Reads the notifications of a service. */
 export interface PaymentNotifications {
   /**
-   * @param now for the age of the signature
-   * @returns null if the signature is not right or too old
-   * @throws Error if the notification is signed but is not as documented
+   * @param now to judge the age of the signature
+   * @returns null if the signature is wrong or too old
+   * @throws Error if the notification is signed but not in the documented form
    */
   read(
     headers: Readonly<Record<string, string | string[] | undefined>>,

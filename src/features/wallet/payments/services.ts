@@ -3,7 +3,7 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import type { PaymentNotifications, PaymentService } from './port.ts';
 import { createStripe, createStripeNotifications } from './stripe.ts';
 
-/** @returns null if no payment service is set up */
+/** @returns null if no payment service is configured */
 export function createPaymentService(
   config: Pick<Config, 'STRIPE_SECRET_KEY' | 'STRIPE_API_URL'>,
   egress: Egress,
@@ -12,7 +12,7 @@ export function createPaymentService(
   return secretKey === undefined ? null : createStripe({ egress, baseUrl, secretKey });
 }
 
-/** Reads notifications by the name of the service in their URL. */
+/** The readers of notifications, by the name of the service in their URL. */
 export function createNotifications(
   config: Pick<Config, 'STRIPE_WEBHOOK_SECRET'>,
 ): Readonly<Record<string, PaymentNotifications | undefined>> {

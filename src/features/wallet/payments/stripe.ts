@@ -19,15 +19,15 @@ import type {
 const API_VERSION = '2024-06-20';
 const TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-/** Payments of one customer on a page, and how many pages are looked through. */
+/** Number of a customer's payments per page, and maximum number of pages to search. */
 const PAGE = 100;
 const MAX_PAGES = 20;
 /** Stripe's clock may differ from ours. */
 const CLOCK_SECONDS = 600;
-/** In the metadata of a payment: the key of its request. */
+/** The key in a payment's metadata that has the key of its request. */
 const KEY_NAME = 'carillon_topup';
 const TOLERANCE_SECONDS = 300;
-/** More signatures than this in one header are not looked at; Stripe sends one for each secret that is in force. */
+/** Maximum number of signatures in a header to check. Stripe sends one for each valid secret. */
 const MAX_SIGNATURES = 10;
 
 const text = z.string().max(255);
@@ -60,7 +60,7 @@ const disputeSchema = z.object({
 });
 const eventSchema = z.object({ type: z.string(), data: z.object({ object: z.unknown() }) });
 
-/** What a failed payment may still become is up to a person; nothing happens by itself. */
+/** All other statuses count as failed: only a person could still make such a payment succeed. */
 const statuses: Record<string, Payment['status']> = { succeeded: 'succeeded', processing: 'pending' };
 
 function paymentOf(intent: Intent): Payment {
@@ -84,10 +84,10 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Stripe has not carried out a request with these: the key is wrong, or there are too many requests. */
+/** With these statuses, Stripe has not carried out the request: the key is wrong, or there are too many requests. */
 const NOT_CARRIED_OUT = [401, 403, 429];
 
-/** 409: another request with the same key is under way. */
+/** 409: another request with the same key is in progress. */
 function errorOutcome(statusCode: number, body: unknown): PaymentOutcome {
   const error = errorSchema.safeParse(body).data?.error;
   const failure = error?.decline_code ?? error?.code ?? error?.type ?? `http_${statusCode}`;
@@ -143,9 +143,9 @@ export function createStripe({ egress, baseUrl, secretKey }: StripeOptions): Pay
       timeoutMs: TIMEOUT_MS,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    if (!result.ok) throw new Error(`the payment service does not answer: ${result.reason}`);
+    if (!result.ok) throw new Error(`the payment service does not respond: ${result.reason}`);
     if (result.statusCode !== 200 && result.statusCode !== 404) {
-      throw new Error(`the payment service answers with status ${result.statusCode}`);
+      throw new Error(`the payment service responded with status ${result.statusCode}`);
     }
     return { statusCode: result.statusCode, body: jsonOf(result.body) };
   }
@@ -181,7 +181,7 @@ export function createStripe({ egress, baseUrl, secretKey }: StripeOptions): Pay
         after = data.at(-1)?.id ?? '';
         if (!hasMore || after === '') return null;
       }
-      throw new Error('the customer has too many payments to look through');
+      throw new Error('the customer has too many payments to search');
     },
 
     async retrieve(paymentId) {
@@ -191,7 +191,7 @@ export function createStripe({ egress, baseUrl, secretKey }: StripeOptions): Pay
   };
 }
 
-/** Whether one of the signatures is right: the HMAC of the time, a full stop and the body. */
+/** Whether one of the signatures is valid: the HMAC of the time, a full stop and the body. */
 function isSigned(header: string, body: Buffer, secrets: readonly string[], now: Date): boolean {
   const parts = header.split(',', MAX_SIGNATURES + 1).map((part) => part.trim());
   const time = parts.find((part) => part.startsWith('t='))?.slice(2) ?? '';
@@ -218,7 +218,7 @@ function reportOf(body: Buffer): PaymentReport {
     case 'charge.dispute.funds_withdrawn':
     case 'charge.dispute.funds_reinstated': {
       const dispute = disputeSchema.parse(data.object);
-      // An inquiry (`warning_…`) takes nothing back yet.
+      // An inquiry (`warning_…`) does not take anything back yet.
       if (!dispute.payment_intent || dispute.status?.startsWith('warning')) return { kind: 'other' };
       return {
         kind: type === 'charge.dispute.funds_reinstated' ? 'dispute_won' : 'disputed',
@@ -233,7 +233,7 @@ function reportOf(body: Buffer): PaymentReport {
   }
 }
 
-/** @param secrets the signing secrets of the endpoint, each `whsec_…`; two while one replaces the other */
+/** @param secrets the signing secrets of the endpoint, each `whsec_…`; two during a rotation */
 export function createStripeNotifications(secrets: readonly string[]): PaymentNotifications {
   return {
     read(headers, body, now) {
