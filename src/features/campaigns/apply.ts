@@ -1,4 +1,4 @@
-/** What a request changes of a campaign, apart from its status. */
+/** Applies the changes of a request to a campaign, apart from its status. */
 import { isDeepStrictEqual } from 'node:util';
 import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -10,7 +10,7 @@ import type { CampaignOptions } from './options.ts';
 import type { ChangeCampaignBody, TriggerAttributes } from './schema.ts';
 import { campaignTransitions } from './transitions.ts';
 
-/** Options without those that are null, so that equal options compare as equal. */
+/** Removes options that are null, so that equal options compare as equal. */
 function withoutNulls<T extends object>(given: T): T {
   const entries = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
   const inner = entries.map(([name, value]: [string, unknown]) => [
@@ -20,7 +20,7 @@ function withoutNulls<T extends object>(given: T): T {
   return Object.fromEntries(inner) as T;
 }
 
-/** `data` as a client gives it, in the columns that keep it. */
+/** Splits `data`, as a client sends it, into the columns that store it. */
 export function splitData(given: Record<string, unknown> & { options: CampaignOptions }): {
   data: Record<string, unknown>;
   options: CampaignOptions;
@@ -29,7 +29,7 @@ export function splitData(given: Record<string, unknown> & { options: CampaignOp
   return { data, options: withoutNulls(options) };
 }
 
-/** The trigger's columns after a request. A field left out stays as it is. */
+/** Returns the trigger's columns after a request. Fields left out keep their values. */
 export function mergeTrigger(
   row: Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_event' | 'trigger_data'>,
   given: TriggerAttributes | undefined,
@@ -49,15 +49,17 @@ export type Changes = Pick<
   'name' | 'channel' | 'data' | 'trigger_attributes' | 'template_attributes'
 >;
 
-/** What has changed, for what must then be pinned again. */
+/** What has changed, and so must be pinned again. */
 export interface Applied {
   row: CampaignRow;
-  /** Whom it is sent to, or how. */
+  /** Whether its recipients, or the way in which it is sent, have changed. */
   audience: boolean;
   content: boolean;
 }
 
-/** A campaign of another channel starts with the body of its former template alone: the rest is for email. */
+/**
+ * Changes the channel. The new template gets only the body of the former one, because the other fields are for email.
+ */
 async function changeChannel(trx: Queryable, scope: BrandScope, row: CampaignRow): Promise<number> {
   const { rows } = await trx.query<{ body: string | null }>('select body from templates where id = $1', [
     row.template_id,
@@ -78,7 +80,7 @@ function requireChanges(
   if (content) campaignTransitions.requireAllowed(row, 'change_content');
 }
 
-/** @returns the template's id after the changes, if they concern it */
+/** @returns the template's id after the changes, if they affect it */
 async function changeTemplate(
   trx: Queryable,
   scope: BrandScope,
@@ -96,7 +98,7 @@ async function changeTemplate(
 }
 
 /**
- * Applies what a request changes to a locked campaign.
+ * Applies the changes of a request to a locked campaign.
  * @throws AppError validation_error, invalid_transition
  */
 export async function applyChanges(

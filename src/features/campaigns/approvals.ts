@@ -1,4 +1,4 @@
-/** What an operator does: looks at campaigns that wait for approval, and decides. */
+/** The operator's side of approvals: lists the campaigns that wait, shows one, and approves or rejects it. */
 import type { CampaignFields } from './schema.ts';
 import { notFound } from '../../errors.ts';
 import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
@@ -47,7 +47,7 @@ async function presentOperatorCampaign(
   );
 }
 
-/** Campaigns that wait for approval, oldest first. @param all also those that do not */
+/** Campaigns that wait for approval, oldest first. @param all includes those that do not wait */
 export async function listForOperator(
   db: Queryable,
   settings: LimitSettings,
@@ -82,7 +82,8 @@ export async function showForOperator(
 /**
  * Approves or rejects a campaign. Wake `outbox` after the commit.
  * @param decision an approval names the versions that the operator has seen, by variant
- * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if it has other versions
+ * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if its versions have
+ *   changed
  */
 export async function decide(
   trx: Queryable,

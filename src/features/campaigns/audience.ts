@@ -13,10 +13,10 @@ import {
 } from '../segments/service.ts';
 import { type CampaignRow, isPinned, type NamedAudience, type PinnedAudience } from './model.ts';
 
-/** A condition over the alias `c` of contacts, after `where c.brand_id = …`. */
+/** SQL: a condition over the contacts `c`, which follows `where c.brand_id = …`. */
 export interface AudienceCondition {
   sql: string;
-  /** Bound to the parameters from `firstParameter` on. */
+  /** The values of its parameters, from `firstParameter` on. */
   values: unknown[];
 }
 
@@ -26,7 +26,7 @@ const membersOfAny = (parameter: number) =>
   `exists (select 1 from list_members l where l.contact_id = c.id and l.list_id = any($${parameter}))`;
 
 /**
- * Compiles a pinned audience: contacts in the list and in the segment, except those who are excluded.
+ * Compiles a pinned audience: contacts in the list and in the segment, without those that are excluded.
  * @param asOf the end of periods such as the last 30 days
  * @param firstParameter the number of its first parameter: 2 for `$2`
  */
@@ -64,7 +64,7 @@ export interface Exclusions {
   exclude_segment_ids: number[];
 }
 
-/** The exclusions in stored trigger data, whose shape was checked before. */
+/** Returns the exclusions in stored trigger data, whose shape has been checked. */
 export function exclusionsOf(data: Readonly<Record<string, unknown>>): Exclusions {
   const ids = (value: unknown) => (Array.isArray(value) ? [...new Set(value as number[])] : []);
   return {
@@ -78,7 +78,7 @@ type Trigger = Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_dat
 async function knownLists(db: Queryable, brandId: number, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const { rows } = await db.query<{ id: number }>(
-    // Until the transaction ends, none of them can be deleted.
+    // Locks them against deletion until the transaction ends.
     'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
     [brandId, ids],
   );
@@ -92,14 +92,14 @@ async function knownSegments(
 ): Promise<Map<number, unknown[]>> {
   if (ids.length === 0) return new Map();
   const { rows } = await db.query<{ id: number; filters: unknown[] }>(
-    // Until the transaction ends, none of them changes or is deleted.
+    // Locks them against changes and deletion until the transaction ends.
     'select id, filters from segments where brand_id = $1 and id = any($2) order by id for share',
     [brandId, ids],
   );
   return new Map(rows.map(({ id, filters }) => [id, filters]));
 }
 
-/** The filters of each segment, included or excluded. */
+/** Returns the filters of each segment, included or excluded. */
 export const filterSetsOf = ({ filters, excludeFilters }: NamedAudience): unknown[][] => [
   ...(filters === null ? [] : [filters]),
   ...excludeFilters,
@@ -120,7 +120,7 @@ export function pinAudience(audience: NamedAudience, named: NamedByFilters): Pin
   };
 }
 
-/** What decides who is in an audience. Segments of other ids may have the same filters. */
+/** The parts that decide which contacts are selected. Different segments may have the same filters. */
 const selectionOf = ({ listId, filters, excludeListIds, excludeFilters, segments }: PinnedAudience) => ({
   listId,
   excludeListIds,
@@ -128,20 +128,22 @@ const selectionOf = ({ listId, filters, excludeListIds, excludeFilters, segments
   excluded: excludeFilters.map((set) => expandFilters(set, segments)),
 });
 
-/** Whether an audience that was pinned before selects the same contacts as this one. Of a former form, that is not known. */
+/**
+ * Whether an audience pinned earlier selects the same contacts as this one; false if it was pinned in the former form.
+ */
 export function isSameAudience(before: NamedAudience | null, audience: PinnedAudience): boolean {
   return isPinned(before) && isDeepStrictEqual(selectionOf(before), selectionOf(audience));
 }
 
-const TOO_LARGE = `leads to too many filters: at most ${MAX_FILTERS} in ${MAX_DEPTH} levels, those of all segments of the campaign and of the segments that they name included`;
+const TOO_LARGE = `leads to too many filters: all segments of the campaign and the segments that they name may have at most ${MAX_FILTERS} filters in ${MAX_DEPTH} levels`;
 
 export interface ResolvedAudience {
   audience: PinnedAudience;
-  /** Fields that name a list or segment that the brand does not have, or too many filters. */
+  /** Errors of fields that name a list or segment that the brand does not have, or lead to too many filters. */
   errors: ValidationErrors;
 }
 
-/** Fields of a trigger that name lists and segments that the brand does not have. */
+/** Returns errors of fields that name lists or segments that the brand does not have. */
 function unknownFields(
   trigger: Trigger,
   lists: ReadonlySet<number>,
@@ -164,8 +166,8 @@ function unknownFields(
 }
 
 /**
- * Resolves the lists and segments that a trigger names, and the segments that these name. In a transaction, none of the
- * lists is deleted and none of the segments changes until it ends.
+ * Resolves the lists and segments that a trigger names, and the segments that these name. In a transaction it locks
+ * them, so that no list is deleted and no segment changes until the transaction ends.
  * @param prefix of the fields in errors: `trigger_attributes` or `trigger`
  */
 export async function resolveAudience(

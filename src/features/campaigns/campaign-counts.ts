@@ -4,9 +4,9 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 /** Recipients of a campaign. `audience` is the sum of the others. */
 export interface CampaignCounts {
   audience: number;
-  /** A provider has accepted the message. Never falls. */
+  /** Messages that a provider has accepted. The number never decreases. */
   sent: number;
-  /** Refused, also bounced at hand-over. */
+  /** Messages that were refused, or bounced at hand-over. */
   failed: number;
   skipped: number;
   unknown: number;
@@ -15,8 +15,8 @@ export interface CampaignCounts {
 }
 
 /**
- * SQL: the blocks `b` of the campaign `c` whose tallies may be older than their rows. No row of an open block that was
- * never claimed has changed.
+ * SQL: the blocks `b` of the campaign `c` whose tallies may be outdated. Open blocks that were never claimed are left
+ * out, because none of their rows has changed.
  */
 const staleOf = (columns: string) => `(
       select ${columns} from campaign_blocks where campaign_id = c.id and closed_at is null and claim_epoch > 0
@@ -25,7 +25,7 @@ const staleOf = (columns: string) => `(
 
 const blockColumns = ['campaign_id', 'first_id', 'last_id', 'size', ...tallyGroups].join(', ');
 
-/** SQL: the sums of campaigns, and what their blocks have changed by since. It sees all as it is at one moment. */
+/** SQL: adds the changes of outdated blocks to the sums of campaigns, in one snapshot. */
 const COUNTS = `
   select c.id, c.audience_count as audience,
     ${tallyGroups.map((group) => `coalesce(s.${group}, 0) + coalesce(d.${group}, 0) as ${group}`).join(', ')}
@@ -58,7 +58,7 @@ function countsOf(rows: readonly CountRow[]): Map<number, CampaignCounts> {
   );
 }
 
-/** Counts the recipients of campaigns as they are now. A campaign without recipients has zeros. */
+/** Counts the current recipients of campaigns. A campaign without recipients has zeros. */
 export async function campaignCounts(
   db: Queryable,
   campaignIds: readonly number[],
@@ -71,7 +71,7 @@ export async function campaignCounts(
   return countsOf(rows);
 }
 
-/** The counts of campaigns at their last look, without reading a message: seconds old while a campaign is sent. */
+/** Returns the stored counts of campaigns without reading messages. While a campaign is sent, they are seconds old. */
 export async function countsOfLastLook(
   db: Queryable,
   campaignIds: readonly number[],

@@ -14,14 +14,16 @@ import { campaignTransitions, pauseCampaign, rescheduleCampaign, resumeCampaign 
 import { lockForRequest } from './find.ts';
 import { sendLocked } from './send.ts';
 
-/** Moves the time of a campaign. */
+/** Reschedules a campaign. */
 async function reschedule(trx: Queryable, row: CampaignRow, given: string | null): Promise<CampaignRow> {
   const scheduledAt = given === null ? null : new Date(given);
   if (scheduledAt?.getTime() === row.scheduled_at?.getTime()) return row;
   if (row.status === 'draft') return updateCampaign(trx, row.id, { scheduled_at: scheduledAt });
   campaignTransitions.requireAllowed(row, 'reschedule');
   if (!scheduledAt) {
-    throw invalid({ scheduled_at: ['cannot be null while the campaign waits; send it, or cancel it'] });
+    throw invalid({
+      scheduled_at: ['cannot be null while the campaign waits for its time; send it or cancel it instead'],
+    });
   }
   const beginAt = beginAtOf(row, scheduledAt, new Date());
   const changed = await rescheduleCampaign(trx, row, { scheduledAt, beginAt });
@@ -29,7 +31,7 @@ async function reschedule(trx: Queryable, row: CampaignRow, given: string | null
   return changed;
 }
 
-/** Fields of the sender are part of each recipient's row, once there is one. */
+/** Sender fields cannot change once there are recipients, because each recipient's row contains them. */
 function requireSameSender(row: CampaignRow, content: Changes['template_attributes']): void {
   if (!content || row.phase === 'draft' || row.phase === 'waiting') return;
   const fixed = ['from_name', 'from_email', 'reply_to'] as const;
@@ -41,7 +43,7 @@ function requireSameSender(row: CampaignRow, content: Changes['template_attribut
   problems.throwIfAny();
 }
 
-/** Pins what has changed of a paused campaign. */
+/** Pins the changes to a paused campaign. */
 async function repin(
   trx: pg.PoolClient,
   deps: CheckDeps,
@@ -104,7 +106,7 @@ export async function changeCampaign(
   let { row } = applied;
   if (body.scheduled_at !== undefined) row = await reschedule(trx, row, body.scheduled_at);
   if (row.status === 'paused' && (applied.content || applied.audience)) {
-    // Another request has paused it since this one began.
+    // Another request has paused the campaign since this one began.
     if (!prepared) throw new AppError('conflict', 'the campaign has just been paused; try again');
     row = await repin(trx, deps, tenant, row, prepared);
   }

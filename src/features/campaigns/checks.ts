@@ -1,4 +1,4 @@
-/** Everything that must be right before a campaign is sent. It is checked whole, so that a client learns of all at once. */
+/** Checks everything that must be right before a campaign is sent, and reports all problems at once. */
 import type pg from 'pg';
 import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
@@ -32,27 +32,27 @@ export interface CheckDeps {
   templates: TemplateDeps;
   sender: SenderDeps;
   limits: LimitSettings;
-  /** Tiers of accounts whose campaigns an operator approves. */
+  /** Tiers of accounts whose campaigns an operator must approve. */
   approvalTiers: readonly string[];
 }
 
-/** Clocks are up to 14 hours ahead of UTC. */
+/** How far before `scheduled_at` (in UTC) sending at local times may begin: zones are up to 14 hours ahead of UTC. */
 const LOCAL_TIME_LEAD_MS = 14 * 3_600_000;
 
 type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 'trigger_data'>;
 
-/** What is read before the transaction, because it may take a while. */
+/** What is read before the transaction, because it may take long. */
 export interface Prepared {
   brand: Brand;
   /** Contents that the request has compiled. */
   compiled: CompiledContents;
-  /** No contact is in the audience. */
+  /** Whether the audience has no contacts. */
   isEmpty: boolean;
-  /** More contacts would be sent to than the sandbox has left this month. */
+  /** Whether the audience exceeds what is left of the sandbox's monthly cap. */
   isOverSandbox: boolean;
 }
 
-/** Runs a statement that may take too long. @returns null if it does */
+/** Waits for a statement. @returns null if it takes too long */
 async function inTime<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -62,15 +62,15 @@ async function inTime<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** A campaign as a request changes it: whom it is sent to, and from whom. */
+/** The audience and content that a campaign will have after the request. */
 export interface Planned {
   trigger: Trigger;
   content: ContentSource;
 }
 
 /**
- * Looks into the audience. One that cannot be read in time is taken to be large enough, and not too large: in the end, each
- * block of the campaign decides whether it fits into the sandbox.
+ * Checks the size of the audience. If it cannot be read in time, it passes: the sandbox cap is enforced for each block
+ * of the campaign anyway.
  */
 async function lookAtAudience(
   { pool, heavyReads, limits, sender }: CheckDeps,
@@ -105,7 +105,7 @@ async function lookAtAudience(
   return { isEmpty: isEmpty === true, isOverSandbox: isOverSandbox === true };
 }
 
-/** Reads what a send needs beside its campaign. */
+/** Reads what a send needs besides its campaign. */
 export async function prepareChecks(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Prepared> {
   const { contact_list_id: listId, segment_id: segmentId } = planned.trigger;
   const [brand, audience] = await Promise.all([
@@ -128,7 +128,7 @@ export async function requireSender(db: Queryable, tenant: Tenant): Promise<Acco
   return requireCampaigns(db, tenant);
 }
 
-/** When the snapshot of a campaign begins. */
+/** Returns when the snapshot of a campaign begins. */
 export function beginAtOf(
   { options }: Pick<CampaignRow, 'options'>,
   scheduledAt: Date | null,
@@ -142,12 +142,12 @@ export function beginAtOf(
 export interface PinnedContent {
   versionIds: number[];
   variantTemplateIds: number[];
-  /** Of the campaign's own template. */
+  /** The content of the campaign's own template. */
   own: Pinned;
 }
 
 /**
- * Pins the content of a campaign and of its variants, and adds what is wrong with them to `problems`.
+ * Pins the content of a campaign and of its variants, and adds their problems to `problems`.
  * @throws NotPreparedError
  */
 export async function pinContent(
@@ -169,7 +169,7 @@ async function pinTemplates(
   row: CampaignRow,
   problems: Problems,
 ): Promise<PinnedContent> {
-  // The versions are written in the transaction, which sees the content that the request has just changed.
+  // Versions are written in the transaction because it sees the content that the request has just changed.
   const templates = { pool: trx, contents: compiled, brandOf: () => Promise.resolve(brand) };
   const pin = (id: number) => pinVersion(templates, tenant, id, { footer: 'marketing' });
   const own = await pin(row.template_id ?? 0);
@@ -196,13 +196,13 @@ function checkAudience(problems: Problems, row: CampaignRow, prepared: Prepared)
     problems.add({ 'trigger_attributes.contact_list_id': ['is required, or a segment_id'] });
   } else if (prepared.isEmpty) {
     const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
-    problems.add({ [`trigger_attributes.${field}`]: ['selects no contact'] });
+    problems.add({ [`trigger_attributes.${field}`]: ['selects no contacts'] });
   }
 }
 
 function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender, scheduledAt: Date | null) {
   const { ab, send_at_local_time: isLocal } = row.options;
-  // A campaign that waits for its time, and is sent now, is sent to all at once.
+  // A campaign that waits for its time and is sent early ignores local times, so it needs no `scheduled_at`.
   if (isLocal && !scheduledAt && row.status === 'draft') {
     problems.add({ scheduled_at: ['is required for data.options.send_at_local_time'] });
   }
@@ -211,20 +211,20 @@ function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender
   const isTracked = sender.tracking?.[ab.by] === true;
   if (!isTracked) {
     problems.add({
-      'data.options.ab.by': [`cannot choose a winner: ${ab.by} of this campaign are not tracked`],
+      'data.options.ab.by': [`cannot decide the winner, because ${ab.by} of this campaign are not tracked`],
     });
   }
 }
 
-/** Fields of a campaign's template. */
+/** The fields of a campaign's own template that are checked. */
 type OwnFields = Pick<VersionContent, 'subject' | 'fromName' | 'fromEmail' | 'replyTo'>;
 
 /**
- * Checks a locked campaign, and fixes everything that its send fixes.
+ * Checks a locked campaign, and pins everything that its send pins.
  * @param trx the caller's transaction, which has applied the changes of the request
  * @param scheduledAt null: now
- * @throws AppError that names everything that is wrong: validation_error; or sender_not_verified or
- *   sandbox_limit_reached if that is all
+ * @throws AppError that lists every problem: validation_error; or sender_not_verified or sandbox_limit_reached if it is
+ *   the only one
  */
 export async function makePins(
   trx: pg.PoolClient,
@@ -247,14 +247,14 @@ export async function makePins(
     [row.template_id],
   );
   const own = rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
-  // Of content that can be compiled, the subject is checked above.
+  // If the content compiles, compilation has checked the subject.
   if (row.channel === 'email' && !content.own.version && !own.subject?.trim()) {
     problems.add({ 'template_attributes.subject': ['is required'] });
   }
   const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);
   checkOptions(problems, row, sender, scheduledAt);
   if (sender.isSandbox && prepared.isOverSandbox) {
-    const message = 'has more contacts than the sandbox has sends left this month';
+    const message = 'has more contacts than the sandbox may still send to this month';
     const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
     problems.add({ [`trigger_attributes.${field}`]: [message] }, 'sandbox_limit_reached');
   }

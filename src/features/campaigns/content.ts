@@ -21,7 +21,7 @@ export function variantsOf({ options }: Pick<CampaignRow, 'options'>): Variants 
   return options.ab?.variants ?? [];
 }
 
-/** Puts `template_attributes` before the fields of errors that a template's writer throws. */
+/** Prefixes the fields of validation errors with `template_attributes`. */
 async function prefixed<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -67,7 +67,7 @@ export function writeContent(
   });
 }
 
-/** Hides templates of a campaign that others have replaced. Their versions stay. */
+/** Hides templates of a campaign that have been replaced. Their versions stay. */
 export async function hideTemplates(
   trx: Queryable,
   campaignId: number,
@@ -80,8 +80,8 @@ export async function hideTemplates(
 }
 
 /**
- * Makes the templates of the variants of an A/B test: copies of those of the brand that they name, or of the campaign's
- * own with their subjects. If a named one was deleted since the campaign was sent, its copy stays.
+ * Creates the templates of the variants of an A/B test: copies of the templates that they name, or copies of the
+ * campaign's own with their subjects. If a named template has been deleted since the send, its copy stays.
  * @returns the templates' ids by variant; empty without variants
  */
 export async function writeVariants(trx: Queryable, scope: BrandScope, row: CampaignRow): Promise<number[]> {
@@ -105,7 +105,9 @@ export async function writeVariants(trx: Queryable, scope: BrandScope, row: Camp
   return ids;
 }
 
-/** The numbers of the variants that name a template which the brand does not have, or which is for another channel. */
+/**
+ * Returns the indexes of variants that name a template that the brand does not have, or that is for another channel.
+ */
 async function foreignTemplates(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -114,7 +116,7 @@ async function foreignTemplates(
   const named = variantsOf(row).map(({ template_id: id }) => id ?? null);
   const ids = named.filter((id) => id !== null);
   if (ids.length === 0) return [];
-  // A copy that belongs to a campaign or flow goes when its owner replaces it.
+  // Templates owned by a campaign or flow do not count, because they are removed when the owner replaces them.
   const { rows } = await db.query<{ id: number }>(
     `select id from templates
      where account_id = $1 and brand_id = $2 and id = any($3) and channel = $4 and removed_at is null
@@ -125,7 +127,7 @@ async function foreignTemplates(
   return named.flatMap((id, index) => (id === null || known.has(id) ? [] : [index]));
 }
 
-/** The copies that a campaign with recipients has of the templates that its variants name. Other ones have none. */
+/** Returns the template copies of the variants of a campaign with recipients. Other campaigns have none. */
 const copiesOf = ({ phase, variant_template_ids: ids }: CampaignRow): number[] =>
   phase === 'draft' || phase === 'waiting' ? [] : ids;
 
@@ -150,13 +152,13 @@ type Contents = Pick<
   'id' | 'account_id' | 'brand_id' | 'options' | 'template_id' | 'variant_template_ids'
 >;
 
-/** The templates that a campaign consists of. */
+/** Returns the ids of all templates of a campaign. */
 function templateIdsOf(row: Contents): number[] {
   const named = variantsOf(row).flatMap(({ template_id: id }) => id ?? []);
   return [...(row.template_id === null ? [] : [row.template_id]), ...named, ...row.variant_template_ids];
 }
 
-/** What clients see as `template` and `templates` of a campaign. @param found by id */
+/** Returns `template` and `templates` as clients see them. @param found by id */
 function contentOf<T extends TemplateSummary>(
   row: Contents,
   found: ReadonlyMap<number, T>,
@@ -182,7 +184,10 @@ export async function presentContent(
   return contentOf(row, new Map(found.map((template) => [template.id, presentTemplate(template)])));
 }
 
-/** Sizes the contents of campaigns as {@link presentContents} returns them. @returns bytes in the campaigns' order, about */
+/**
+ * Sizes the contents of campaigns as {@link presentContents} returns them.
+ * @returns approximate bytes, in the campaigns' order
+ */
 export async function contentSizes(
   db: Queryable,
   rows: readonly Contents[],
@@ -194,7 +199,8 @@ export async function contentSizes(
   );
   const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
   return rows.map((row) => {
-    // Shown as the template and among the templates, and once more for each variant without a template of its own.
+    // The response contains it as `template`, and again in `templates` for the campaign or each variant without its
+    // own.
     const own = (bytesOf.get(row.template_id ?? 0) ?? 0) * (1 + variantsOf(row).length);
     return templateIdsOf(row).reduce((sum, id) => sum + (bytesOf.get(id) ?? 0), own);
   });
@@ -202,7 +208,7 @@ export async function contentSizes(
 
 /**
  * The contents of campaigns of one brand for a list, without designs.
- * @param summary whether bodies are left out, too
+ * @param summary whether bodies are left out as well
  * @returns in the order of the campaigns
  */
 export async function presentContents(

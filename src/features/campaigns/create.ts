@@ -14,7 +14,7 @@ import { campaignTransitions } from './transitions.ts';
 import { requireCampaign } from './find.ts';
 import { sendLocked } from './send.ts';
 
-/** Creates a campaign, and sends it if the request says so. @throws AppError validation_error, forbidden … */
+/** Creates a campaign, and sends it if the request asks for that. @throws AppError validation_error, forbidden … */
 export async function createCampaign(
   trx: pg.PoolClient,
   deps: CheckDeps,
@@ -39,7 +39,7 @@ export async function createCampaign(
 
 /**
  * Copies a campaign as a draft.
- * @throws AppError not_found; invalid_transition if it is for those who have not opened a campaign without recipients
+ * @throws AppError not_found; invalid_transition for `not_opened` if the campaign has no recipients
  */
 export async function duplicateCampaign(
   trx: Queryable,

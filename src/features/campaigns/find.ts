@@ -35,7 +35,7 @@ export async function getCampaign(
   return presentCampaign(db, await requireCampaign(db, scope, id), limits);
 }
 
-/** Finds the campaigns of a page, newest first, with how large they are. */
+/** Finds the campaigns of a page, newest first, with their sizes. */
 export async function findListed(
   db: Queryable,
   scope: BrandScope,

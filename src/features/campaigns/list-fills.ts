@@ -1,6 +1,6 @@
 /**
- * Puts recipients of a campaign into a list. A request writes a row; the worker adds the contacts in pages, each in one
- * transaction with the place that it has reached, so that it may stop at any moment.
+ * Adds recipients of a campaign to a list. A request inserts a row; the worker adds the contacts in pages. A page and
+ * its cursor are one transaction, so the worker may stop at any moment.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -42,7 +42,7 @@ function presentListFill(row: ListFillRow): ListFill {
 }
 
 /**
- * Asks for a list to be filled with the recipients that a campaign has now.
+ * Requests that a list is filled with the current recipients of a campaign.
  * @param trx the caller's transaction
  * @param listId a list of the campaign's brand
  */
@@ -61,7 +61,7 @@ export async function startListFill(
   return presentListFill(rows[0] as ListFillRow);
 }
 
-/** @returns null if the brand has none with this id */
+/** @returns null if the brand has no list fill with this id */
 export async function findListFill(
   db: Queryable,
   { brandId }: BrandScope,
@@ -74,7 +74,7 @@ export async function findListFill(
   return rows[0] ? presentListFill(rows[0]) : null;
 }
 
-/** The lists that were filled from a campaign, newest first. */
+/** Finds the list fills of a campaign, newest first. */
 export async function findListFills(
   db: Queryable,
   campaignId: number,
@@ -89,7 +89,7 @@ export async function findListFills(
   return { fills: rows.map(presentListFill), count: await countRows(db, source, [campaignId]) };
 }
 
-/** Blocks of one page. */
+/** Number of blocks per page. */
 const BLOCKS_AT_ONCE = 2;
 
 async function takeListFill(trx: Queryable): Promise<ListFillRow | null> {
@@ -120,8 +120,8 @@ async function addPage(trx: Queryable, fill: ListFillRow): Promise<void> {
 }
 
 /**
- * Adds the next page of contacts to a list. Several processes may do so at once: each takes another list. A fill that
- * fails is tried again after all others.
+ * Adds the next page of contacts to a list. Several processes may do so at once: each takes a different list. A failed
+ * list fill is tried again after all others.
  * @returns whether there may be more
  */
 export async function fillLists(pool: pg.Pool): Promise<boolean> {
@@ -146,7 +146,7 @@ export async function fillLists(pool: pg.Pool): Promise<boolean> {
 
 const PAUSE_MS = 1_000;
 
-/** Fills lists, each second. Any number of processes may run this. */
+/** Fills lists every second. Any number of processes may run this. */
 export function startListFills({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
   return repeat(async () => ((await fillLists(pool)) ? 0 : PAUSE_MS), { log, name: 'filling lists' });
 }

@@ -9,7 +9,7 @@ import type { CampaignOptions } from './options.ts';
 export const campaignStatuses = ['draft', 'active', 'paused', 'completed'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** How far the server is; see the comment of the column. */
+/** How far the service has come with the campaign; see the comment of the column. */
 export type CampaignPhase = 'draft' | 'waiting' | 'snapshot' | 'sending' | 'done';
 
 export const approvalStates = ['not_required', 'pending', 'approved', 'rejected'] as const;
@@ -29,8 +29,8 @@ export const stopReasons = [
 ] as const;
 
 /**
- * Whether each recipient of a campaign is sent to at the clock time of `scheduled_at`. One that was sent at once has no such
- * time, whatever its options say.
+ * Whether each recipient's message is due at the clock time of `scheduled_at` in its own zone. A campaign that was sent
+ * at once has no such time, whatever its options are.
  */
 export const isLocalTime = ({
   options,
@@ -38,7 +38,7 @@ export const isLocalTime = ({
 }: Pick<CampaignRow, 'options' | 'scheduled_at'>): boolean =>
   options.send_at_local_time === true && at !== null;
 
-/** Why the service paused a campaign. `rate` and `threshold` are null unless a rate was the reason. */
+/** Why the service paused a campaign. `rate` and `threshold` are null if the reason is not a rate. */
 export interface CampaignStop {
   reason: (typeof stopReasons)[number];
   rate: number | null;
@@ -48,33 +48,33 @@ export interface CampaignStop {
 }
 
 /**
- * What the trigger of a campaign names, as it was when the campaign was sent. Contacts in both the list and the segment
- * get it. Campaigns that were sent before pins had a version have no more than this.
+ * What the trigger of a campaign named when the campaign was sent. Contacts in both the list and the segment get it.
+ * Campaigns sent before pins had a version have only this.
  */
 export interface NamedAudience {
   listId: number | null;
   segmentId: number | null;
-  /** Of the segment; null without one. */
+  /** The filters of the segment; null without one. */
   filters: unknown[] | null;
   excludeListIds: number[];
   excludeSegmentIds: number[];
-  /** Of each excluded segment. */
+  /** The filters of each excluded segment. */
   excludeFilters: unknown[][];
 }
 
-/** Whom a campaign is sent to: everything that its pages and its evaluation read, except event names and members. */
+/** The audience of a campaign: everything that its pages and its evaluation read, except event names and members. */
 export interface PinnedAudience extends NamedAudience {
   version: 2;
   /** The filters of the segments that the filters name, at any depth. */
   segments: ClosedSegments;
-  /** All lists and segments that it names, at any depth. None of them can be deleted until the snapshot is complete. */
+  /** All lists and segments that it names, at any depth. They cannot be deleted until the snapshot is complete. */
   listIds: number[];
   segmentIds: number[];
-  /** Its conditions depend on what contacts did, so that they are evaluated once for all contacts. */
+  /** Whether its conditions depend on events, opens or clicks, so that they are evaluated once for all contacts. */
   evaluated: boolean;
 }
 
-/** Whether an audience was pinned in the present form. */
+/** Whether an audience was pinned in the current form. */
 export function isPinned(audience: NamedAudience | null): audience is PinnedAudience {
   return audience !== null && 'version' in audience && audience.version === 2;
 }
@@ -155,7 +155,7 @@ export class CampaignModel extends TenantModel {
   declare version_ids: number[];
   /** By variant. */
   declare variant_template_ids: number[];
-  /** The name that contents show, as it was when they were pinned. */
+  /** The name that contents show: that at the time of their pinning. */
   declare sent_name: string | null;
   declare from_address: string | null;
   declare reply_to: string | null;
@@ -185,7 +185,7 @@ export type CampaignRow = ModelObject<CampaignModel>;
 
 export const CAMPAIGN_COLUMNS = CampaignModel.columns.join(', ');
 
-/** For the workflow and operators, who work for all tenants. @returns null if there is none */
+/** For the workflow and operators, which work across tenants. @returns null if there is none */
 export async function findCampaignById(db: Queryable, id: number): Promise<CampaignRow | null> {
   const { rows } = await db.query<CampaignRow>(
     `select ${CAMPAIGN_COLUMNS} from campaigns where id = $1 and removed_at is null`,
@@ -208,7 +208,7 @@ export async function findCampaign(
   return rows[0] ?? null;
 }
 
-/** What a client gives, as stored. */
+/** The columns that a client sets. */
 export type CampaignValues = Partial<
   Pick<
     CampaignRow,
@@ -282,11 +282,11 @@ export interface CampaignFilters {
   created_before?: string | undefined;
 }
 
-/** A campaign of a list before it is read. `bytes` are those of its own texts, without its contents, about. */
+/** A campaign of a list before it is read. `bytes` is the approximate size of its own fields, without its contents. */
 export type UnreadCampaign = SizedItem &
   Pick<CampaignRow, 'account_id' | 'brand_id' | 'options' | 'template_id' | 'variant_template_ids'>;
 
-/** The campaigns of a page, newest first: what tells how large they are. */
+/** Finds the campaigns of a page, newest first, with the columns that decide about their sizes. */
 export async function findCampaigns(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -319,7 +319,7 @@ export async function findCampaigns(
   return { rows, count };
 }
 
-/** Reads campaigns of a page, newest first, also those that were deleted meanwhile. */
+/** Reads the campaigns of a page, newest first, including those deleted in the meantime. */
 export async function readCampaigns(
   db: Queryable,
   { accountId, brandId }: BrandScope,

@@ -13,9 +13,14 @@ const variant = z.strictObject({
   subject: oneLine(MAX_SUBJECT)
     .min(1)
     .optional()
-    .meta({ description: 'The content of the campaign, with this subject.' }),
-  template_id: z.int().min(1).max(MAX_ID).optional().meta({ description: 'A template of the brand.' }),
-  weight: z.int().min(1).max(100).meta({ description: 'Percent of the audience.' }),
+    .meta({ description: 'Sends the content of the campaign with this subject.' }),
+  template_id: z
+    .int()
+    .min(1)
+    .max(MAX_ID)
+    .optional()
+    .meta({ description: 'Sends this template of the brand.' }),
+  weight: z.int().min(1).max(100).meta({ description: 'The part of the audience in percent.' }),
 });
 
 export const abBases = ['opens', 'clicks'] as const;
@@ -23,14 +28,18 @@ export const abBases = ['opens', 'clicks'] as const;
 const ab = z
   .strictObject({
     variants: z.array(variant).min(2).max(MAX_VARIANTS),
-    by: z.enum(abBases).default('opens').meta({ description: 'What decides: opens or clicks by people.' }),
+    by: z
+      .enum(abBases)
+      .default('opens')
+      .meta({ description: 'Whether opens or clicks by people decide the winner.' }),
     after_seconds: z
       .int()
       .min(MIN_TEST_SECONDS)
       .max(MAX_TEST_SECONDS)
       .default(4 * 60 * 60)
       .meta({
-        description: 'How long the test runs after its last message before the rest gets the winner.',
+        description:
+          'How long after the last message of the test the winner is decided and sent to the remaining recipients.',
       }),
   })
   .superRefine(({ variants }, context) => {
@@ -44,18 +53,22 @@ const ab = z
     }
     const total = variants.reduce((sum, { weight }) => sum + weight, 0);
     if (total <= 100) return;
-    context.addIssue({ code: 'custom', path: ['variants'], message: 'have more than 100 percent together' });
+    context.addIssue({
+      code: 'custom',
+      path: ['variants'],
+      message: 'must have weights of at most 100 percent in total',
+    });
   });
 
 /** `data.options` of a campaign. */
 export const campaignOptions = z
   .strictObject({
     throttle_per_minute: z.int().min(1).max(MAX_PER_MINUTE).nullish().meta({
-      description: 'At most this many messages a minute.',
+      description: 'Maximum number of messages per minute.',
     }),
     send_at_local_time: z.boolean().nullish().meta({
       description:
-        'The clock time of `scheduled_at` is that of each recipient. A campaign that waits and is sent now goes to all at once.',
+        'Whether each recipient gets the message at the clock time of `scheduled_at` in its own zone, unless the campaign is sent early.',
     }),
     utm: z
       .strictObject({
@@ -66,13 +79,14 @@ export const campaignOptions = z
       .nullish()
       .meta({
         description:
-          'Added to links as `utm_source`, `utm_medium` and `utm_campaign`, unless they have them.',
+          'Added to links as `utm_source`, `utm_medium` and `utm_campaign`, unless already present.',
       }),
     ab: ab.nullish().meta({
-      description: 'Sends several variants. If their weights are below 100 in all, the rest gets the winner.',
+      description:
+        'Sends several variants. If their weights add up to less than 100, the remaining recipients get the winner.',
     }),
   })
   .meta({ id: 'CampaignOptions' });
 
-/** As stored in `campaigns.options`. */
+/** The options as stored in `campaigns.options`. */
 export type CampaignOptions = z.output<typeof campaignOptions>;

@@ -2,11 +2,11 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/accept/write-statement.ts';
 
-/** How the messages of a campaign leave, decided once for all of them. */
+/** The provider and tracking of a campaign's messages, chosen once for all of them. */
 export interface PinnedRoute {
-  /** Of the named provider; 0: that of the settings. */
+  /** The id of the named provider; 0 for the one in the settings. */
   providerId: number;
-  /** As in `messages.tracking`. */
+  /** The same as in `messages.tracking`. */
   tracking: Record<string, unknown> | null;
 }
 
@@ -17,8 +17,8 @@ const STATEMENT = `
   join accounts a on a.id = i.account_id`;
 
 /**
- * Chooses provider and tracking for many messages of one sender, as writing one message does.
- * @param sender.providerId of its domain or SMS sender; null: the account's first, or the default
+ * Chooses provider and tracking for many messages of one sender, in the same way as for a single message.
+ * @param sender.providerId of its domain or SMS sender; null for the account's first one, or the default
  */
 export async function pinRoute(
   db: Queryable,

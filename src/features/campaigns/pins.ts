@@ -1,10 +1,12 @@
-/** What the send of a campaign fixes: its audience, contents and sender. A paused campaign is pinned again. */
+/**
+ * What the send of a campaign pins: its audience, contents and sender. Changes to a paused campaign are pinned again.
+ */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isSameAudience } from './audience.ts';
 import type { CampaignRow, PinnedAudience } from './model.ts';
 import { type At, campaignTransitions, expected } from './transitions.ts';
 
-/** Everything about a campaign that its send fixes. */
+/** Everything about a campaign that its send pins. */
 export interface Pins {
   audience: PinnedAudience;
   /** By variant. */
@@ -14,7 +16,7 @@ export interface Pins {
   fromAddress: string | null;
   replyTo: string | null;
   domainId: number | null;
-  /** Of the named provider; 0: that of the settings. */
+  /** The id of the named provider; 0 for the one in the settings. */
   providerId: number;
   tracking: Record<string, unknown> | null;
   needsApproval: boolean;
@@ -27,7 +29,7 @@ const contentsOf = (ids: string) =>
   `(select array_agg(v.content_hash order by i.n)
     from unnest(${ids}::bigint[]) with ordinality as i (id, n) join template_versions v on v.id = i.id)`;
 
-/** Whether an operator has approved what is pinned: the same content for the same audience. */
+/** Whether an operator has already approved the same content for the same audience. */
 async function isApproved(trx: Queryable, row: CampaignRow, pins: Pins): Promise<boolean> {
   if (row.approval_state !== 'approved' || row.sent_name !== row.name) return false;
   if (row.from_address !== pins.fromAddress || row.reply_to !== pins.replyTo) return false;
@@ -39,7 +41,7 @@ async function isApproved(trx: Queryable, row: CampaignRow, pins: Pins): Promise
   return rows[0]?.same === true;
 }
 
-/** SQL: what {@link pinnedValues} sets. */
+/** SQL: the columns that {@link pinnedValues} sets. */
 const PINNED = `audience = $2, version_ids = $3, variant_template_ids = $4, from_address = $5, reply_to = $6,
   domain_id = $7, provider_id = $8, tracking = $9, begin_at = $10, sent_name = name`;
 
@@ -58,10 +60,10 @@ function pinnedValues(pins: Pins): unknown[] {
 }
 
 /**
- * Sends a draft, or a campaign that waits for its time: now, with what it contains now.
- * @param read the row as the request has found it: if it has another status by now, nothing happens, so that only one of
- *   two requests at once sends a draft
- * @returns null if it is neither, or another request was faster
+ * Sends a draft, or a campaign that waits for its time, with its current content.
+ * @param read the row as the request has read it. If its status has changed since, nothing happens, so that only one of
+ *   two concurrent requests sends a draft
+ * @returns null if it cannot be sent, or another request was faster
  */
 export async function sendCampaign(
   trx: Queryable,
@@ -83,7 +85,7 @@ export async function sendCampaign(
   );
 }
 
-/** The approval of a paused campaign whose content or audience has changed. */
+/** Returns the approval state of a paused campaign after a change of its content or audience. */
 const approvalAgain = (
   { approval_state: state }: Pick<CampaignRow, 'approval_state'>,
   { needsApproval }: Pick<Pins, 'needsApproval'>,
@@ -92,7 +94,7 @@ const approvalAgain = (
   return state === 'rejected' ? 'rejected' : 'pending';
 };
 
-/** Pins changed content of a paused campaign, for those who were not sent to. @param row the locked row */
+/** Pins changed content of a paused campaign, for the remaining recipients. @param row the locked row */
 export function repinContent(
   trx: Queryable,
   row: Pick<CampaignRow, 'id' | 'approval_state'>,
@@ -106,7 +108,7 @@ export function repinContent(
   );
 }
 
-/** Pins everything again of a paused campaign whose recipients are not fixed yet. @param row the locked row */
+/** Pins everything again for a paused campaign whose recipients have not been written yet. @param row the locked row */
 export function repinAll(
   trx: Queryable,
   row: Pick<CampaignRow, 'id' | 'approval_state'>,

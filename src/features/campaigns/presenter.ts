@@ -72,7 +72,7 @@ function presentFields(
 
 /**
  * Presents campaigns without their content.
- * @param count reads the counts of those that have recipients; by default those of their last looks
+ * @param count reads the counts of campaigns with recipients; by default the stored ones
  */
 export async function presentCampaigns(
   db: Queryable,
@@ -92,7 +92,7 @@ export async function presentCampaigns(
 }
 
 /**
- * Presents campaigns of one brand in a list, in their order, with the counts of their last looks.
+ * Presents a list of campaigns of one brand, in the given order, with their stored counts.
  * @param summary whether bodies are left out
  */
 export async function presentListed(

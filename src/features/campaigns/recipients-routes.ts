@@ -26,7 +26,7 @@ import { requireCampaign, resendUnknown } from './service.ts';
 export interface RecipientRouteDeps {
   pool: pg.Pool;
   heavyReads: HeavyReads;
-  /** Wakes what acts on a campaign that was changed. */
+  /** Call it after the commit of a change; it wakes the loops that act on the campaign. */
   wake: (row: CampaignRow) => void;
 }
 
@@ -41,9 +41,9 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'List the recipients of a campaign, newest first',
     description:
-      'Also while it is sent, and after it was canceled. With filters, a page looks at 20,000 recipients; if others may ' +
-      'match, it may have fewer than `limit`, perhaps none, and the `next` link of the `Link` header continues. As CSV, ' +
-      'all recipients that match are one file, oldest first.',
+      'Available while it is sent and after it was canceled, too. With filters, a page examines 20,000 recipients: it ' +
+      'may have fewer than `limit` items, or none, and the `next` link of the `Link` header continues. As CSV, ' +
+      'all matching recipients are returned in one file, oldest first.',
     auth: 'brand',
     testKeys: 'refused',
     params: campaignParams,
@@ -51,7 +51,7 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
     paginated: true,
     responses: {
       200: {
-        description: 'A page of recipients; as CSV all of them.',
+        description: 'A page of recipients, or all of them as CSV.',
         schema: z.array(recipientSchema),
         otherContentType: 'text/csv',
       },
@@ -72,7 +72,7 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
 function requireOneList({ list_id: listId, name, opened, not_opened: notOpened }: ToListBody): void {
   const problems = new Problems();
   if ((listId === undefined) === (name === undefined)) {
-    problems.add({ list_id: ['is required, or `name`, but not both'] });
+    problems.add({ list_id: ['or `name` is required, but not both'] });
   }
   if (opened === true && notOpened === true) problems.add({ not_opened: ['contradicts `opened`'] });
   problems.throwIfAny();
@@ -83,15 +83,15 @@ function toListRoute(pool: pg.Pool): RouteDefinition {
     path: `${PATH}/recipients/to_list`,
     operationId: 'addCampaignRecipientsToList',
     tag,
-    summary: 'Put recipients of a campaign into a list',
+    summary: 'Add recipients of a campaign to a list',
     description:
       'Adds the contacts in the background, in the order of the recipients; ' +
-      '`GET /campaigns/{id}/recipients/to_list` shows how far it is. Recipients of later are not added.',
+      '`GET /campaigns/{id}/recipients/to_list` shows the progress. Recipients that are written later are not added.',
     auth: 'brand',
     testKeys: 'refused',
     params: campaignParams,
     body: toListBody,
-    responses: { 201: { description: 'What was begun.', schema: fillSchema } },
+    responses: { 201: { description: 'The list fill, which has begun.', schema: fillSchema } },
     async handler({ tenant, params, body }, trx) {
       const { list_id: given, name, not_opened: notOpened, ...filters } = body;
       const row = await requireCampaign(trx, tenant, params.id);
@@ -114,13 +114,13 @@ function fillsRoute(pool: pg.Pool): RouteDefinition {
     path: `${PATH}/recipients/to_list`,
     operationId: 'listCampaignListFills',
     tag,
-    summary: 'List the lists that recipients were put into, newest first',
+    summary: 'List the list fills of a campaign, newest first',
     auth: 'brand',
     testKeys: 'refused',
     params: campaignParams,
     query: listFillsQuery,
     paginated: true,
-    responses: { 200: { description: 'How far each of them is.', schema: z.array(fillSchema) } },
+    responses: { 200: { description: 'The list fills with their progress.', schema: z.array(fillSchema) } },
     async handler(input) {
       const page = pageOf(input.query);
       const row = await requireCampaign(pool, input.tenant, input.params.id);
@@ -136,7 +136,7 @@ function reportRoute({ pool, heavyReads }: RecipientRouteDeps): RouteDefinition 
     path: `${PATH}/report`,
     operationId: 'getCampaignReport',
     tag,
-    summary: 'Report what became of a campaign',
+    summary: 'Get the report of a campaign',
     description: 'Counts, rates, opens and clicks over time, links, and the domains of the recipients.',
     auth: 'brand',
     testKeys: 'refused',
@@ -156,27 +156,29 @@ function resendRoute({ wake }: RecipientRouteDeps): RouteDefinition {
     path: `${PATH}/resend_unknown`,
     operationId: 'resendUnknownRecipients',
     tag,
-    summary: 'Send again to recipients whose message may be lost',
+    summary: 'Resend messages that may have been lost',
     description:
-      'Recipients are `unknown` if a process died while it handed over their messages. Some of them may get the message ' +
+      'Recipients are `unknown` if a process died while it handed over their messages, so some may get the message ' +
       'twice. The campaign stays completed, without another event. One request queues at most ' +
       '20,000 of them; the next one continues. No recipient is queued twice.',
     auth: 'brand',
     testKeys: 'refused',
     params: campaignParams,
-    responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
+    responses: {
+      200: { description: 'The number of recipients that are sent to again.', schema: resentSchema },
+    },
     errors: ['forbidden', 'invalid_transition'],
     async handler({ tenant, params }, trx) {
       const { row, requeued } = await resendUnknown(trx, tenant, params.id);
       const body = present(requeued);
-      // The request creates nothing: its key keeps the count, which a replay returns.
+      // The request creates no resource: its idempotency key stores the count, which a replay returns.
       return { status: 200, body, resourceId: requeued, afterCommit: () => wake(row) };
     },
     load: (_input, count) => Promise.resolve(present(count)),
   });
 }
 
-/** Recipients of a campaign, lists of them, its report, and sending to some again. */
+/** The routes of recipients: listing, list fills, the report, and resending. */
 export function createRecipientRoutes(deps: RecipientRouteDeps): RouteDefinition[] {
   const { pool } = deps;
   return [recipientsRoute(pool), toListRoute(pool), fillsRoute(pool), reportRoute(deps), resendRoute(deps)];

@@ -1,6 +1,6 @@
 /**
- * The recipients of a campaign: its messages, found by the ranges of ids of its blocks. No statement looks at more than
- * a few blocks, however many recipients there are.
+ * The recipients of a campaign: its messages, found by the id ranges of its blocks. However many recipients there are,
+ * each statement reads only a few blocks.
  */
 import { campaignCounts } from './campaign-counts.ts';
 import type { Bounce, MessageStatus } from '../../delivery/message.ts';
@@ -34,17 +34,17 @@ interface RecipientRow {
   created_at: Date;
 }
 
-/** SQL over the message `m`: what `campaignCounts` counts it as. */
+/** SQL over the message `m`: the state under which `campaignCounts` counts it. */
 const STATE = `case when m.sent_at is not null then 'sent' when m.status in ('bounced', 'failed') then 'failed'
   when m.status in ('skipped', 'unknown', 'canceled') then m.status else 'remaining' end`;
 
 const COLUMNS = `m.id, m.contact_id, m.to_address, ${STATE} as state, m.status, m.variant, m.failure, m.bounce,
   m.sent_at, m.delivered_at, m.opened_at, m.clicked_at, m.created_at`;
 
-/** Blocks that one statement looks at: up to 20,000 recipients. */
+/** Maximum number of blocks that one statement reads: up to 20,000 recipients. */
 const BLOCKS_AT_ONCE = 20;
 
-/** SQL over the message `m`, each part after an `and`. @param values receives the values */
+/** SQL: the conditions over the message `m`, each after an `and`. @param values receives the values */
 export function conditionsOf(filters: RecipientFilters, values: unknown[]): string {
   const { state, status, reason, opened, clicked } = filters;
   const equal = (sql: string, value: unknown) =>
@@ -80,7 +80,7 @@ function presentRecipient(row: RecipientRow): Recipient {
   };
 }
 
-/** A page of all recipients: whole blocks before it are skipped by their sizes. */
+/** Finds a page of all recipients. Whole blocks before it are skipped by their sizes. */
 async function findPage(db: Queryable, campaignId: number, page: Page): Promise<RecipientRow[]> {
   const { rows } = await db.query<RecipientRow>(
     `with blocks as materialized (
@@ -101,13 +101,13 @@ async function findPage(db: Queryable, campaignId: number, page: Page): Promise<
 
 interface Looked {
   rows: RecipientRow[];
-  /** Recipients that were looked at, and where the search stopped; null: at the end. */
+  /** The number of recipients examined. `stoppedAt`: where the search stopped; null at the end. */
   lookedAt: number;
   stoppedAt: number | null;
   matched: number;
 }
 
-/** A page of the recipients that match, among the newest blocks after the page's start. */
+/** Finds a page of matching recipients among the newest blocks after the start of the page. */
 async function findMatching(
   db: Queryable,
   campaignId: number,
@@ -161,8 +161,8 @@ async function countMatching(
 }
 
 /**
- * Lists recipients, newest first. With filters, a page looks at {@link BLOCKS_AT_ONCE} blocks at most; if it is not full
- * then, `continueAfter` of the count says where the next page begins.
+ * Lists recipients, newest first. With filters, a page reads at most {@link BLOCKS_AT_ONCE} blocks; if it is not full,
+ * `continueAfter` of the count is where the next page begins.
  */
 export async function listRecipients(
   db: Queryable,
@@ -216,10 +216,10 @@ function recordOf(row: RecipientRow): string {
   ]);
 }
 
-/** Blocks whose recipients are in memory at the same time, while a file is written. */
+/** Number of blocks whose recipients are in memory while a file is written. */
 const BLOCKS_OF_FILE = 2;
 
-/** The next recipients in the order of their ids. Blocks may be divided meanwhile: only ids mark the place. */
+/** Finds the next recipients by id. The cursor is an id, because blocks may be split between calls. */
 export async function scanRecipients<Row extends object>(
   db: Queryable,
   columns: string,
@@ -239,7 +239,7 @@ export async function scanRecipients<Row extends object>(
   const scannedTo = looked.at(-1)?.last_id ?? null;
   if (scannedTo === null) return { rows: [], lookedAt: 0, scannedTo };
   const [firsts, lasts] = [looked.map((block) => block.first_id), looked.map((block) => block.last_id)];
-  // Messages of others may lie between blocks, and all older messages before the first one.
+  // Between blocks there may be other messages, and before the first one there are all older ones.
   const { rows } = await db.query<Row>(
     `with blocks as materialized (
        select * from unnest($${values.length + 1}::bigint[], $${values.length + 2}::bigint[]) as b (first_id, last_id)
@@ -251,7 +251,7 @@ export async function scanRecipients<Row extends object>(
   return { rows, lookedAt: looked.reduce((sum, { size }) => sum + size, 0), scannedTo };
 }
 
-/** The recipients as a CSV file, in pieces, oldest first. */
+/** Yields the recipients as chunks of a CSV file, oldest first. */
 export async function* recipientsCsv(
   db: Queryable,
   row: Pick<CampaignRow, 'id'>,

@@ -1,4 +1,4 @@
-/** What became of a campaign: counts, rates, opens and clicks over time, links, and domains of recipients. */
+/** The report of a campaign: counts, rates, opens and clicks over time, links, and domains of recipients. */
 import { z } from 'zod';
 import { campaignCounts, type CampaignCounts } from './campaign-counts.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -8,7 +8,7 @@ import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import type { CampaignRow } from './model.ts';
 
 const count = z.int().min(0);
-const rate = z.number().nullable().meta({ description: 'Null if there is nothing to divide by.' });
+const rate = z.number().nullable().meta({ description: 'Null if the divisor is 0.' });
 
 const engagement = {
   sent_count: count,
@@ -32,8 +32,8 @@ export const reportSchema = z
       unknown_count: count,
       canceled_count: count,
       remaining_count: count,
-      total_opens: count.meta({ description: 'With repeated opens.' }),
-      total_clicks: count.meta({ description: 'With repeated clicks.' }),
+      total_opens: count.meta({ description: 'All opens, including repeated ones.' }),
+      total_clicks: count.meta({ description: 'All clicks, including repeated ones.' }),
     }),
     rates: z.object({
       delivered: rate,
@@ -52,32 +52,32 @@ export const reportSchema = z
     links: z.array(
       z.object({
         variant: z.int().nullable(),
-        number: z.int().meta({ description: 'Of the link in its content, counted from 1.' }),
+        number: z.int().meta({ description: 'The position of the link in the content, counted from 1.' }),
         url: z.string().nullable(),
         unique_clicks: count,
         total_clicks: count,
       }),
     ),
-    domains: z
-      .array(z.object({ domain: z.string().nullable(), audience_count: count, ...engagement }))
-      .meta({ description: 'Those with the most recipients; the others together have the domain null.' }),
+    domains: z.array(z.object({ domain: z.string().nullable(), audience_count: count, ...engagement })).meta({
+      description: 'The domains with the most recipients. All others are combined under the domain null.',
+    }),
     variants: z
       .array(z.object({ variant: z.int(), audience_count: count, ...engagement }))
-      .meta({ description: 'Of an A/B test.' }),
+      .meta({ description: 'The variants of an A/B test.' }),
   })
   .meta({ id: 'CampaignReport' });
 export type CampaignReport = z.input<typeof reportSchema>;
 
-/** Recipients of one statement: 100 blocks. */
+/** Number of blocks that one statement reads. */
 const BLOCKS_AT_ONCE = 100;
 const MAX_DOMAINS = 50;
-/** Domains that are counted apart; a recipient of any further one counts with the others. */
+/** Maximum number of domains counted separately; recipients of further ones count as others. */
 const MAX_COUNTED_DOMAINS = 20_000;
 const MAX_LINKS = 200;
 
 const HOUR_SECONDS = 3_600;
 
-/** Few enough buckets for a chart. */
+/** Chooses the size of buckets, so that a chart has few enough of them. */
 function bucketSeconds(row: CampaignRow): number {
   const from = row.snapshot_at ?? row.started_at ?? row.created_at;
   const hours = (Date.now() - from.getTime()) / (HOUR_SECONDS * 1_000);
@@ -113,7 +113,7 @@ interface Range {
   to: number;
 }
 
-/** The ranges of ids of the campaign's recipients, each for one statement. */
+/** Returns the id ranges of the campaign's recipients, one per statement. */
 async function rangesOf(db: Queryable, campaignId: number): Promise<Range[]> {
   const { rows } = await db.query<Range>(
     `select min(first_id) as "from", max(last_id) as "to" from (
@@ -190,7 +190,7 @@ function addLink(
   into.links.set(key, known);
 }
 
-/** First clicks by link, and all fetches by people. */
+/** Adds first clicks by link, and all opens and clicks by people. */
 async function addLinks(db: Queryable, values: unknown[], into: Collected): Promise<void> {
   const { rows: firsts } = await db.query<LinkFigures>(
     `select m.variant, i.link, min(i.url) as url, count(*) as count
@@ -255,7 +255,7 @@ function presentLinks(links: Collected['links']): CampaignReport['links'] {
       number: link,
       url,
       unique_clicks: unique,
-      // Housekeeping removes old hits, but not the first one of a person.
+      // Housekeeping deletes old hits, but not the first one per person.
       total_clicks: Math.max(unique, total),
     }));
 }
@@ -333,7 +333,7 @@ function presentReport(
 }
 
 /**
- * Reports what became of a campaign so far.
+ * Returns the report of a campaign so far.
  * @throws AppError rate_limited; unavailable if it takes too long
  */
 export async function reportCampaign(reads: HeavyReads, row: CampaignRow): Promise<CampaignReport> {

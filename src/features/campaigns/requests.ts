@@ -12,7 +12,7 @@ export interface Shared {
   deps: CheckDeps;
 }
 
-/** Wakes what acts on a campaign that was changed. */
+/** Call it after the commit of a change; it wakes the loops that act on the campaign. */
 export function wake(waker: Waker, row: CampaignRow): void {
   waker.wake('outbox');
   if (row.status !== 'active' && row.status !== 'completed') return;

@@ -64,7 +64,7 @@ const sendErrors: ErrorCode[] = [
 ];
 
 const SEND_CHECKS =
-  'Everything is checked first, and all that is wrong is returned at once: the audience, the sender, the content with ' +
+  'Everything is checked first, and all problems are returned at once: the audience, the sender, the content with ' +
   'its Liquid, the postal address of the brand, the options, and the monthly cap of a sandbox.';
 
 function sharedOf({ config, database, heavyReads, keyring, waker, contents }: CampaignRouteDeps): Shared {
@@ -97,7 +97,7 @@ function listRoute({ pool, deps }: Shared, largeLists: LargeLists): RouteDefinit
     paginated: true,
     responses: {
       200: {
-        description: 'A page of campaigns, with the counts of the last look at each.',
+        description: 'A page of campaigns. While a campaign is sent, its counts may be seconds old.',
         schema: z.array(campaignSummary),
       },
     },
@@ -140,7 +140,7 @@ function getRoute({ pool, deps }: Shared): RouteDefinition {
     path: `${PATH}/:id`,
     operationId: 'getCampaign',
     tag,
-    summary: 'Get a campaign and how far it is',
+    summary: 'Get a campaign with its progress',
     auth: 'brand',
     testKeys: { only: 'drafts' },
     params: campaignParams,
@@ -162,7 +162,7 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
     summary: 'Change, schedule, send, pause or resume a campaign',
     description:
       '`status: active` sends a draft and resumes a paused campaign, `status: paused` pauses it. `scheduled_at` alone ' +
-      'schedules nothing. Content changes in a draft and while a campaign is paused, for those who were not sent to. ' +
+      'schedules nothing. Content can be changed in a draft, and in a paused campaign for the remaining recipients. ' +
       SEND_CHECKS,
     auth: 'brand',
     testKeys: { only: 'drafts, which stay drafts' },
@@ -218,7 +218,7 @@ function sendRoute(shared: Shared): RouteDefinition {
     params: campaignParams,
     body: sendCampaignBody,
     bodyOptional: true,
-    responses: { 200: { description: 'The campaign, which is active.', schema: campaignSchema } },
+    responses: { 200: { description: 'The active campaign.', schema: campaignSchema } },
     errors: [...sendErrors, 'conflict'],
     async prepare({ tenant, params, body }) {
       const before = await requireCampaign(pool, tenant, params.id);
@@ -239,8 +239,8 @@ function cancelRoute(shared: Shared): RouteDefinition {
     tag,
     summary: 'Cancel a campaign',
     description:
-      'A campaign that still waits for its time becomes a draft again. Later it is completed with the outcome ' +
-      '`canceled`: those who were not sent to are not sent to.',
+      'A campaign that still waits for its time becomes a draft again. Otherwise it is completed with the outcome ' +
+      '`canceled`, and the remaining recipients do not get it.',
     auth: 'brand',
     testKeys: 'refused',
     params: campaignParams,
@@ -273,7 +273,7 @@ function duplicateRoute(shared: Shared): RouteDefinition {
   });
 }
 
-/** `/v1/my/campaigns`, what is done to a campaign, its recipients and its report. */
+/** `/v1/my/campaigns`: campaigns, the actions on them, their recipients and reports. */
 export function createCampaignRoutes(given: CampaignRouteDeps): RouteDefinition[] {
   const shared = sharedOf(given);
   const { pool, waker } = shared;

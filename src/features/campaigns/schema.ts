@@ -11,16 +11,16 @@ import { campaignOptions } from './options.ts';
 
 const MAX_NAME = 255;
 const MAX_EVENT = 64;
-/** Lists or segments that one campaign may exclude. */
+/** Maximum number of lists, and of segments, that one campaign may exclude. */
 const MAX_EXCLUDED = 100;
-/** Bytes of an object of the client as JSON. */
+/** Maximum size of an object that the client stores, as JSON, in bytes. */
 const MAX_DATA_BYTES = 16 * 1024;
 
 const when = z.iso.datetime();
 const jsonObject = z.record(z.string(), z.unknown());
 const id = z.int().min(1).max(MAX_ID);
 
-/** Why nothing of an active campaign is sent now. */
+/** Why no messages of an active campaign are being sent now. */
 export const waitingReasons = [
   'schedule',
   'approval',
@@ -43,12 +43,13 @@ const count = z.int().min(0);
 
 export const progressSchema = z
   .object({
-    audience_count: count.meta({ description: 'Recipients, those who are skipped included.' }),
-    sent_count: count.meta({ description: 'Accepted by a provider. It never falls.' }),
-    failed_count: count.meta({ description: 'Refused or bounced at hand-over.' }),
+    audience_count: count.meta({ description: 'All recipients, including skipped ones.' }),
+    sent_count: count.meta({ description: 'Messages that a provider accepted. The number never decreases.' }),
+    failed_count: count.meta({ description: 'Messages that were refused, or bounced at hand-over.' }),
     skipped_count: count,
     unknown_count: count.meta({
-      description: 'Handed over when a process died, so that it is not known whether the provider has them.',
+      description:
+        'Messages that were being handed over when a process died, so it is unknown whether the provider has them.',
     }),
     canceled_count: count,
     remaining_count: count,
@@ -57,11 +58,11 @@ export const progressSchema = z
         reason: z.enum(waitingReasons),
         until: when.nullable().meta({
           description:
-            'When the next of its messages is due, or is looked at again by a sender if a limit holds it, or when an A/B test is decided. Null if that is not known.',
+            'When the next message is due, a sender checks a limit again, or the A/B test is decided. Null if unknown.',
         }),
       })
       .nullable()
-      .meta({ description: 'Why nothing of an active campaign is sent now.' }),
+      .meta({ description: 'Why no messages of an active campaign are being sent now.' }),
   })
   .meta({ id: 'CampaignProgress' });
 export type CampaignProgress = z.input<typeof progressSchema>;
@@ -84,7 +85,8 @@ const dataSchema = z
   })
   .meta({
     id: 'CampaignData',
-    description: 'What the client gave, with `progress`, `outcome` and `stop` of the server.',
+    description:
+      'The fields that the client stored, and `progress`, `outcome` and `stop`, which the service sets.',
   });
 
 const triggerSchema = z
@@ -93,7 +95,7 @@ const triggerSchema = z
     flow_id: z.int().nullable(),
     segment_id: z.int().nullable(),
     contact_list_id: z.int().nullable(),
-    triggered_count: count.meta({ description: 'How often the campaign was sent.' }),
+    triggered_count: count.meta({ description: 'How many times the campaign was sent.' }),
     event: z.string().nullable().meta({ description: 'Stored; it does not send a campaign.' }),
     data: jsonObject,
     last_triggered_at: when.nullable(),
@@ -117,7 +119,7 @@ const summaryFields = {
   trigger: triggerSchema,
 };
 
-const TEMPLATES = 'The content of each variant of an A/B test, in their order; otherwise the template alone.';
+const TEMPLATES = 'The content of each variant of an A/B test, in order; without a test, only the template.';
 
 /** A campaign in a list: its templates are without designs. */
 export const campaignSummary = z
@@ -128,7 +130,7 @@ export const campaignSummary = z
   })
   .meta({ id: 'CampaignSummary' });
 export type CampaignSummary = z.input<typeof campaignSummary>;
-/** What a campaign has beside its content. */
+/** The fields of a campaign without its content. */
 export type CampaignFields = Omit<CampaignSummary, 'template' | 'templates'>;
 
 export const campaignSchema = z
@@ -145,7 +147,7 @@ function withinBytes(value: unknown): boolean {
 }
 const TOO_LARGE = `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
 
-/** An object of the client with one part that is parsed strictly; problems have dotted paths below it. */
+/** A schema of an object with any fields, of which one part is parsed strictly. Errors have dotted paths below it. */
 function openObject<Part extends z.ZodObject>(part: Part, split: (value: object) => Record<string, unknown>) {
   return z.record(z.string(), z.unknown()).superRefine((value, context) => {
     if (!withinBytes(value)) context.addIssue({ code: 'custom', message: TOO_LARGE });
@@ -167,8 +169,8 @@ const readableData = openObject(knownData, (value) =>
 
 const data = describeAs(readableData, () => z.looseObject(knownData.shape)).meta({
   description:
-    'Replaces what the client gave before. `options` says how the campaign is sent; other fields are kept as they ' +
-    'are. `progress`, `outcome` and `stop` are of the server, and ignored here.',
+    'Replaces the stored fields. `options` defines how the campaign is sent; other fields are stored as they ' +
+    'are. `progress`, `outcome` and `stop` are set by the service and ignored here.',
 });
 
 const excluded = z.array(id).max(MAX_EXCLUDED);
@@ -186,19 +188,21 @@ const triggerAttributes = z
   .strictObject({
     event: oneLine(MAX_EVENT).nullish().meta({ description: 'Stored; it does not send a campaign.' }),
     contact_list_id: id.nullish(),
-    segment_id: id.nullish().meta({ description: 'With a list, only contacts in both are sent to.' }),
+    segment_id: id
+      .nullish()
+      .meta({ description: 'Together with a list, only contacts in both get the campaign.' }),
     data: describeAs(triggerData, () => z.looseObject(exclusions.shape))
       .nullish()
       .meta({ description: 'Replaces the stored object. The two fields exclude contacts.' }),
   })
-  .meta({ id: 'TriggerAttributes', description: 'Who a campaign is sent to.' });
+  .meta({ id: 'TriggerAttributes', description: 'The audience of a campaign.' });
 export type TriggerAttributes = z.output<typeof triggerAttributes>;
 
 const name = oneLine(MAX_NAME).min(1);
 
 const changeable = {
   scheduled_at: filterTime.nullish().meta({
-    description: 'A time that has passed means now. Null, while the campaign waits for its time, is a 422.',
+    description: 'A time in the past means now. Null is a 422 while the campaign waits for its time.',
   }),
   data: data.optional(),
   trigger_attributes: triggerAttributes.optional(),
@@ -241,13 +245,13 @@ export const duplicateCampaignBody = z.strictObject({
     .default('same')
     .meta({
       description:
-        '`not_opened`: the copy is for those who got the campaign and have not opened it. They are put into a list of ' +
-        'their own, in the background.',
+        '`not_opened`: the copy is for recipients who have not opened the campaign. They are added to a new list in ' +
+        'the background.',
     }),
 });
 export type DuplicateCampaignBody = z.output<typeof duplicateCampaignBody>;
 
-/** A client may send a campaign back as it received it. */
+/** Fields that requests ignore, so that a client may send a campaign back as it received it. */
 export const campaignReadOnlyFields = [
   'id',
   'account_id',
@@ -267,14 +271,14 @@ export const listCampaignsQuery = z.strictObject({
   ...summaryQuery,
   status: z.enum(campaignStatuses).optional(),
   channel: z.enum(channels).optional(),
-  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only campaigns of exactly this name.' }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only campaigns with exactly this name.' }),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
 });
 export type ListCampaignsQuery = z.output<typeof listCampaignsQuery>;
 
 export const resentSchema = z.object({
-  requeued_count: count.meta({ description: 'Recipients that are sent to again.' }),
+  requeued_count: count.meta({ description: 'The number of recipients that are sent to again.' }),
 });
 
 export const recipientStates = ['sent', 'failed', 'skipped', 'unknown', 'canceled', 'remaining'] as const;
@@ -285,9 +289,12 @@ const failureCode = z.string().regex(/^[a-z_]{1,40}$/);
 const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 const recipientFilters = {
-  state: z.enum(recipientStates).optional().meta({ description: 'As the counts of `data.progress` count.' }),
+  state: z
+    .enum(recipientStates)
+    .optional()
+    .meta({ description: 'The state, as in the counts of `data.progress`.' }),
   reason: failureCode.optional().meta({
-    description: 'The code in `failure`, such as `unsubscribed` of a skipped recipient.',
+    description: 'The code in `failure`, such as `unsubscribed` for a skipped recipient.',
   }),
 };
 
@@ -300,17 +307,17 @@ export const listRecipientsQuery = z.strictObject({
   format: z
     .enum(['json', 'csv'])
     .optional()
-    .meta({ description: '`csv`: all that match, as a file. `Accept: text/csv` does the same.' }),
+    .meta({ description: '`csv` returns all matching recipients as a file, like `Accept: text/csv`.' }),
 });
 
 export const recipientSchema = z
   .object({
-    id: z.int().meta({ description: 'Of the message.' }),
+    id: z.int().meta({ description: 'The id of the message.' }),
     contact_id: z.int().nullable(),
-    to: z.string().nullable().meta({ description: 'Null if the contact was deleted.' }),
+    to: z.string().nullable().meta({ description: 'Null if the contact has been deleted.' }),
     state: z.enum(recipientStates),
     status: z.enum(messageStatuses),
-    variant: z.int().nullable().meta({ description: 'Of an A/B test, counted from 0.' }),
+    variant: z.int().nullable().meta({ description: 'The variant of an A/B test, counted from 0.' }),
     failure: z.object({ code: z.string(), message: z.string() }).nullable(),
     bounce: z.object({ type: z.string(), subtype: z.string(), diagnostic: z.string() }).nullable(),
     sent_at: when.nullable(),
@@ -323,12 +330,12 @@ export const recipientSchema = z
 export type Recipient = z.input<typeof recipientSchema>;
 
 export const toListBody = z.strictObject({
-  list_id: id.optional().meta({ description: 'A list of the brand.' }),
+  list_id: id.optional().meta({ description: 'An existing list of the brand.' }),
   name: name.optional().meta({ description: 'The name of a new list, instead of `list_id`.' }),
   ...recipientFilters,
   opened: z.boolean().optional(),
   clicked: z.boolean().optional(),
-  not_opened: z.boolean().optional().meta({ description: 'True: like `opened: false`.' }),
+  not_opened: z.boolean().optional().meta({ description: '`true` is the same as `opened: false`.' }),
 });
 export type ToListBody = z.output<typeof toListBody>;
 
@@ -338,8 +345,8 @@ export const fillSchema = z
     campaign_id: z.int(),
     list_id: z.int(),
     status: z.enum(['running', 'completed']),
-    looked_at_count: count.meta({ description: 'Recipients that were looked at so far.' }),
-    added_count: count.meta({ description: 'Contacts that were added to the list so far.' }),
+    looked_at_count: count.meta({ description: 'Recipients examined so far.' }),
+    added_count: count.meta({ description: 'Contacts added to the list so far.' }),
     created_at: when,
     finished_at: when.nullable(),
   })

@@ -1,4 +1,4 @@
-/** The send of a campaign: what it reads before its transaction, and what it does in it. */
+/** The send of a campaign: what it reads before its transaction, and what it does in the transaction. */
 import type pg from 'pg';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { type Changes, mergeTrigger } from './apply.ts';
@@ -16,7 +16,7 @@ function contentOf(row: CampaignRow | null, { template_attributes: given }: Chan
   return { templateId: given?.template_id ?? row?.template_id ?? null, fromEmail: given?.from_email };
 }
 
-/** Reads what the send of a request needs, before its transaction. @returns null if the request sends nothing */
+/** Reads what a send needs, before the transaction of the request. @returns null if the request sends nothing */
 export async function prepareRequest(
   deps: CheckDeps,
   tenant: Tenant,
@@ -40,7 +40,7 @@ export async function sendLocked(
   prepared: Prepared,
 ): Promise<CampaignRow> {
   const account = await requireSender(trx, tenant);
-  // A campaign that waits is sent now.
+  // If it was waiting for its time, it is sent now.
   const scheduledAt = row.status === 'draft' ? row.scheduled_at : null;
   const asOf = new Date();
   const pins = await makePins(trx, deps, tenant, row, prepared, { scheduledAt, account, asOf });

@@ -22,7 +22,7 @@ export type PinnedSender = Pick<Pins, 'fromAddress' | 'replyTo' | 'domainId' | '
 
 type Content = Pick<VersionContent, 'fromName' | 'fromEmail' | 'replyTo'>;
 
-/** A display name before an address, as a quoted string of RFC 5322. */
+/** Formats a display name as a quoted string of RFC 5322. */
 function withName(name: string | null, address: string): string {
   if (name === null || name.trim() === '') return address;
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}" <${address}>`;
@@ -79,11 +79,11 @@ export async function pinSender(
   };
 }
 
-/** The content of a campaign as a request leaves it. */
+/** The content that a campaign will have after the request. */
 export interface ContentSource {
-  /** The template that it has, or that it copies. */
+  /** Its template, or the template that it copies. */
   templateId: number | null;
-  /** Left out: that of the template. */
+  /** Left out if the template's address stays. */
   fromEmail?: string | null | undefined;
 }
 

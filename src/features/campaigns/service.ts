@@ -27,9 +27,9 @@ export { findListed, getCampaign, presentPage, requireCampaign } from './find.ts
 export { prepareRequest } from './send.ts';
 
 /**
- * Sends a draft, or a campaign that waits for its time. One that was rejected asks for approval again.
- * @param before the campaign as the request has found it: only one of two requests at once sends a draft
- * @throws AppError not_found, invalid_transition; validation_error that names everything that is wrong
+ * Sends a draft, or a campaign that waits for its time. A rejected campaign waits for approval again.
+ * @param before the campaign as the request has read it, so that only one of two concurrent requests sends a draft
+ * @throws AppError not_found, invalid_transition; validation_error that lists every problem
  */
 export async function send(
   trx: pg.PoolClient,
@@ -61,7 +61,7 @@ export async function cancel(trx: Queryable, scope: BrandScope, id: number): Pro
   return canceled;
 }
 
-/** Deletes a draft. @returns it as it was @throws AppError not_found, invalid_transition */
+/** Deletes a draft. @returns the deleted draft @throws AppError not_found, invalid_transition */
 export async function deleteCampaign(
   trx: Queryable,
   { limits }: Pick<CheckDeps, 'limits'>,
@@ -75,13 +75,13 @@ export async function deleteCampaign(
   return shown;
 }
 
-/** Recipients that one request queues again. */
+/** Maximum number of recipients that one request queues again. */
 const MAX_RESENT = 20_000;
 
 /**
- * Sends again to recipients of whom it is not known whether the provider has their message. The campaign stays
+ * Sends again to recipients for whom it is unknown whether the provider has their message. The campaign stays
  * completed.
- * @returns how many; if there are more, the next request continues
+ * @returns how many were queued; if there are more, the next request continues
  * @throws AppError not_found, invalid_transition
  */
 export async function resendUnknown(

@@ -7,7 +7,7 @@ import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { CAMPAIGN_COLUMNS, type CampaignPhase, type CampaignRow, type CampaignStop } from './model.ts';
 import { campaignWake } from './workflow.ts';
 
-/** What can be done to a campaign. `docs/campaigns.md` has the same table. */
+/** The actions on a campaign. `docs/campaigns.md` has the same table. */
 export type CampaignAction =
   | 'send'
   | 'reschedule'
@@ -23,7 +23,7 @@ export type CampaignAction =
 
 const underWay: readonly CampaignPhase[] = ['waiting', 'snapshot', 'sending'];
 
-/** What can be done to a campaign in which states. */
+/** Which actions each state of a campaign allows. */
 export const campaignTransitions = defineTransitions<CampaignRow, CampaignAction>({
   noun: 'campaign',
   table: 'campaigns',
@@ -73,8 +73,8 @@ export async function lockCampaignRow(trx: Queryable, id: number): Promise<Campa
 const hasRecipients = (phase: CampaignPhase) => phase !== 'draft' && phase !== 'waiting';
 
 /**
- * Locks a campaign, so that no batch of it is intended until the transaction ends. Without recipients there are no
- * batches, and the lock of the row keeps the snapshot from beginning: nothing waits for intents then.
+ * Locks a campaign, so that no batch of it is intended until the transaction ends. A campaign without recipients has no
+ * batches, so this does not wait for intents, and the lock of the row keeps the snapshot from beginning.
  * @returns null if there is none
  */
 export async function lockCampaign(trx: Queryable, id: number): Promise<CampaignRow | null> {
@@ -86,24 +86,24 @@ export async function lockCampaign(trx: Queryable, id: number): Promise<Campaign
     await trx.query('savepoint campaign_row');
     const row = await lockCampaignRow(trx, id);
     if (!row || !hasRecipients(row.phase)) return row;
-    // The snapshot has begun meanwhile. The row must be locked after the intents, so its lock is given back.
+    // The snapshot has begun in the meantime. The row must be locked after the intents, so release its lock.
     await trx.query('rollback to savepoint campaign_row');
   }
   await lockCampaignForChange(trx, id);
   return lockCampaignRow(trx, id);
 }
 
-/** By then, a campaign that was changed must have had a step of its workflow. */
+/** How long the workflow of a changed campaign may take to act on it. */
 const ENGINE_GRACE = `interval '2 minutes'`;
 
-/** SQL: what a change that needs a step of the workflow sets. */
+/** SQL: set by each change on which the workflow must act. */
 export const expected = `engine_expected_by = now() + ${ENGINE_GRACE}`;
 
 /**
- * Pauses a campaign. It waits for the intents of the campaign that are under way; once the caller's transaction has
- * committed, no other message of the campaign leaves. Wake `outbox` after the commit, also for the functions below.
+ * Pauses a campaign. It waits for the campaign's uncommitted intents; once the caller's transaction has committed, no
+ * other messages of the campaign leave. Wake `outbox` after the commit, also for the functions below.
  * @param trx the caller's transaction
- * @param options.stop why the service pauses it; left out: a client or an operator does
+ * @param options.stop why the service pauses it; left out if a client or an operator does
  * @returns null if it is not active
  */
 export async function pauseCampaign(
@@ -121,8 +121,8 @@ export async function pauseCampaign(
 }
 
 /**
- * Resumes a paused campaign. Its rates for the stop thresholds are counted from now on. One that was rejected asks for
- * approval again, and its messages wait for it.
+ * Resumes a paused campaign. Its rates for the stop thresholds start over. A rejected campaign waits for approval
+ * again, and so do its messages.
  * @returns null if it is not paused
  */
 export async function resumeCampaign(
@@ -144,8 +144,8 @@ export async function resumeCampaign(
 }
 
 /**
- * Cancels a campaign. Before the snapshot it becomes a draft again. After, it is completed at once; its workflow then
- * cancels the messages that were not sent, and moves `phase` to `done`.
+ * Cancels a campaign. Before the snapshot it becomes a draft again. Otherwise it is completed at once; its workflow
+ * then cancels the remaining messages, and moves `phase` to `done`.
  * @returns null if it is neither active nor paused
  */
 export async function cancelCampaign(
@@ -174,8 +174,8 @@ export async function cancelCampaign(
 }
 
 /**
- * Approves a campaign that waits for it, or that was rejected.
- * @param check looks at the locked row, and throws if it is not what was approved
+ * Approves a campaign that waits for approval or was rejected.
+ * @param check receives the locked row, and throws if it is not what the operator has approved
  * @returns null if there is nothing to approve
  */
 export async function approveCampaign(
@@ -190,7 +190,7 @@ export async function approveCampaign(
   return changeLocked(trx, id, `approval_state = 'approved', ${expected}`);
 }
 
-/** Rejects a campaign that waits for approval, which pauses it. @returns null if it does not wait for approval */
+/** Rejects and pauses a campaign that waits for approval. @returns null if it does not wait for approval */
 export async function rejectCampaign(
   trx: Queryable,
   { id }: Campaign,
@@ -209,7 +209,7 @@ export async function rejectCampaign(
 }
 
 /**
- * Moves a campaign that waits for its time.
+ * Reschedules a campaign that waits for its time.
  * @returns null if it does not wait
  */
 export async function rescheduleCampaign(

@@ -2,10 +2,10 @@ import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../../p
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { campaignSource } from './workflow.ts';
 
-/** Finished fills of lists are kept for as long. */
+/** How long finished list fills are kept, in days. */
 const FILL_DAYS = 90;
 
-/** Drafts that were deleted; a day later nothing reads them any more. */
+/** Removes deleted drafts after a day, when nothing reads them any more. */
 const deletedDrafts = batchTask(
   'deleted_campaigns',
   `delete from campaigns where id = any (array(
@@ -20,7 +20,7 @@ const listFills = batchTask(
   (_deps, asOf) => daysBefore(asOf, FILL_DAYS),
 );
 
-/** Only pages of recipients look at them. */
+/** Only the pages of a snapshot read these rows. */
 const removedRecipients: HousekeepingTask = {
   name: 'campaign_removed_recipients',
   run: (deps, _asOf, progress) =>

@@ -12,7 +12,7 @@ export interface RunningCampaign extends RowOfWorkflow {
   name: string;
 }
 
-/** The names of campaigns may be long; a summary is one short line. */
+/** Names of campaigns are cut, because a workflow's summary is one short line. */
 const MAX_NAME = 80;
 
 /** Describes the workflow `campaign/<id>`, so that it can be started from the row alone. */
