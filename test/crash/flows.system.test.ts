@@ -4,14 +4,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import {
   askThroughOutages,
   countRuns,
-  crashSteps,
-  type CrashedRun,
+  enterFlow,
+  expectWholeRun,
+  flowAddress,
   hurryCalls,
   ORDER,
+  orderOf,
   readRuns,
-  START,
+  startCrashFlow,
   WAIT_SECONDS,
-  WHOLE_PATH,
 } from '../support/crash/flow-crash.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
@@ -42,38 +43,6 @@ async function within<T>(what: string, step: Promise<T>): Promise<T> {
   return Promise.race([step, late]);
 }
 
-const addressOf = (seed: number, n: number) => `flow${seed}-${n}@example.com`;
-
-type Order = 'at once' | 'some time' | 'never';
-const orderOf = (n: number): Order => (['at once', 'some time', 'never'] as const)[n % 3] as Order;
-const isPro = (n: number) => n % 2 === 0;
-
-const track = (event: string, email: string) =>
-  askThroughOutages(stage, {
-    path: '/events',
-    body: { event, contact_email: email },
-  });
-
-async function makeFlow(seed: number): Promise<{ flowId: number; listId: number }> {
-  await stage.database.pool.query(`update brands set physical_address = '1 Main St' where account_id = $1`, [
-    stage.accountId,
-  ]);
-  const { id: listId } = await askThroughOutages<{ id: number }>(stage, {
-    path: '/lists',
-    body: { name: `Through ${seed}` },
-  });
-  const { id: flowId } = await askThroughOutages<{ id: number }>(stage, {
-    path: '/flows',
-    body: {
-      name: `Crash ${seed}`,
-      trigger: { event: `${START}_${seed}` },
-      steps: crashSteps(listId, stage.receiver.url(`/flow${seed}`, '127.0.0.1')),
-    },
-  });
-  await askThroughOutages(stage, { path: `/flows/${flowId}/activate` });
-  return { flowId, listId };
-}
-
 /** Entries are spread over the time in which parts are killed. */
 const PAUSE_MS = (kills * 4_000 * PARALLEL) / count;
 
@@ -83,16 +52,13 @@ async function enterAll(seed: number): Promise<void> {
   const orders: Promise<unknown>[] = [];
   const orderLater = async (n: number) => {
     await delay(2_000 * WAIT_SECONDS * fractionOf(seed, `order ${n}`));
-    await track(ORDER, addressOf(seed, n));
+    const body = { event: ORDER, contact_email: flowAddress(seed, n) };
+    await askThroughOutages(stage, { path: '/events', body });
   };
   const work = async () => {
     while (next < count) {
       const n = next++;
-      const email = addressOf(seed, n);
-      const data = isPro(n) ? { plan: 'pro' } : {};
-      await askThroughOutages(stage, { path: '/contacts', body: { email, data } });
-      await track(`${START}_${seed}`, email);
-      if (orderOf(n) === 'at once') await track(ORDER, email);
+      await enterFlow(stage, seed, n);
       if (orderOf(n) === 'some time') orders.push(orderLater(n));
       await delay(PAUSE_MS);
     }
@@ -135,38 +101,19 @@ const untilEnded = (flowId: number) =>
     500,
   );
 
-const branchOf = ({ subjects }: CrashedRun, letter: string) =>
-  subjects.filter((subject) => subject.startsWith(`${letter} `));
-
-/** What a run must have done, whatever was killed. */
-function expectWhole(run: CrashedRun, seed: number): void {
-  const n = Number(run.email.slice(`flow${seed}-`.length, run.email.indexOf('@')));
-  expect(run).toMatchObject({ state: 'completed', stage: 'welcomed', isListed: true, done: 1 });
-  expect(run.types).toEqual(WHOLE_PATH);
-  expect(run.places).toEqual(WHOLE_PATH.map((_, place) => place));
-  expect(run.subjects).toHaveLength(4);
-  expect(run.subjects[0]).toBe('A');
-  expect(branchOf(run, 'B')).toEqual([isPro(n) ? 'B pro' : 'B free']);
-  const ordered = branchOf(run, 'C');
-  expect(ordered).toHaveLength(1);
-  if (orderOf(n) === 'at once') expect(ordered).toEqual(['C ordered']);
-  if (orderOf(n) === 'never') expect(ordered).toEqual(['C waited']);
-  expect(branchOf(run, 'D')).toHaveLength(1);
-}
-
 describe.each(scale.seeds)(
   'runs of a flow whose processes are killed at random moments (seed %i)',
   (seed) => {
     it(
       'take their whole path, each effect once, and never both branches',
       async () => {
-        const { flowId, listId } = await makeFlow(seed);
+        const { flowId, listId } = await startCrashFlow(stage, seed);
         const [, { senderKills }] = await Promise.all([enterAll(seed), disturb(seed)]);
         await untilEnded(flowId);
         const runs = await readRuns(stage, flowId, listId);
         expect(runs).toHaveLength(count);
         expect(new Set(runs.map(({ email }) => email)).size).toBe(count);
-        for (const run of runs) expectWhole(run, seed);
+        for (const run of runs) expectWholeRun(run, seed);
 
         const arrived = stage.sink.arrivals
           .filter(({ to }) => to.startsWith(`flow${seed}-`))

@@ -6,7 +6,7 @@ export const CAMPAIGNS = '/v1/my/campaigns';
 
 /** Gives a tenant what a campaign needs to be sent: a postal address, a verified domain and a sender at it. */
 export async function prepareSender(
-  { database }: TestApi,
+  { database }: Pick<TestApi, 'database'>,
   tenant: Pick<TestTenant, 'accountId' | 'brandId'>,
   domain: string,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function warmUp(api: TestApi, listId: number): Promise<void> {
 
 /** Creates a list with contacts who are subscribed. */
 export async function filledList(
-  { database: { pool } }: TestApi,
+  { database: { pool } }: Pick<TestApi, 'database'>,
   tenant: Pick<TestTenant, 'accountId' | 'brandId'>,
   count: number,
 ): Promise<{ listId: number; contactIds: number[] }> {

@@ -64,7 +64,7 @@ export async function untilQuiet(database: Database): Promise<void> {
 }
 
 /** Returns the ids of the messages whose events the subscriber got. */
-export function reportedIds(receiver: Receiver): Set<number> {
+export function reportedIds(receiver: Pick<Receiver, 'requests'>): Set<number> {
   const events = receiver.requests.map(
     (request) => JSON.parse(request.body) as { data: { message_id: number } },
   );

@@ -1,5 +1,6 @@
 /** A flow with a step of nearly every type, and what became of its runs. */
 import { createHash } from 'node:crypto';
+import { expect } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { flowRunWorkflowId } from '../../../workflows/flows/contract.ts';
 import type { CrashStage } from './stage.ts';
@@ -88,6 +89,54 @@ export const WHOLE_PATH = [
   ...['email', 'wait', 'update_contact', 'condition', 'email', 'webhook', 'wait_for_event', 'email', 'split'],
   ...['email', 'add_to_list', 'event'],
 ];
+
+/** The address of the contact `n` who goes through the flow of a seed. */
+export const flowAddress = (seed: number, n: number) => `flow${seed}-${n}@example.com`;
+
+type Order = 'at once' | 'some time' | 'never';
+/** When the contact tracks {@link ORDER} after the entry. */
+export const orderOf = (n: number): Order => (['at once', 'some time', 'never'] as const)[n % 3] as Order;
+/** Whether the contact takes the branch `yes` of the condition. */
+export const isPro = (n: number) => n % 2 === 0;
+
+/** Creates a flow of {@link crashSteps} and activates it. Its trigger is `crash_start_<seed>`. */
+export async function startCrashFlow(
+  stage: CrashStage,
+  seed: number,
+): Promise<{ flowId: number; listId: number }> {
+  await stage.database.pool.query(`update brands set physical_address = '1 Main St' where account_id = $1`, [
+    stage.accountId,
+  ]);
+  const { id: listId } = await askThroughOutages<{ id: number }>(stage, {
+    path: '/lists',
+    body: { name: `Through ${seed}` },
+  });
+  const { id: flowId } = await askThroughOutages<{ id: number }>(stage, {
+    path: '/flows',
+    body: {
+      name: `Crash ${seed}`,
+      trigger: { event: `${START}_${seed}` },
+      steps: crashSteps(listId, stage.receiver.url(`/flow${seed}`, '127.0.0.1')),
+    },
+  });
+  await askThroughOutages(stage, { path: `/flows/${flowId}/activate` });
+  return { flowId, listId };
+}
+
+/** Lets a contact enter the flow through the API of `target`. Only a contact who orders at once has ordered then. */
+export async function enterFlow(
+  target: Pick<CrashStage, 'apiPort' | 'apiKey'>,
+  seed: number,
+  n: number,
+): Promise<void> {
+  const email = flowAddress(seed, n);
+  const data = isPro(n) ? { plan: 'pro' } : {};
+  const track = (event: string) =>
+    askThroughOutages(target, { path: '/events', body: { event, contact_email: email } });
+  await askThroughOutages(target, { path: '/contacts', body: { email, data } });
+  await track(`${START}_${seed}`);
+  if (orderOf(n) === 'at once') await track(ORDER);
+}
 
 /** `PENDING_ACTIVITY_STATE_SCHEDULED` of temporal.api.enums.v1: no worker has the activity. */
 const SCHEDULED = 1;
@@ -180,4 +229,23 @@ export async function readRuns(
     [flowId, listId, DONE],
   );
   return rows;
+}
+
+const branchOf = ({ subjects }: CrashedRun, letter: string) =>
+  subjects.filter((subject) => subject.startsWith(`${letter} `));
+
+/** What a run must have done, whatever was killed. */
+export function expectWholeRun(run: CrashedRun, seed: number): void {
+  const n = Number(run.email.slice(`flow${seed}-`.length, run.email.indexOf('@')));
+  expect(run).toMatchObject({ state: 'completed', stage: 'welcomed', isListed: true, done: 1 });
+  expect(run.types).toEqual(WHOLE_PATH);
+  expect(run.places).toEqual(WHOLE_PATH.map((_, place) => place));
+  expect(run.subjects).toHaveLength(4);
+  expect(run.subjects[0]).toBe('A');
+  expect(branchOf(run, 'B')).toEqual([isPro(n) ? 'B pro' : 'B free']);
+  const ordered = branchOf(run, 'C');
+  expect(ordered).toHaveLength(1);
+  if (orderOf(n) === 'at once') expect(ordered).toEqual(['C ordered']);
+  if (orderOf(n) === 'never') expect(ordered).toEqual(['C waited']);
+  expect(branchOf(run, 'D')).toHaveLength(1);
 }

@@ -14,6 +14,8 @@ interface RoleOptions {
   folder: string;
   settings: Record<string, string>;
   guard: Guard;
+  /** The folder of the Carillon that runs; this one by default. */
+  checkout?: string | undefined;
 }
 
 /** One role in its own process, as `carillon start <role>` runs it. */
@@ -26,6 +28,8 @@ export interface Role {
   start(): Promise<void>;
   /** Sends SIGKILL before it returns. Resolves when the process has ended. */
   kill(): Promise<void>;
+  /** Like {@link kill}, but asks the process to end its work first, as an operator does. */
+  stop(): Promise<void>;
   /** Returns the last lines of its log. */
   lastLines(): string;
   /** Returns its whole log. */
@@ -34,7 +38,7 @@ export interface Role {
 
 /** On a machine that runs other tests, too, a role takes a minute to start. */
 const START_LIMIT_MS = 180_000;
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+const ownCheckout = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface Life {
   child: ChildProcess;
@@ -74,11 +78,19 @@ class RoleProcess implements Role {
   }
 
   kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(by: NodeJS.Signals): Promise<void> {
     const life = this.#life;
-    if (!life) return Promise.resolve();
+    if (!life) return;
     life.ending = true;
-    life.child.kill('SIGKILL');
-    return life.ended;
+    life.child.kill(by);
+    await life.ended;
   }
 
   log(): string {
@@ -90,10 +102,10 @@ class RoleProcess implements Role {
   }
 
   #spawn(): Life {
-    const { role, settings, guard } = this.#options;
+    const { role, settings, guard, checkout = ownCheckout } = this.#options;
     const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const output = openSync(this.#log, 'a');
-    const child = spawn(process.execPath, ['--no-warnings', main, 'start', role], {
+    const child = spawn(process.execPath, ['--no-warnings', join(checkout, 'src/main.ts'), 'start', role], {
       stdio: ['ignore', output, output, 'ipc'],
       env: { PATH, HOME, NODE_COMPILE_CACHE, ...settings },
     });

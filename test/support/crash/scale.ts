@@ -19,6 +19,8 @@ interface Scale {
   validation: { candidates: number; kills: number };
   /** Contacts who go through a flow, the kills meanwhile, and whether to wait for the minute before a repeated request. */
   flows: { runs: number; kills: number; waits: boolean };
+  /** How long two versions run together at least, and how often one of their processes is restarted. */
+  versions: { seconds: number; restartMs: number };
   /** Messages and recipients of a campaign that an account pays for, and the kills meanwhile. */
   money: { messages: number; recipients: number; kills: number };
   /**
@@ -45,6 +47,7 @@ export const scale: Scale = full
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
       flows: { runs: 2_000, kills: 16, waits: true },
+      versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
       strandedLimitSeconds: 15,
     }
@@ -60,6 +63,7 @@ export const scale: Scale = full
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
       flows: { runs: 150, kills: 6, waits: false },
+      versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
       strandedLimitSeconds: Infinity,
     };

@@ -46,11 +46,21 @@ export interface CrashStage {
   /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
   readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
+  /** Null unless the stage was opened with the folder of another version. */
+  readonly before: VersionBefore | null;
   /** Returns the last lines of each role's log. */
   lastLines(): string;
   /** @throws Error with the last lines of the roles that ended by themselves */
   requireNoDeaths(): void;
   close(): Promise<void>;
+}
+
+/** One process of each role, of another version of Carillon. */
+interface VersionBefore {
+  readonly apiPort: number;
+  readonly api: Role;
+  readonly worker: Role;
+  readonly sender: Role;
 }
 
 /** APP_SECRET of all roles. */
@@ -138,6 +148,8 @@ interface CrashStageOptions {
   standby?: boolean;
   /** Of all roles, beside those that each stage has. */
   settings?: Record<string, string>;
+  /** The folder of another version of Carillon, of which one process of each role runs, too. */
+  before?: string;
 }
 
 /** Starts everything. Call `close` in `afterAll`. */
@@ -167,12 +179,24 @@ async function allOf<T extends Promise<unknown>[]>(
   return Promise.all(parts);
 }
 
+const rolesOf = (roleOf: (role: RoleName) => Role) => ({
+  api: roleOf('api'),
+  worker: roleOf('worker'),
+  sender: roleOf('sender'),
+});
+
 async function build(
   folder: string,
   guard: Guard,
   closing: (() => Promise<unknown>)[],
   close: () => Promise<void>,
-  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS, standby = false, settings = {} }: CrashStageOptions,
+  {
+    furtherSenders = 0,
+    smtpReplyMs = SMTP_REPLY_MS,
+    standby = false,
+    settings = {},
+    before,
+  }: CrashStageOptions,
 ): Promise<CrashStage> {
   await mkdir(join(folder, 'home'));
   const kept = async <Server extends { stop(): Promise<void> }>(start: Promise<Server>) => {
@@ -193,12 +217,12 @@ async function build(
   const database = openDatabase({ url: postgres.url, ...own });
   closing.push(() => database.close());
   const { accountId, apiKey } = await createSendingAccount(database);
-  const [apiPort] = (await claimPorts([{ port: 0, setting: 'PORT' }])) as [number];
+  const anyPort = { port: 0, setting: 'PORT' };
+  const [apiPort, portBefore] = (await claimPorts([anyPort, anyPort])) as [number, number];
 
   const shared = {
     DATABASE_URL: postgres.url,
     TEMPORAL_ADDRESS: engine.address,
-    PORT: String(apiPort),
     OPS_PORT: '0',
     APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
@@ -210,20 +234,31 @@ async function build(
     SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
     ...settings,
   };
-  const roleOf = (name: string, role: RoleName) =>
-    createRole({
+  const roleOf = (
+    name: string,
+    role: RoleName,
+    of: { checkout?: string | undefined; port?: number } = {},
+  ) => {
+    const EMAIL_PROVIDER_URL = `smtp://127.0.0.1:${sink.port}?tls=off&name=${name}`;
+    const PORT = String(of.port ?? apiPort);
+    return createRole({
       name,
       role,
       folder,
       guard,
-      settings: { ...shared, EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${sink.port}?tls=off&name=${name}` },
+      checkout: of.checkout,
+      settings: { ...shared, EMAIL_PROVIDER_URL, PORT },
     });
+  };
   const api = roleOf('api', 'api');
   const worker = roleOf('worker', 'worker');
   const senderOf = (n: number) => roleOf(`sender-${n}`, 'sender');
   const further = Array.from({ length: furtherSenders }, (_, index) => senderOf(index + 3));
   const senders = [senderOf(1), senderOf(2), ...further] as const;
-  const roles = [api, worker, ...senders];
+  const ofBefore = (role: RoleName) => roleOf(`${role}-before`, role, { checkout: before, port: portBefore });
+  const versionBefore = before === undefined ? null : { apiPort: portBefore, ...rolesOf(ofBefore) };
+  const older = versionBefore ? [versionBefore.api, versionBefore.worker, versionBefore.sender] : [];
+  const roles = [api, worker, ...senders, ...older];
   closing.push(() => Promise.all(roles.map((role) => role.kill())));
   await allOf(roles.map((role) => role.start()));
   const subscribe = (path: string) => createWebhook(apiPort, apiKey, receiver.url(path, '127.0.0.1'));
@@ -240,6 +275,7 @@ async function build(
     api,
     worker,
     senders,
+    before: versionBefore,
     engine: engine.restartable,
     postgres: {
       ...postgres.restartable,

@@ -1,0 +1,218 @@
+// Processes of two versions of Carillon share all work, as during an upgrade: nothing is lost, repeated or miscounted.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Campaign } from '../../src/features/campaigns/schema.ts';
+import type { Import } from '../../src/features/imports/schema.ts';
+import { content, filledList, prepareSender } from '../support/campaign-requests.ts';
+import { type Accepted, startSending } from '../support/crash/client.ts';
+import { reportedIds, untilQuiet } from '../support/crash/findings.ts';
+import {
+  askThroughOutages,
+  countRuns,
+  enterFlow,
+  expectWholeRun,
+  readRuns,
+  startCrashFlow,
+} from '../support/crash/flow-crash.ts';
+import type { Role } from '../support/crash/role.ts';
+import { scale } from '../support/crash/scale.ts';
+import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { eventually } from '../support/eventually.ts';
+import { importForm } from '../support/imports.ts';
+
+const { seconds, restartMs } = scale.versions;
+/** The folder of the other version, with its packages installed. By default two generations of this version run. */
+const other = process.env.CRASH_BEFORE ?? process.cwd();
+const SEED = 1;
+const MESSAGES_PER_BATCH = 50;
+const BATCH_MS = 1_000;
+const ENTRY_MS = 250;
+/** Between two campaigns with an import each. */
+const ROUND_MS = 5_000;
+const RECIPIENTS = 200;
+const ROWS = 500;
+const SETTLE_MS = 300_000;
+
+/** A worker with a long activity needs the whole time to stop. */
+const settings = { PUBLIC_URL: 'https://carillon.crash.test', SHUTDOWN_GRACE_SECONDS: '2' };
+
+type Api = Pick<CrashStage, 'apiPort' | 'apiKey'>;
+
+let stage: CrashStage;
+let apis: readonly [Api, Api];
+let account: { accountId: number; brandId: number };
+/** Whether the load ends: the time is up, and each worker and sender has been restarted. */
+let isOver = false;
+
+beforeAll(async () => {
+  stage = await openCrashStage({ settings, before: other });
+  const { apiKey, accountId, database, before } = stage;
+  apis = [stage, { apiKey, apiPort: before?.apiPort ?? 0 }];
+  const { rows } = await database.pool.query<{ id: number }>('select id from brands where account_id = $1', [
+    accountId,
+  ]);
+  account = { accountId, brandId: rows[0]?.id ?? 0 };
+  await prepareSender(stage, account, 'versions.example');
+}, 180_000);
+afterAll(async () => {
+  await stage.close();
+}, 60_000);
+
+const apiOf = (n: number): Api => apis[n % 2] as Api;
+
+/** Calls `act` once an interval, never twice at the same time, until the load ends. @returns the number of calls */
+async function repeat(everyMs: number, act: (n: number) => Promise<unknown>): Promise<number> {
+  let n = 0;
+  for (; !isOver; n += 1) await Promise.all([act(n), delay(everyMs)]);
+  return n;
+}
+
+async function sendMessages(): Promise<Accepted[]> {
+  const accepted: Accepted[] = [];
+  await repeat(BATCH_MS, async (n) => {
+    const sent = startSending({
+      ...apiOf(n),
+      prefix: `versions-${n}`,
+      count: MESSAGES_PER_BATCH,
+      parallel: 4,
+      ahead: Infinity,
+      arrived: () => 0,
+      outage: new AbortController().signal,
+    });
+    await sent.done;
+    accepted.push(...sent.accepted);
+  });
+  return accepted;
+}
+
+async function sendCampaign(n: number): Promise<number> {
+  const { listId } = await filledList(stage, account, RECIPIENTS);
+  const { id } = await askThroughOutages<Campaign>(apiOf(n), {
+    path: '/campaigns',
+    body: {
+      name: `Versions ${n}`,
+      trigger_attributes: { contact_list_id: listId },
+      template_attributes: content,
+    },
+  });
+  await askThroughOutages(apiOf(n + 1), { path: `/campaigns/${id}/send`, body: {} });
+  return id;
+}
+
+async function importRows(n: number): Promise<number> {
+  const { apiPort, apiKey } = apiOf(n);
+  const lines = Array.from({ length: ROWS }, (_, row) => `import-${n}-${row}@example.com,Ada`);
+  const answer = await fetch(`http://127.0.0.1:${apiPort}/v1/my/imports`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: importForm({ file: ['email,first_name', ...lines].join('\r\n') }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(text);
+  return (JSON.parse(text) as Import).id;
+}
+
+/**
+ * Restarts one worker or sender after another as an upgrade does, so that each takes over what another has begun. Ends
+ * the load when the time is up, though not before each of them has been restarted.
+ */
+async function restartInTurn(): Promise<void> {
+  const { worker, senders, before } = stage;
+  const roles = [before?.worker, worker, before?.sender, ...senders] as Role[];
+  const end = Date.now() + seconds * 1_000;
+  await repeat(restartMs, async (n) => {
+    const role = roles[n % roles.length] as Role;
+    await role.stop();
+    await role.start();
+    isOver = n + 1 >= roles.length && Date.now() >= end;
+  });
+}
+
+const finished = <T extends { status: string }>(path: string): Promise<T> =>
+  eventually(
+    async () => {
+      const found = await askThroughOutages<T>(stage, { method: 'GET', path });
+      expect(found.status).toBe('completed');
+      return found;
+    },
+    SETTLE_MS,
+    250,
+  );
+
+/** Workflows that have failed, and those with a task that failed: what one version did, the other could not repeat. */
+async function failedWorkflows(): Promise<string[]> {
+  const connection = await Connection.connect({ address: stage.engine.address });
+  try {
+    const { workflow } = new Client({ connection });
+    const found: string[] = [];
+    for await (const { workflowId } of workflow.list({ query: 'ExecutionStatus = "Failed"' }))
+      found.push(workflowId);
+    for await (const { workflowId, runId } of workflow.list()) {
+      const { events } = await workflow.getHandle(workflowId, runId).fetchHistory();
+      const failure = events?.find((event) => event.workflowTaskFailedEventAttributes);
+      if (failure)
+        found.push(`${workflowId}: ${failure.workflowTaskFailedEventAttributes?.failure?.message}`);
+    }
+    return found;
+  } finally {
+    await connection.close();
+  }
+}
+
+function expectEachMailOnce(accepted: readonly Accepted[]): void {
+  const arrivals = stage.sink.arrivals.map(({ to, subject }) => `${to} ${subject}`);
+  expect(new Set(arrivals).size).toBe(arrivals.length);
+  const reached = new Set(stage.sink.arrivals.map(({ to }) => to));
+  expect(accepted.filter(({ to }) => !reached.has(to))).toEqual([]);
+  const requests = stage.receiver.requests.filter(({ url }) => url === '/events');
+  const reported = reportedIds({ requests });
+  expect(accepted.filter(({ id }) => !reported.has(id))).toEqual([]);
+}
+
+describe('two versions of Carillon that run together', () => {
+  it(
+    'lose, repeat and miscount nothing, while their workers and senders are restarted in turn',
+    async () => {
+      const { flowId, listId } = await startCrashFlow(stage, SEED);
+      const campaigns: number[] = [];
+      const imports: number[] = [];
+      const [accepted, entered] = await Promise.all([
+        sendMessages(),
+        repeat(ENTRY_MS, (n) => enterFlow(apiOf(n), SEED, n)),
+        repeat(ROUND_MS, async (n) => {
+          campaigns.push(await sendCampaign(n));
+          imports.push(await importRows(n));
+        }),
+        restartInTurn(),
+      ]);
+
+      for (const id of campaigns) {
+        const { data } = await finished<Campaign>(`/campaigns/${id}`);
+        expect(data.progress).toMatchObject({ audience_count: RECIPIENTS, sent_count: RECIPIENTS });
+      }
+      for (const id of imports) {
+        expect(await finished<Import>(`/imports/${id}`)).toMatchObject({
+          created_count: ROWS,
+          failed_count: 0,
+        });
+      }
+      await eventually(
+        async () => expect(await countRuns(stage, flowId)).toEqual({ runs: entered, active: 0, queued: 0 }),
+        SETTLE_MS,
+        500,
+      );
+      await untilQuiet(stage.database);
+
+      for (const run of await readRuns(stage, flowId, listId)) expectWholeRun(run, SEED);
+      expectEachMailOnce(accepted);
+      const mails = accepted.length + 4 * entered + campaigns.length * RECIPIENTS;
+      expect(stage.sink.arrivals).toHaveLength(mails);
+      const clients = new Set(stage.sink.arrivals.map(({ client }) => client));
+      expect([...clients].sort()).toEqual(['sender-1', 'sender-2', 'sender-before']);
+      expect(await failedWorkflows()).toEqual([]);
+      stage.requireNoDeaths();
+    },
+    seconds * 1_000 + 2 * SETTLE_MS,
+  );
+});
