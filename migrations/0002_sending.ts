@@ -1,4 +1,4 @@
-/** Messages and their sending: the queue, the intents (handovers), suppressions, and live processes. */
+/** Messages and sending: the queue, the intents (`handovers`), suppressions, and live processes. */
 export const name = '0002_sending';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Free space in each page of `messages`, for the one update of every message. */
+/** Free space in each page of `messages`, because every message is updated once. */
 export const name = '0006_message_updates';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** What a sender has to know of a queued message before it reads its content. */
+/** What a sender must know about a queued message before it reads the content. */
 export const name = '0007_hand_over';
 
 export const up = `

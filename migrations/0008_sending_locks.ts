@@ -1,4 +1,4 @@
-/** Locks by which the pause of an account waits for the intents under way, however many follow. */
+/** Locks with which pausing an account waits for the current intents, however many follow. */
 export const name = '0008_sending_locks';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** The connection of a process's heartbeat is found by the lock that it holds, so its pid is not stored. */
+/** The lock that a process's heartbeat holds identifies its connection, so its pid is not stored. */
 export const name = '0009_process_locks';
 
 export const up = `

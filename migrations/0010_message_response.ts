@@ -1,4 +1,4 @@
-/** The accepted attempt in the message's row, so that a message that is sent at once needs no row of events. */
+/** The accepted attempt moves into the message's row, so that a message that is sent at once needs no event row. */
 export const name = '0010_message_response';
 
 export const up = `

@@ -1,10 +1,13 @@
-/** Messages, their contents and their events in partitions by range of message id. */
+/** Partitions of messages, their contents and their events, by range of message ids. */
 export const name = '0011_message_ranges';
 
-/** Ids of one range. A partition of `message_contents` covers one range, the others cover eight. */
+/** Number of ids in a range. A partition of `message_contents` covers one range, other partitions cover eight. */
 const RANGE_IDS = 4_294_967_296;
 
-/** SQL: the function `hold_messages`. @param holdable over the message `m`: its status shows that it is held */
+/**
+ * SQL: the function `hold_messages`.
+ * @param holdable condition on the message `m`: its status shows that it is held
+ */
 export const holdMessagesSql = (holdable: string) => `
 create or replace function hold_messages(holds jsonb) returns setof bigint language plpgsql strict rows 50 as $$
 declare
@@ -24,7 +27,7 @@ begin
   select id from lockable;
 end $$;`;
 
-/** SQL over the message `m`: it may be handed over. */
+/** SQL condition on the message `m`: it may be handed over. */
 export const OPEN = `m.status in ('queued', 'held', 'unknown')`;
 
 export const up = `

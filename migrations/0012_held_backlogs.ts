@@ -1,4 +1,4 @@
-/** Backlogs that a limit holds as a whole, so that one row is looked at again instead of each message. */
+/** Backlogs that a limit holds as a whole, so that one row is checked again instead of each message. */
 export const name = '0012_held_backlogs';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Upload quotas, and the messages of test keys, which are limited in number and whose contents are kept for a day. */
+/** Upload quotas. Messages of test keys, whose number is limited and whose contents are kept for a day. */
 export const name = '0013_quotas';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Token buckets of API keys and users that several API processes share. */
+/** Token buckets of API keys and users, which several API processes share. */
 export const name = '0014_rate_limit_buckets';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** What a message is sent as and through: its domain and provider; named providers; and opt-outs of recipients. */
+/** What a message is sent as and through: its domain and provider. Also named providers, and opt-outs of recipients. */
 export const name = '0016_sending_identities';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Sending domains of brands, what their DNS records were last seen as, and their DKIM keys. */
+/** Sending domains of brands, the last known state of their DNS records, and their DKIM keys. */
 export const name = '0017_domains';
 
 export const up = `

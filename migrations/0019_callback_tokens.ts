@@ -1,4 +1,4 @@
-/** Tokens of provider callbacks that were used, so that each is used once. */
+/** Used tokens of provider callbacks, so that each is used only once. */
 export const name = '0019_callback_tokens';
 
 export const up = `

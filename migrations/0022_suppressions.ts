@@ -1,6 +1,6 @@
 /**
- * One row for each suppressed address, the count of soft bounces, the fence between suppressions and intents, and what
- * the brakes of accounts read.
+ * One row per suppressed address, the count of soft bounces, the fence between suppressions and intents, and the
+ * figures that the brakes of accounts read.
  */
 export const name = '0022_suppressions';
 

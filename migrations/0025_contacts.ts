@@ -1,4 +1,4 @@
-/** Consent over time, and what is left to do when a contact is deleted. */
+/** Consent over time, and the work left after a contact is deleted. */
 export const name = '0025_contacts';
 
 export const up = `

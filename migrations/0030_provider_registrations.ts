@@ -1,4 +1,4 @@
-/** What services say about domains, what Carillon registered with them, and which accounts may use a provider. */
+/** What providers say about domains, what Carillon registered with them, and which accounts may use a provider. */
 export const name = '0030_provider_registrations';
 
 /** @param alone SQL: whether no other provider may send a message that wants `wanted` */

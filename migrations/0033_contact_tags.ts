@@ -1,4 +1,4 @@
-/** Contacts whose email address has a tag, by the address without it. */
+/** Index of contacts whose email address has a tag, by the address without the tag. */
 export const name = '0033_contact_tags';
 
 export const up = `

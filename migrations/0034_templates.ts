@@ -1,4 +1,4 @@
-/** Templates and their versions: a send pins a version, so that later edits change nothing for it. */
+/** Templates and their versions. A send pins a version, so that later edits do not change it. */
 export const name = '0034_templates';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Lists that are filled with recipients of a campaign, in the background. */
+/** Lists that are filled with the recipients of a campaign, in the background. */
 export const name = '0037_campaign_lists';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** How a campaign runs: rates for the stop thresholds, local times, contacts found by their events. */
+/** How a campaign runs: rates for the stop thresholds, local times, and contacts selected by their events. */
 export const name = '0038_campaign_runs';
 
 export const up = `

@@ -1,6 +1,9 @@
 import { holdMessagesSql, OPEN } from './0011_message_ranges.ts';
 
-/** Intents over blocks of campaigns, retries of campaigns in the queue, and the lock by which a pause waits for intents. */
+/**
+ * Intents for blocks of campaigns, retries of campaigns in the queue, and the lock with which a pause waits for
+ * intents.
+ */
 export const name = '0039_campaign_sending';
 
 export const up = `

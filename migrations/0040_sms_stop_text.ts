@@ -1,4 +1,4 @@
-/** How SMS of campaigns and flows say that their recipients may unsubscribe. */
+/** The text with which SMS of campaigns and flows tell recipients how to unsubscribe. */
 export const name = '0040_sms_stop_text';
 
 export const up = `

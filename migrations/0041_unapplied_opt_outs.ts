@@ -1,4 +1,4 @@
-/** Opt-outs of addresses that are known by their HMAC alone, until they are in the contacts. */
+/** Opt-outs of addresses that are known only by their HMAC, until they are applied to the contacts. */
 export const name = '0041_unapplied_opt_outs';
 
 export const up = `

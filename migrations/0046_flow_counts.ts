@@ -1,6 +1,6 @@
 import { holdMessagesSql, OPEN } from './0011_message_ranges.ts';
 
-/** What flows did: entries, ends, and what became of their messages, by day and by hour. */
+/** Counts of flows by day and by hour: entries, ends, and the outcomes of their messages. */
 export const name = '0046_flow_counts';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Takes away what every recipient of a campaign pays for and nothing needs. */
+/** Removes an index and checks that cost time for every recipient of a campaign and that nothing needs. */
 export const name = '0047_campaign_speed';
 
 export const up = `

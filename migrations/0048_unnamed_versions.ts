@@ -1,4 +1,4 @@
-/** Since when nothing names a version of a template, so that old ones are removed once no message can have them. */
+/** Records since when nothing refers to a template version, so that it is removed once no message can have it. */
 export const name = '0048_unnamed_versions';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** What accounts have reserved of their money: by month, and what each open queue row and block has of it. */
+/** What accounts have reserved of their money: by month, and for each open queue row and block. */
 export const name = '0049_money';
 
 export const up = `

@@ -2,9 +2,9 @@
 export const name = '0050_wallet';
 
 /**
- * The country of telephone numbers by their first digits, after the calling code where several countries share one
- * (ITU-T E.164 and the list of area codes of the North American plan). The longest prefix decides. Numbers of no
- * country, such as satellite services, are absent.
+ * The country of a telephone number by its first digits, including those after the calling code if several countries
+ * share one (ITU-T E.164 and the list of area codes of the North American plan). The longest prefix decides. Numbers of
+ * no country, such as satellite services, are not listed.
  */
 const PHONE_PREFIXES = `
 AC=247 AD=376 AE=971 AF=93 AG=1268 AI=1264 AL=355 AM=374 AO=244 AR=54 AS=1684 AT=43 AU=61 AW=297 AX=35818 AZ=994

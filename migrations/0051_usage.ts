@@ -1,4 +1,4 @@
-/** What accounts have used in each month: emails, SMS, and calls of the endpoint that finds the tone of a brand. */
+/** The usage of accounts in each month: emails, SMS, and requests to the endpoint that finds a brand's tone. */
 export const name = '0051_usage';
 
 export const up = `

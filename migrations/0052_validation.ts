@@ -1,4 +1,4 @@
-/** Validation of the email addresses of an audience: what was asked for, what it may cost, and a result for each address. */
+/** Validation of the email addresses of an audience: the request, its maximum cost, and a result for each address. */
 export const name = '0052_validation';
 
 export const up = `

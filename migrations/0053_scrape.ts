@@ -1,4 +1,4 @@
-/** Scrapes of websites, which fill brands. */
+/** Scrapes of websites, which fill in brands. */
 export const name = '0053_scrape';
 
 export const up = `

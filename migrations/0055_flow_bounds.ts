@@ -1,7 +1,10 @@
-/** Bounds of flows: attempts of webhook steps, entries of list members, and contacts noted for segments. */
+/** Limits for flows: attempts of webhook steps, entries of list members, and contacts noted for segments. */
 export const name = '0055_flow_bounds';
 
-/** Notes contacts for active flows with a segment. `from` reads `changed` and names flows `f`. */
+/**
+ * SQL: a trigger function that notes contacts for active flows with a segment. `from` reads `changed` and names flows
+ * `f`.
+ */
 const noteSql = (fn: string, contact: string, from: string, where: string, after = '') => `
 create or replace function ${fn}() returns trigger language plpgsql as $$
 begin
@@ -27,7 +30,10 @@ const byList = [
 const approved = ` and f.approval_state in ('not_required', 'approved')`;
 const MAX_NOTED = 50_000;
 
-/** @param cause of the entry of a member `m` */
+/**
+ * SQL: the trigger function for new list members.
+ * @param cause SQL: the cause of the entry of a member `m`
+ */
 const enterSql = (cause: string, conflict: string) => `
 create or replace function enter_flows_by_list() returns trigger language plpgsql as $$
 declare

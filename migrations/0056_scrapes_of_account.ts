@@ -1,4 +1,4 @@
-/** Scrapes of an account within an hour, which are counted before another begins. */
+/** Index for counting an account's scrapes within an hour, before another one begins. */
 export const name = '0056_scrapes_of_account';
 
 export const up = `

@@ -1,7 +1,7 @@
-/** Counts of validations that are kept as results are written, so that an operation ends without counting its items. */
+/** Counts that validations update as they write results, so that an operation ends without counting its items. */
 export const name = '0057_validation_counts';
 
-/** Counts results that items got; `changed` has them as `n`. */
+/** SQL: counts new results, which `changed` has as `n`. */
 const countsSql = `
   count(*) filter (where n.verdict = 'deliverable') as deliverable,
   count(*) filter (where n.verdict = 'undeliverable') as undeliverable,

@@ -1,4 +1,7 @@
-/** Charges of messages without a known outcome: given back, however late, once something shows that they were not sent. */
+/**
+ * Charges of messages without a known outcome. They are returned, however late, once it is known that a message was not
+ * sent.
+ */
 export const name = '0058_unknown_charges';
 
 export const up = `

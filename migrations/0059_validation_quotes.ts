@@ -1,4 +1,4 @@
-/** Indexes from which the candidates of a validation are counted, without reading a million contacts. */
+/** Indexes for counting the candidates of a validation without reading a million contacts. */
 export const name = '0059_validation_quotes';
 
 export const up = `

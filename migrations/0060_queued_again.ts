@@ -1,4 +1,4 @@
-/** Late records of attempts: only a message that still has its queue row is tried again. */
+/** Late records of attempts: a message is only tried again if it still has its queue row. */
 export const name = '0060_queued_again';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** What accounts may spend, read behind the locks of their months and wallets. */
+/** What accounts may spend. It is read after their months and wallets were locked. */
 export const name = '0061_purses';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Texts without a known outcome return a part of their charge if they prove to have been shorter than they could be. */
+/** SMS without a known outcome return a part of their charge if they prove to have fewer segments than was charged. */
 export const name = '0062_fewer_segments';
 
 export const up = `

@@ -1,9 +1,9 @@
 import { up as former } from './0061_purses.ts';
 
 /**
- * Wallets are locked only after the months of their accounts, also while a month begins. Before, a group that found no
- * month could wait for the wallet until another one had committed the month, and then went on without a lock on it: it
- * and a third group waited for each other.
+ * Locks wallets only after the months of their accounts, also while a month begins. Before, a transaction that found no
+ * month could wait for the wallet until another one had committed the month, and then continued without a lock on the
+ * month: it could deadlock with a third one.
  */
 export const name = '0063_purses_of_new_months';
 

@@ -1,4 +1,4 @@
-/** The daily number of test messages holds for requests that come together. */
+/** Enforces the daily limit of test messages for concurrent requests, too. */
 export const name = '0065_test_messages';
 
 export const up = `

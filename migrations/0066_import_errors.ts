@@ -1,4 +1,4 @@
-/** How much imports keep of rows that failed. */
+/** Limits how much imports store about failed rows. */
 export const name = '0066_import_errors';
 
 export const up = `

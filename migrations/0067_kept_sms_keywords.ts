@@ -1,4 +1,4 @@
-/** STOP and START are kept for good, so only HELP is looked for by its age. */
+/** STOP and START are kept forever, so only HELP is searched by age. */
 export const name = '0067_kept_sms_keywords';
 
 export const up = `

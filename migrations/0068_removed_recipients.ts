@@ -1,4 +1,6 @@
-/** Recipients of a campaign whose addresses were cleared with their contacts before all recipients were written. */
+/**
+ * Recipients of a campaign whose addresses were cleared with their contacts before all of its recipients were written.
+ */
 export const name = '0068_removed_recipients';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Validations keep the filters of the segments that their segment names, as campaigns do. */
+/** Validations store the filters of the segments that their segment names, like campaigns do. */
 export const name = '0069_validated_segments';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** What campaigns wait for is read from the first rows of indexes, however many blocks they have. */
+/** Indexes whose first rows show what campaigns wait for, however many blocks they have. */
 export const name = '0070_campaign_holds';
 
 export const up = `

@@ -1,4 +1,6 @@
-/** The tallies of a campaign's blocks are added up as they are counted, so that its counts need not read every block. */
+/**
+ * Sums of the tallies of a campaign's blocks, updated with each count, so that reading them does not read every block.
+ */
 export const name = '0071_campaign_sums';
 
 const groups = ['sent', 'failed', 'skipped', 'unknown', 'canceled'];

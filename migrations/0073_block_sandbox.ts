@@ -1,4 +1,4 @@
-/** Blocks of campaigns from the sandbox address reserve their messages in the month's cap. */
+/** Blocks of campaigns that send from the sandbox address reserve their messages in the month's cap. */
 export const name = '0073_block_sandbox';
 
 export const up = `

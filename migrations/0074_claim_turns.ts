@@ -1,4 +1,4 @@
-/** When blocks of campaigns and brands were claimed last, and when the throttle of a campaign lets the next one go. */
+/** When blocks of campaigns and brands were last claimed, and when a throttled campaign may claim its next one. */
 export const name = '0074_claim_turns';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** The pause of a flow holds its messages: an intent looks at the flow under a lock that the pause waits for. */
+/** Pausing a flow holds its messages: an intent checks the flow under a lock that the pause waits for. */
 export const name = '0075_flow_pauses';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** The networks from which users log in: failed logins from others do not lock them out there. */
+/** The networks from which users log in. Failed logins from other networks do not lock a user out of these. */
 export const name = '0077_login_networks';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Who has ended which suppressions. */
+/** Records who released which suppressions. */
 export const name = '0078_suppression_releases';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Sessions that were ended, whose data the files of exports have, and where mail to the operator comes from. */
+/** Ended sessions, the contacts whose data are in export files, and the senders of mail to the operator. */
 export const name = '0079_erasures';
 
 export const up = `

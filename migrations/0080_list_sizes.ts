@@ -1,4 +1,4 @@
-/** What two columns are for by now. */
+/** Updates the description of two columns. */
 export const name = '0080_list_sizes';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Says which templates test keys have created: those alone may test keys change. */
+/** Marks the templates that test keys have created. Test keys may change no others. */
 export const name = '0086_templates_of_test_keys';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Bounds the event names that test keys add, and gives old suppression releases an end. */
+/** Limits the event names that test keys add, and gives old suppression releases an end. */
 export const name = '0087_test_names';
 
 export const up = `

@@ -1,4 +1,4 @@
-/** Finds the messages of a flow in the queue. Apart from the column, so that no sender waits for the index to be built. */
+/** Index of a flow's messages in the queue. It is built after the column was added, so that no sender waits for it. */
 export const name = '0088_queued_flows';
 
 export const up = `

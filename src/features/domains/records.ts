@@ -99,7 +99,7 @@ function tracking({ trackingHost: name }: RecordSource, { publicHost }: ServiceH
 function providerRecord(record: ProviderDnsRecord): DomainRecord {
   const { type, name, value, priority, required } = record;
   const rules = { TXT: value.startsWith('v=spf1') ? 'spf' : 'exact', CNAME: 'cname', MX: 'mx' } as const;
-  // Sorts by name, because a provider may list its records in any order.
+  // The key contains the name, because a provider may list its records in any order.
   return {
     key: `provider:${type}:${name}`,
     type,
