@@ -4,17 +4,17 @@ import type { Channel, SkipCode } from '../../message.ts';
 import type { ClaimId } from '../claim/claim.ts';
 import type { MessageTracking } from '../compose/tracked-links.ts';
 
-/** A message of a batch, with what composing it needs. */
+/** A message of a batch, with everything needed to compose it. */
 export interface BatchMessage {
   messageId: number;
   attempt: number;
   /** The epoch of the claim under which the message is handed over. */
   epoch: number;
-  /** The outcome of an earlier attempt is not known: the message may have arrived. */
+  /** Whether an earlier attempt has no known outcome, so that the message may have arrived. */
   uncertain: boolean;
-  /** It has reserved what it costs. */
+  /** Whether the message has reserved its price. */
   priced?: boolean;
-  /** `send`, or what refuses the message: a limit, or what concerns campaigns only. */
+  /** `send`, or the reason for not sending: a limit, or a reason that only campaigns and flows have. */
   verdict: 'send' | Refusal | CampaignRefusal;
   accountId: number;
   brandId: number;
@@ -39,62 +39,67 @@ export interface BatchMessage {
   idempotencyKey: string | null;
   segments: number | null;
   /**
-   * With a row of contents: what the message was rendered from. Without: the message is rendered from this version when
-   * it is composed.
+   * The version that the message was rendered from, if its content is stored; else the version that it is rendered from
+   * when it is composed.
    */
   contentVersionId: number | null;
-  /** Of a campaign's message; null: the message belongs to none. */
+  /** Set for messages of campaigns; else null. */
   campaign: CampaignPart | null;
-  /** Of a flow's message. */
+  /** Set for messages of flows. */
   flow?: FlowPart | null;
 }
 
-/** Why a message of a campaign or flow is not sent now: what it belongs to is not active, or is over for the message. */
+/**
+ * Why a message of a campaign or flow is not sent now: the campaign or flow is not active, or has ended for the
+ * message.
+ */
 export type StoppedRefusal = 'campaign_stopped' | 'flow_stopped' | 'flow_ended';
 
-/** Why a message of a campaign or flow is not sent besides the limits: see above, or the contact must be skipped. */
+/**
+ * Why a message of a campaign or flow is not sent, apart from limits: {@link StoppedRefusal}, or the recipient is
+ * skipped.
+ */
 export type CampaignRefusal =
   StoppedRefusal | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address' | 'no_price'>;
 
-/** What a campaign's message has besides. */
+/** Additional fields of a campaign's message. */
 export interface CampaignPart {
   id: number;
   name: string;
-  /** Of an A/B test, counted from 0. */
+  /** The variant of an A/B test, from 0. */
   variant: number;
   contactId: number;
   /**
-   * Values of the contact by the paths that the version names, such as `first_name` and `data.plan`. Paths without a
-   * value are absent. A text has at most 2,048 characters; a longer object or array is absent.
+   * Values of the contact, by the paths that the version names, such as `first_name` and `data.plan`. Paths without a
+   * value are absent. Texts are cut to 2,048 characters; longer objects and arrays are absent.
    */
   contact: Record<string, unknown>;
 }
 
-/** What a flow's message has besides. */
+/** Additional fields of a flow's message. */
 export interface FlowPart extends Pick<CampaignPart, 'id' | 'contact'> {
-  /** Null: the message was not written by a run. */
+  /** Null if no flow run wrote the message. */
   contactId: number | null;
-  /** What contents read as `event`: of the event that started the run. */
+  /** What contents read as `event`: the event that started the run. */
   event: Record<string, unknown> | null;
 }
 
 export interface BatchRequest {
   owner: number;
-  /** Identifies the intent among those of the owner. The owner chooses it and never uses it again. */
+  /** Identifies the intent among those of the owner, which never uses a number twice. */
   seq: number;
   provider: string;
   /** How long a message waits for a report before it is handed over again if this process dies; by default 0. */
   reportSeconds?: number;
   claims: readonly ClaimId[];
-  /** Whether a suppression of `ada@example.com` also covers `ada+news@example.com`, and the other way round. */
+  /** Whether a suppression of `ada@example.com` also covers `ada+news@example.com`, and vice versa. */
   plusAddresses?: boolean;
 }
 
 /**
  * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
  * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are read
- * under shared locks that a pause waits for, so that once a pause is confirmed, no intent can be written that has not
- * seen it.
+ * under shared locks that a pause waits for, so that once a pause is confirmed, no later intent can miss it.
  * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
  */
 export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
@@ -143,7 +148,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       request.provider,
       ids,
       request.claims.map((claim) => claim.epoch),
-      // Bounds that no id has if there are no claims.
+      // Without claims, these bounds contain no id.
       Math.min(...ids, Number.MAX_SAFE_INTEGER),
       Math.max(...ids, 0),
       request.plusAddresses ?? false,
@@ -154,8 +159,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
 }
 
 /**
- * Removes the intents of a live owner that it does not know, because the reply to their commit was lost. No message was
- * handed over under them.
+ * Removes intents of a live owner that the owner does not know, because the reply to their commit was lost. No message
+ * was handed over under them.
  * @param liveSeqs the intents that the owner is working on
  */
 export async function dropUnknownIntents(

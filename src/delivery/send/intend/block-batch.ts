@@ -15,33 +15,36 @@ import {
 } from './campaign-batch.ts';
 import { noPriceCase } from './checked-sql.ts';
 
-/** Texts of a contact that most contents name. They are columns of the result; JSON for each message costs more. */
+/**
+ * Texts of a contact that most contents name. They are separate columns of the result, as JSON for each message costs
+ * more.
+ */
 const texts = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source'] as const;
 
 const quoted = texts.map((name) => `'${name}'`).join(', ');
 
-/** SQL: columns for what a version names of a contact: whether it names each text, and all other paths. */
+/** SQL: which values of a contact a version names: a column for each text, and all other paths. */
 const namedSql = `${texts.map((name) => `'${name}' = any(v.paths) as ${name}`).join(', ')},
         array(select p from unnest(v.paths) as p where p not in (${quoted})) as further`;
 
-/** SQL: values of the contact `k` that the version `v` names. */
+/** SQL: the texts of the contact `k` that the version `v` names. */
 const textsSql = texts
   .map((name) => `case when v.${name} then left(k.${name}, ${MAX_VALUE}) end as ${name}`)
   .join(', ');
 
-/** What a text of the block `q` has reserved. */
+/** The money that a text of the block `q` has reserved. */
 const reservedInBlock = {
   millicents: '(q.price_list -> m.id::text ->> 0)::bigint',
   none: `q.price_list -> m.id::text -> 0 = 'null'::jsonb`,
 };
 
-/** The content of these messages is never stored. */
+/** Without the limit on missing contents: the content of these messages is never stored. */
 const table: Limits = blockLimits.filter(({ name }) => name !== 'content_missing');
 
 /**
- * SQL: checks batches of a block and writes an intent for each. What is the same for all messages is read and decided
- * once, and returned with the first of them. The parameters are those of `batch.ts`, with the intent of each message, and the
- * rest of the block's key.
+ * SQL: checks batches of a block and writes an intent for each. Values shared by all messages are read and decided
+ * once, and returned with the first message. The parameters are those of `batch.ts`, with an intent for each message,
+ * and then the rest of the block's key.
  */
 const blockSql = `
     with alive as (
@@ -92,7 +95,7 @@ const blockSql = `
     from (select *, row_number() over (order by id) as row from checked) c left join shared s on c.row = 1
     order by c.id`;
 
-/** What the first row has for all. */
+/** Columns that the first row returns for all messages. */
 interface SharedColumns {
   account_id: number;
   domain_id: number | null;
@@ -189,9 +192,9 @@ function valuesOf(batches: Batches, { campaignId, n, epoch }: BlockClaim): unkno
 }
 
 /**
- * Checks first attempts at recipients of a block and writes the intents, as `intendBatch` does for queue rows. The block
- * is the fence: its owner and epoch must be those of the claim. Campaigns are read under shared locks that a pause waits
- * for, like accounts. Half of what a batch costs is the statement, so batches of a block share one.
+ * Checks first attempts at recipients of a block and writes the intents, as `intendBatch` does for queue rows. The
+ * block is the fence: its owner and epoch must be those of the claim. Campaigns are read under shared locks that a
+ * pause waits for, like accounts. The statement is half of the cost of a batch, so batches of a block share one.
  * @param batches of one owner and provider
  * @returns the messages of each batch with their verdicts; none if the claim is no longer valid
  */

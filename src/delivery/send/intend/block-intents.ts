@@ -4,9 +4,9 @@ import { intendBatches, intendBlock } from './block-batch.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 import type { CampaignBatchRequest } from './campaign-batch.ts';
 
-/** Batches of one statement. A pause waits until it ends. */
+/** Maximum number of batches in one statement. A pause waits until the statement ends. */
 const MAX_BATCHES = 8;
-/** Statements of one block at the same time. */
+/** Maximum number of concurrent statements for one block. */
 const MAX_AT_ONCE = 2;
 
 interface Waiting {
@@ -42,8 +42,8 @@ async function intendAll(client: Queryable, batches: readonly Waiting[], block: 
 }
 
 /**
- * Returns a function that checks a batch of a block and writes its intent, see `intendBatches`. Batches that come while
- * statements of the block are under way share the next one; a lone batch does not wait.
+ * Returns a function that checks a batch of a block and writes its intent, see `intendBatches`. Batches that arrive
+ * while statements of the block are running share the next one; a lone batch does not wait.
  */
 export function createBlockIntents(
   client: Queryable,
@@ -67,7 +67,7 @@ export function createBlockIntents(
       const group = groups.get(key) ?? { block, waiting: [], running: 0 };
       groups.set(key, group);
       group.waiting.push({ request, resolve, reject });
-      // Workers whose records were committed together come in the same turn of the event loop.
+      // Workers whose records were committed together call this in the same turn of the event loop, so they share one.
       if (group.waiting.length === 1) setImmediate(() => run(key, group));
     });
 }

@@ -18,7 +18,7 @@ import {
   unappliedSql,
 } from './checked-sql.ts';
 
-/** The most characters of one value of a contact. */
+/** Maximum number of characters of one value of a contact. */
 export const MAX_VALUE = 2_048;
 
 /** Columns of a contact that a version may name. */
@@ -39,7 +39,7 @@ const contactValueSql = `case ${contactColumns
   .join('\n            ')}
             when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end`;
 
-/** SQL: the values of the contact `k` by their paths; null: there are none. @param paths SQL: an array */
+/** SQL: the values of the contact `k` by path; null: no paths. @param paths SQL: an array */
 export const contactValuesSql = (paths: string): string => `
       case when cardinality(${paths}) > 0 then (
         select jsonb_object_agg(n.path, n.value) from (
@@ -52,7 +52,7 @@ export const contactValuesSql = (paths: string): string => `
           from (select p.path, ${contactValueSql} as value from unnest(${paths}) as p (path)) w) n
         where n.value is not null) end`;
 
-/** SQL: the values that the version `v` names of the contact `k`. */
+/** SQL: the values of the contact `k` that the version `v` names. */
 export const contactSql = contactValuesSql('v.paths');
 
 /** SQL: whether the contact `k` receives messages of the channel now. */
@@ -62,8 +62,8 @@ const subscribedSql = `(${byChannelSql('m.channel', ({ contact }) => `k.${contac
           or is_subscribed(k.id, m.channel)))`;
 
 /**
- * SQL: cases of a message `m` that its contact `k` must not get.
- * @param withContact SQL: whether only contacts receive messages like it
+ * SQL: cases in which the contact `k` must not get the message `m`.
+ * @param withContact SQL: whether only contacts receive messages of this kind
  */
 export const recipientCases = (withContact: string): string => `
         when m.contact_id is not null and k.id is null then 'contact_deleted'
@@ -74,20 +74,21 @@ export const recipientCases = (withContact: string): string => `
         when k.id is not null and not ${subscribedSql} then 'unsubscribed'`;
 
 /**
- * SQL: what stops a campaign's message, before the limits are asked. Once the campaign has ended, only recipients leave
- * who were unknown: a client has had them sent once more. Others may be canceled, which the statement does not see.
+ * SQL: cases that stop a campaign's message, checked before the limits. Once the campaign has ended, only `unknown`
+ * recipients are sent to, because a client has requested a resend. Others may have been canceled, which the statement
+ * does not see.
  */
 export const campaignCases = (active: string) => `
         when q.campaign_id is not null and (${active}) is not true then 'campaign_stopped'
         -- The campaign is read after its lock, and may name content that is newer than the statement.
         when p.version_ids[coalesce(m.variant, 0) + 1] is not null and v.id is null then 'campaign_stopped'${recipientCases('q.campaign_id is not null')}`;
 
-/** SQL: an attempt at the message has no outcome that is known. */
+/** SQL: whether an earlier attempt at the message has no known outcome. */
 export const uncertainSql = `q.attempt_count > 0 and exists (
           select 1 from message_events e
           where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0)`;
 
-/** SQL: checks a batch of retries and writes the intent. See `batch.ts`, whose parameters come first. */
+/** SQL: checks a batch of retries and writes the intent. Its first parameters are those of `batch.ts`. */
 const retriesSql = `
     with ${claimedSql}, campaign as materialized (
       -- Accounts are locked first.
@@ -119,16 +120,16 @@ export function valuesOf(
   return [owner, seq, provider, ids, key, ...bounds, plusAddresses ?? false, reportSeconds ?? 0];
 }
 
-/** What checking the recipients of campaigns and flows needs besides. */
+/** Checking the recipients of campaigns and flows also needs the keys of opt-outs. */
 export interface CampaignBatchRequest extends BatchRequest {
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
 }
 
-/** A message, and opt-outs of the brand that contacts may not have yet. */
+/** A message, with the opt-outs of its brand that may not be applied to contacts yet. */
 export type CheckedRow = BatchMessage & { unapplied: Buffer[] | null };
 
 /**
- * Takes back messages to recipients whose opt-out is known by its HMAC alone. The intent names them, but they are not
+ * Refuses messages to recipients whose opt-out is known only by its HMAC. The intent includes them, but they are not
  * handed over.
  */
 export function withoutOptedOut(

@@ -23,12 +23,12 @@ import {
   unappliedSql,
 } from './checked-sql.ts';
 
-/** The most characters of an event, as JSON. Clients send at most 32 KB of data. */
+/** Maximum number of characters of an event, as JSON. Clients send at most 32 KB of data. */
 const MAX_EVENT = 65_536;
 
 /**
- * SQL: what contents read as `event` in messages of a run: the event that started it. Null without one, or if it is too
- * large.
+ * SQL: what contents read as `event` in messages of a flow run: the event that started the run. Null if there is none
+ * or it is too large.
  * @param runId SQL
  */
 export const runEventSql = (runId: string): string => `(
@@ -36,24 +36,24 @@ export const runEventSql = (runId: string): string => `(
         then r.event - 'id' - 'name' || jsonb_build_object('event', r.event -> 'name') end
       from flow_runs r where r.id = ${runId})`;
 
-/** SQL: the flows of the claimed rows. Rows of earlier versions do not name theirs. */
+/** SQL: the flows of the claimed rows. Rows written by earlier versions do not name their flow. */
 const flowIdsSql = `array(
         select distinct coalesce(q.flow_id, (
           select m.flow_id from messages m where m.id = q.message_id and m.id between $6 and $7))
         from claimed q where (select count(*) from locked) > 0)`;
 
 /**
- * SQL: what stops a flow's message `m`, before the limits are asked. It waits while its flow is paused, and is canceled once
- * the flow is archived, or was resumed without what had waited.
+ * SQL: cases that stop a flow's message `m`, checked before the limits. The message waits while its flow is paused, and
+ * is canceled once the flow is archived or was resumed without its overdue messages.
  */
 const flowCases = `
         when f.status = 'archived' or m.id <= f.canceled_to then 'flow_ended'
         when f.status = 'paused' then 'flow_stopped'`;
 
 /**
- * CTEs: the messages that the pause of their flow stops wait for the resume, which waits for this statement and so finds
- * them. What they have reserved returns, unless an attempt may have sent them: they reserve it once more when they are
- * claimed after the resume. Rows of earlier versions get their flow.
+ * CTEs: make the messages of paused flows wait for the resume, which waits for this statement and so finds them. They
+ * return their reservations, unless an attempt may have sent them, and reserve again when they are claimed after the
+ * resume. Also sets the flow of rows written by earlier versions.
  */
 const stoppedCtes = `stopped as materialized (
       select s.*, c.flow_id, c.uncertain
@@ -71,7 +71,7 @@ const stoppedCtes = `stopped as materialized (
       where q.message_id = any(array(select message_id from stopped)) and q.message_id = s.message_id
     )`;
 
-/** SQL: checks a batch of messages of flows and writes the intent. See `batch.ts`, whose parameters come first. */
+/** SQL: checks a batch of messages of flows and writes the intent. Its parameters are those of `batch.ts`. */
 const flowsSql = `
     with ${claimedSql}, flow as materialized (
       -- Accounts are locked first.

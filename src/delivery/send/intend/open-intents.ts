@@ -1,6 +1,7 @@
 /**
- * SQL about the open intents of messages. Only a process that owns the queue row of a message, or the block of a campaign
- * that it lies in, can hand the message over. So only the intents of these processes are read, not those of all senders.
+ * SQL about the open intents of messages. Only a process that owns the queue row of a message, or the campaign block
+ * that contains it, can hand the message over. So only the intents of these processes are read, not those of all
+ * senders.
  */
 
 /** SQL: a table of the processes that may be handing a message over. @param message SQL: the name of its row */

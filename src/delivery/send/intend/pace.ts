@@ -1,30 +1,30 @@
 /** The maximum number of messages given to a provider under one intent. */
 export const MAX_BATCH = 50;
-/** Most measured work of a batch: other accounts wait no longer than this for a connection. */
+/** Maximum measured work of a batch: other accounts wait no longer than this for a connection. */
 const MAX_BATCH_MS = 250;
-/** Measured work of one account within a batch before the next account has its turn. */
+/** Maximum measured work of one account in a batch before the next account's turn. */
 const IN_A_ROW_MS = 50;
-/** Least measured work of a worker's share, because each batch costs the database an intent. */
+/** Minimum measured work of a worker's share, because each batch costs the database an intent. */
 const MIN_SHARE_MS = 50;
-/** A full buffer has claims for this time of work by all workers. */
+/** How long the claims in a full buffer keep all workers busy. */
 const AHEAD_MS = 500;
 const MAX_AHEAD = 1_000;
-/** Assumed of a provider until its first batch is measured. */
+/** Assumed time per message until the provider's first batch is measured. */
 const FIRST_GUESS_MS = 25;
-/** Weight of the newest batch in the mean. */
+/** Weight of the newest batch in the moving average. */
 const WEIGHT = 0.2;
 
-/** Measures how long a provider channel takes for a message, and decides from it how many it gets at once. */
+/** Measures how long a provider channel takes per message, and derives how many messages it gets at once. */
 export interface Pace {
-  /** Measures a batch that the provider has worked on. @param ms that the provider took for its messages */
+  /** Measures a batch that the provider has processed. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
   /** Maximum number of messages of a batch. */
   batchSize(): number;
-  /** Messages that a worker takes at least, if there are so many, although other workers wait. */
+  /** Minimum number of messages that a worker takes, if there are enough, although other workers wait. */
   minShare(): number;
-  /** Messages that one account may have in a batch before the next account has its turn. */
+  /** Maximum number of messages of one account in a batch before the next account's turn. */
   inARow(): number;
-  /** Messages that a buffer contains at most, so that all workers are busy for half a second. */
+  /** Number of messages in a full buffer, which keeps all workers busy for half a second. */
   ahead(): number;
 }
 

@@ -4,7 +4,7 @@ import type { BatchMessage } from '../intend/batch.ts';
 import type { Claim } from '../claim/claim.ts';
 
 /**
- * If a message loses its connection for the second time, it counts as an attempt: `lost` becomes `deferred`.
+ * Counts a second lost connection of a message as an attempt: `lost` becomes `deferred`.
  * @param suspect the batch is one message that has lost a connection before
  */
 export function chargeLosses(outcomes: readonly HandOverOutcome[], suspect: boolean): HandOverOutcome[] {
@@ -24,7 +24,7 @@ export function isSuspect(claims: readonly Claim[]): boolean {
 }
 
 /**
- * Counts the lost connections of messages in their queue rows, so that any sender hands them over alone from now on.
+ * Counts lost connections in the queue rows of their messages, so that every sender hands these over alone from now on.
  * @param messages with their outcomes, in the same order; the owner must still have their claims
  */
 export async function countLosses(
@@ -35,7 +35,7 @@ export async function countLosses(
 ): Promise<void> {
   const lost = messages.filter((_message, index) => outcomes[index]?.kind === 'lost');
   if (lost.length === 0) return;
-  // All statements lock queue rows in this order.
+  // All statements lock queue rows in this order, to avoid deadlocks.
   const ids = lost.map(({ messageId }) => messageId).sort((one, other) => one - other);
   await client.query(
     `with mine as (

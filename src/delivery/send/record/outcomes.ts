@@ -36,40 +36,41 @@ export interface OutcomeRecord {
   messageId: number;
   attempt: number;
   epoch: number;
-  /** null: the message stays as it is. */
+  /** The new state; null: the message stays as it is. */
   status: MessageStatus | null;
   events: MessageEventType[];
   /**
-   * `release` gives the claim back and leaves the queue row as it was. `postpone` does so for a time, and counts no
-   * attempt. `enqueue` makes a queue row for a message that lies in a block of a campaign.
+   * What happens to the queue row. `release` gives the claim back and leaves the row as it was. `postpone` does the
+   * same, but makes the message due later, without counting an attempt. `enqueue` creates a row for a message in a
+   * campaign block.
    */
   queue: 'delete' | 'retry' | 'release' | 'postpone' | 'enqueue';
-  /** Until the next attempt, for `retry`, `postpone` and `enqueue`. */
+  /** Seconds until the next attempt, with `retry`, `postpone` and `enqueue`. */
   delaySeconds: number;
   provider: string | null;
   providerMessageId: string | null;
   response: string | null;
   failure: { code: FailureCode; message: string } | null;
   bounce: Bounce | null;
-  /** Suppress the recipient's address from now on. */
+  /** Whether to suppress the recipient's address. */
   suppress: boolean;
-  /** Return what the message has reserved of its limits: it was not sent. */
+  /** Whether to return the message's reservations, because it was not sent. */
   giveBack: boolean;
-  /** The provider was not given the message. Left out: it was, unless `provider` is null. */
+  /** Set if the message was not handed over although `provider` is not null. */
   unattempted?: true;
-  /** The message may have reserved what it costs. */
+  /** Whether the message may have reserved its price. */
   priced: boolean;
-  /** How many emails or segments it is charged, if not all that it has reserved. Not with `giveBack`. */
+  /** How many emails or segments the message is charged; null: all that it has reserved. Ignored with `giveBack`. */
   keep: number | null;
-  /** Of an SMS that was accepted: how many segments its text took. */
+  /** Number of segments of an SMS that was accepted. */
   segments?: number;
-  /** The recipient may be a contact of the brand. */
+  /** Whether the recipient may be a contact of the brand. */
   hasContacts: boolean;
-  /** The version that the message was rendered from; null: it has contents of its own, or is not known. */
+  /** The version that the message was rendered from; null: its content is stored, or the version does not change. */
   versionId: number | null;
   /** With `enqueue`: bytes of its content. */
   bytes?: number;
-  /** With `enqueue`: how often a connection was lost with the message. Then no attempt is counted. */
+  /** With `enqueue`: how often a connection was lost with the message. If set, no attempt is counted. */
   losses?: number;
 }
 
@@ -95,7 +96,7 @@ function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRec
     priced: message.priced === true,
     keep: null,
     hasContacts: message.hasContacts,
-    // That of a flow's message was chosen when the message was written.
+    // The version of a flow's message is fixed when the message is written.
     versionId: message.class === messageClasses.campaign ? message.contentVersionId : null,
   };
 }
@@ -107,26 +108,27 @@ function failed(record: OutcomeRecord, code: FailureCode, text: string): Outcome
 
 /**
  * Ends a message that may have been sent. It is not known to have failed, so no event is published (interface §6.3),
- * and it uses up what it has reserved.
+ * and its reservation is used up.
  */
 function endedUnknown(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
   const message = clipText(`an earlier attempt may have sent it; ${text}`);
   return { ...record, status: 'unknown', events: ['unknown'], failure: { code, message } };
 }
 
-/** The end of a message that is not handed over again. */
+/** Ends a message that is not handed over again. */
 function ended(message: BatchMessage, record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
   return message.uncertain ? endedUnknown(record, code, text) : failed(record, code, text);
 }
 
 function bounced(record: OutcomeRecord, bounce: Bounce, response: string): OutcomeRecord {
-  // The list of a provider's account covers all of its customers, so it shows nothing about this one's recipients.
+  // A provider's suppression list covers all senders of the provider account, so it says nothing certain about this
+  // one.
   const suppress = bounce.type === 'hard' && bounce.subtype !== 'provider_suppressed';
   const clipped = { ...bounce, diagnostic: clipText(bounce.diagnostic) };
   return { ...record, status: 'bounced', events: ['bounced'], bounce: clipped, suppress, response };
 }
 
-/** @param expiresAs how the message bounces if it cannot be tried again; null: it fails */
+/** @param expiresAs the bounce to record if the message cannot be tried again; null: it fails */
 function deferred(
   message: BatchMessage,
   record: OutcomeRecord,
@@ -150,8 +152,8 @@ function unknown(
   reportSeconds: number,
   repeatable: boolean,
 ): OutcomeRecord {
-  // A transactional message is handed over again, byte for byte, and every message if the provider recognizes it. All
-  // others wait for a late report, such as a bounce.
+  // Transactional messages are handed over again, byte for byte, and so is every message that the provider would
+  // recognize. All others wait for a late report, such as a bounce.
   const again = repeatable || message.class === messageClasses.transactional;
   const queue = again ? 'retry' : 'delete';
   const retrySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
@@ -162,7 +164,7 @@ function unknown(
 /**
  * Returns what to record about a message for the outcome that its provider reported.
  * @param reportSeconds how long a message whose outcome is unknown waits for a report before it is handed over again
- * @param repeatable the provider recognizes a message that it has already
+ * @param repeatable whether the provider recognizes a message that it already has
  */
 export function outcomeRecord(
   message: BatchMessage,
@@ -185,7 +187,9 @@ const segmentsOf = ({ channel }: BatchMessage, outcome: HandOverOutcome): Pick<O
     ? { segments: outcome.segments }
     : {};
 
-/** A text may be shorter than its template allows. A bounce at the hand-over costs nothing. */
+/**
+ * How much the message is charged: a text may be shorter than its template allows, and a bounce at hand-over is free.
+ */
 function keptOf(
   { channel }: BatchMessage,
   { status }: OutcomeRecord,
@@ -274,7 +278,7 @@ const skipTexts: Record<SkipCode, string> = {
   no_address: 'the contact has no address',
   duplicate_address: 'another recipient of the campaign has the address',
   frequency_cap: 'the contact has received enough messages',
-  no_price: 'SMS to the country of the number have no price',
+  no_price: 'the account has no price for SMS to this country',
 };
 
 function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): OutcomeRecord {
@@ -283,20 +287,20 @@ function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): 
   return { ...record, status: 'skipped', failure, giveBack: true };
 }
 
-/** A message of a flow that is archived, or that was resumed without it. */
+/** Cancels a message of a flow that was archived, or was resumed without the message. */
 function canceled(message: BatchMessage, record: OutcomeRecord): OutcomeRecord {
-  const text = 'the flow was archived, or resumed without what was overdue';
+  const text = 'the flow was archived, or resumed without its overdue messages';
   if (message.uncertain) return endedUnknown(record, 'canceled', text);
   return { ...record, status: 'canceled', failure: { code: 'canceled', message: text }, giveBack: true };
 }
 
-/** How soon to look again at a retry of a campaign that is paused. */
+/** When to check a retry of a paused campaign again. */
 const STOPPED_SECONDS = 300;
 
 /**
- * Changes what is recorded about first attempts at recipients of a block, who have no queue row. Those who are tried
- * again get one. Who has lost a connection gets one, too, to be handed over alone; all others that were not tried go back
- * to the block.
+ * Adapts the records of first attempts at recipients of a block, who have no queue row. A message that is tried again
+ * gets one. So does a message that lost a connection, in order to be handed over alone. Other messages that were not
+ * tried go back to the block.
  * @param outcomes of the messages `leaving`, in their order
  * @param bytes of the content of each message
  */
@@ -327,7 +331,7 @@ export function refusalRecord(
   if (refusal === 'campaign_stopped') {
     return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
   }
-  // The intent has made the message wait for the resume, which may have released it since.
+  // The intent statement has made the message wait for the resume, which may have released it since.
   if (refusal === 'flow_stopped') return { ...record, queue: 'release' };
   if (refusal === 'flow_ended') return canceled(message, record);
   if (isSkip(refusal)) return skipped(message, record, refusal);
@@ -339,7 +343,7 @@ export function refusalRecord(
     case 'drop':
       return { ...record, giveBack: true };
     case 'release':
-      // The message stays due. The next claim finds that the limit applies, and holds the message.
+      // The message stays due. The next claim sees that the limit applies, and holds the message.
       return { ...record, queue: 'release' };
     case 'fail':
       return ended(message, record, rule.code, rule.message);

@@ -1,7 +1,7 @@
 /**
- * Records batches of blocks of which a provider has accepted every message: nearly all of a campaign. Such messages have no
- * queue rows, no events of their own, and suppress nobody, so this takes half of what the general statement does, see
- * `record-sql.ts`. It has the same effects, and is just as harmless when it is repeated.
+ * Records batches of blocks in which a provider has accepted every message, which are nearly all batches of a campaign.
+ * Such messages have no queue rows and no events of their own, and suppress no addresses, so this statement costs half
+ * as much as the general one in `record-sql.ts`. It has the same effects, and can be repeated just as safely.
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campaign-blocks.ts';
@@ -18,7 +18,7 @@ interface Shared {
   versionId: number | null;
 }
 
-/** SQL over the block `b`: its messages in these batches. */
+/** SQL over the block `b`: the number of its messages in these batches. */
 const usedSql = `(
       select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
       where t.campaign_id = b.campaign_id and t.n = b.n)`;
@@ -74,7 +74,7 @@ const isPlainlySent = (outcome: OutcomeRecord) =>
   outcome.failure === null &&
   outcome.bounce === null;
 
-/** @returns what the messages of the batch have in common; null: the general statement has to record it */
+/** @returns what the messages of the batch have in common; null if the general statement has to record it */
 function sharedOf({ block, seq, outcomes }: BatchRecord): Shared | null {
   const [first] = outcomes;
   if (!block || seq === null || !first) return null;
@@ -85,12 +85,12 @@ function sharedOf({ block, seq, outcomes }: BatchRecord): Shared | null {
   return isPlain ? { provider, versionId } : null;
 }
 
-/** Batches that one statement records. */
+/** Batches that are recorded by one statement. */
 export interface SentBatches extends Shared {
   batches: BatchRecord[];
 }
 
-/** Divides batches: those that {@link recordSent} can record, in groups, and all others. */
+/** Divides batches into groups that {@link recordSent} can record, and all others. */
 export function divideSent(batches: readonly BatchRecord[]): { sent: SentBatches[]; others: BatchRecord[] } {
   const groups = new Map<string, SentBatches>();
   const others: BatchRecord[] = [];
@@ -108,7 +108,7 @@ export function divideSent(batches: readonly BatchRecord[]): { sent: SentBatches
   return { sent: [...groups.values()], others };
 }
 
-/** An array of numbers as PostgreSQL reads it. The driver would write each number as a text in quotes. */
+/** Formats an array of numbers for PostgreSQL. The driver would quote each number as a text. */
 const numbers = (values: readonly number[]) => `{${values.join(',')}}`;
 
 const idsOf = ({ outcomes }: BatchRecord) => outcomes.map(({ messageId }) => messageId);
@@ -117,7 +117,7 @@ export async function recordSent(
   client: Queryable,
   { provider, versionId, batches }: SentBatches,
 ): Promise<void> {
-  // All statements lock messages in this order.
+  // All statements lock messages in this order, to avoid deadlocks.
   const outcomes = batches
     .flatMap((batch) => batch.outcomes)
     .sort((one, other) => one.messageId - other.messageId);

@@ -22,23 +22,22 @@ import { byUnitSql, paidBySegmentSql } from '../../money/units.ts';
 import { suppressionCtes } from '../../consent/suppressions.ts';
 
 /**
- * SQL: allows only the transitions of the table of states. A message that was sent, as a late report of it may have
- * shown already, takes no other outcome of a hand-over than its delivery.
+ * SQL: allows only the transitions in the table of states. Once a message was sent, which a report may already have
+ * shown, the only outcome of a hand-over that it accepts is its delivery.
  */
 const guardSql = messageStatuses
   .map((status) => `when '${status}' then m.status in (${statusList(statesBefore(status))})`)
   .join('\n        ');
 
 /**
- * SQL: an attempt that is to be repeated does not change a message whose queue row is gone, because the sender of the attempt
- * was taken for dead: nothing would send it. It stays unknown, and may be sent again by request.
+ * SQL: an outcome with a retry does not change a message whose queue row is gone because its sender was taken for dead:
+ * nothing would send the message. It stays `unknown`, and a client may request a resend.
  */
 const STAYS_UNKNOWN = `and (i.queue not in ('retry', 'postpone') or m.status <> 'unknown' or has_queue_row(m.id))`;
 
 /**
- * SQL: reports about addresses. A hard bounce counts whatever state the message is in, but not if a late report has
- * shown that an earlier attempt was accepted. A soft bounce counts once: only the first record of an outcome changes the
- * message.
+ * SQL: reports about addresses. A hard bounce counts in any state of the message, unless a late report has shown that
+ * an earlier attempt was accepted. A soft bounce counts once: only the first record of an outcome changes the message.
  */
 const addressReportsSql = `
     select i."accountId" as account_id, i."addressKey" as address_key, i.channel, 'hard_bounce' as reason,
@@ -50,8 +49,8 @@ const addressReportsSql = `
     from updated u where u.status = 'bounced' and u.bounce ->> 'type' = 'soft'`;
 
 /**
- * SQL: stores the events of outcomes, except what the message's row shows itself: that it was sent or delivered,
- * when, in which attempt, and the provider's response. Most messages therefore have no row in `message_events`.
+ * SQL: stores the events of outcomes, except what the message's row itself shows: that it was sent or delivered, when,
+ * in which attempt, and with which response. Most messages therefore have no row in `message_events`.
  */
 const messageEventsSql = `
     insert into message_events (message_id, attempt, type, data)
@@ -63,8 +62,9 @@ const messageEventsSql = `
     on conflict do nothing`;
 
 /**
- * SQL for the update of a message `m`: it counts as used from its first attempt with an unknown outcome on, and no longer
- * once another attempt shows that it was not sent. What was given back when the message failed is not charged later.
+ * SQL for the update of a message `m`: the message is charged from its first attempt with an unknown outcome on, until
+ * another attempt shows that it was not sent. A reservation that was returned when the message failed is not charged
+ * later.
  */
 const chargeChangesSql = `
       unknown_at = case i.status when 'unknown' then coalesce(m.unknown_at, now()) else m.unknown_at end,
@@ -72,7 +72,7 @@ const chargeChangesSql = `
           and (i.status in ('failed', 'bounced') and m.unknown_at is not null or m.status in ('failed', 'bounced'))
         then now() else m.unsent_at end`;
 
-/** SQL over `updated`: this statement has set `sent_at`. Both times are that of its transaction. */
+/** SQL over `updated`: whether this statement has set `sent_at`. Both times are the start of its transaction. */
 const sentNowSql = 'sent_at = updated_at';
 
 const sentSql = `status in ('sent', 'delivered') and ${sentNowSql}`;
@@ -82,7 +82,7 @@ const counted: CountedOutcomes = {
   attempted: `(status in ('sent', 'delivered') and ${sentNowSql} or status = 'bounced')`,
 };
 
-/** SQL: what follows for contacts. No state leads to these two from each other. */
+/** SQL: the effects on contacts. A message cannot change between `bounced` and `failed`, so it counts once. */
 const contactSql = contactCtes({ sentNow: sentSql, failedNow: `status in ('bounced', 'failed')` });
 
 /** SQL over the block `b` and the outcome `i` of a text: the most segments that its version may take. */
@@ -91,10 +91,10 @@ const segmentsSql = `coalesce((b.price_list -> i."messageId"::text ->> 1)::small
         where c.id = b.campaign_id))`;
 
 /**
- * SQL: queue rows of campaign messages that are tried again. They take over the place that their block has reserved.
- * Their lifetime begins with the first attempt. They reserve their price when they are claimed; the block returns its own.
- * Those that were charged as unknown, because the reaper has taken their sender for dead, reserve nothing more. The reaper
- * locks blocks, too: once they are locked here, what it has charged is committed.
+ * SQL: creates queue rows for campaign messages that are tried again. A row takes over the place that the block has
+ * reserved for its message. Its lifetime begins with the first attempt. The block returns the price, and the row
+ * reserves it when it is claimed. If the reaper took the sender for dead and charged the message as unknown, the row
+ * reserves nothing more. The reaper locks blocks, too: once they are locked here, its charges are committed.
  */
 const enqueuedSql = (priced: boolean): string => `, enqueued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, connection_losses,
@@ -112,16 +112,17 @@ const enqueuedSql = (priced: boolean): string => `, enqueued as (
   )`;
 
 /**
- * SQL over the block `b`: what its batches have used, of which this statement ends the intents.
- * @param sum SQL over the batches `t`, and what is joined to them
+ * SQL over the block `b`: what those of its batches have used whose intents this statement ends.
+ * @param sum SQL over the batches `t` and the joined tables
  */
 const usedOfBatches = (sum: string, join = ''): string => `(
       select ${sum} from batches t join intents e on e.owner = t.owner and e.seq = t.seq ${join}
       where t.campaign_id = b.campaign_id and t.n = b.n)`;
 
 /**
- * SQL: the blocks in which messages have changed are counted again. $7 are the blocks of the batches, with the places that
- * their messages have used, or that went to queue rows. If the intent is gone, they were taken before.
+ * SQL: marks the blocks of changed messages for a recount. $7 are the blocks of the batches, with the number of places
+ * that their messages have used or that moved to queue rows. If the intent is gone, these places were subtracted
+ * before.
  */
 const blocksSql = (priced: boolean): string => `, batches as materialized (
     select * from json_to_recordset($7) as b (
@@ -155,20 +156,23 @@ const blocksSql = (priced: boolean): string => `, batches as materialized (
       : ''
   }`;
 
-/** What the messages of a statement may have. Statements for others leave the parts out. */
+/** What kinds of messages a statement may record. Parts that no message needs are left out. */
 interface RecordShape {
-  /** Recipients may be contacts. */
+  /** Whether recipients may be contacts. */
   forContacts: boolean;
   forCampaigns?: boolean;
-  /** They may be of flows, or texts that are rendered when they are sent: what follows depends on what they were before. */
+  /**
+   * Whether messages may be of flows, or texts that are rendered when they are sent. Their effects depend on the
+   * columns before the update.
+   */
   forFlows?: boolean;
-  /** They may have reserved what they cost. */
+  /** Whether messages may have reserved their price. */
   priced?: boolean;
 }
 
 const withoutMoney = (table: Limits): Limits => table.filter(({ refusal }) => !refusal);
 
-/** What the messages are charged that leave the queue, or have left it as unknown. */
+/** The charges of messages that leave the queue, or have left it as `unknown`. */
 const charges = (forFlows: boolean): Charges => ({
   unknown: `array(select "messageId" from input where status = 'unknown')`,
   kept: 'select "messageId" as message_id, keep from input where keep is not null',
@@ -176,20 +180,20 @@ const charges = (forFlows: boolean): Charges => ({
   ...(forFlows ? { lowered: 'select id, segments from known_segments where segments < was_segments' } : {}),
 });
 
-/** SQL: removes queue rows, and returns what their messages do not use. */
+/** SQL: removes queue rows, and returns what their messages have reserved but not used. */
 const leavingSql = (table: Limits, { priced = false, forFlows = false }: RecordShape): string =>
   priced
     ? leaveQueueSql('$4', '$5', table, charges(forFlows))
     : leaveQueueSql('$4', '$5', withoutMoney(table));
 
-/** SQL: columns of the input that only some messages have. */
+/** SQL: columns of the input that only some shapes have. */
 const furtherColumns = (forCampaigns: boolean, priced: boolean): string =>
   [
     priced ? ', keep int' : '',
     forCampaigns ? ', "campaignId" bigint, block int, losses smallint, bytes int, "versionId" bigint' : '',
   ].join('');
 
-/** SQL: what a statement has besides for texts that are rendered when they are sent. */
+/** SQL: additional parts for texts that are rendered when they are sent. */
 const textsSql = ({ forFlows = false }: RecordShape) =>
   forFlows
     ? {
@@ -200,9 +204,9 @@ const textsSql = ({ forFlows = false }: RecordShape) =>
     : { columns: '', assignments: '', ctes: '' };
 
 /**
- * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
- * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
- * nothing. Queue rows are looked up by their keys, as in a claim.
+ * SQL: all effects of outcomes in one statement, and so in one transaction. Outcomes are keyed by message and attempt:
+ * they are recorded no matter which process now owns the queue row, and recording them twice changes nothing. Queue
+ * rows are looked up by their keys, as in a claim.
  */
 const recordSql = (publication: Publication, table: Limits, shape: RecordShape): string => {
   const { forContacts, forCampaigns = false, forFlows = false, priced = false } = shape;
@@ -271,7 +275,7 @@ const shapes = {
   },
 } as const satisfies Record<string, RecordShape>;
 
-/** The statement in each shape, made once. `forCampaigns`: it has the parameter for blocks. */
+/** The statement in each shape, built once. With `forCampaigns` it has the parameter for blocks. */
 export type RecordStatements = Readonly<Record<keyof typeof shapes, { text: string; forCampaigns: boolean }>>;
 
 export const recordStatements = (publication: Publication, table: Limits): RecordStatements =>

@@ -1,4 +1,4 @@
-/** Records what became of batches of messages. */
+/** Records the outcomes of batches of messages. */
 import type pg from 'pg';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type EventPublisher, type QueuedWork, toEventRow } from '../../../platform/events/publish.ts';
@@ -18,11 +18,14 @@ export interface BatchRecord {
   /** The intent to end; null if none was written. */
   seq: number | null;
   outcomes: OutcomeRecord[];
-  /** The messages lie in this block of a campaign and have no queue rows. */
+  /** Set if the messages belong to this campaign block and have no queue rows. */
   block?: BlockClaim;
 }
 
-/** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
+/**
+ * One row of the statement's input. Fields that are null, as most are, are left out: the statement parses each of them
+ * several times.
+ */
 function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | undefined) {
   const {
     message,
@@ -57,8 +60,8 @@ function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRec
 }
 
 /**
- * Whether an outcome may change what the message has reserved. Most do not: a message that was sent keeps its charge, so the
- * shorter statement removes its queue row.
+ * Whether an outcome may change the message's reservation. Most outcomes do not: a sent message keeps its charge, so
+ * the shorter statement can remove its queue row.
  */
 function changesCharge({ priced, status, queue, giveBack, keep, message }: OutcomeRecord): boolean {
   if (!priced) return false;
@@ -88,13 +91,13 @@ function statementFor(
   return named(ofContacts ? 'record_outcomes_of_contacts' : 'record_outcomes');
 }
 
-/** A batch of a block in the statement's input. Those that were sent have used their places; retries take theirs along. */
+/** A batch of a block, as a row of the statement's input. Sent messages have used their places; retries keep theirs. */
 function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   if (!block) return [];
   const used = outcomes.filter(
     ({ queue, giveBack }) => queue === 'enqueue' || (queue === 'delete' && !giveBack),
   );
-  // Without a provider, the message was refused before its hand-over.
+  // Without a provider, the message was refused before the hand-over.
   const attempted = outcomes.filter(
     ({ queue, provider, unattempted }) =>
       queue === 'enqueue' || (queue === 'delete' && provider !== null && !unattempted),
@@ -130,7 +133,7 @@ async function recordBatches(
 ): Promise<number[]> {
   const occurredAt = new Date();
   const intents = batches.filter((batch) => batch.seq !== null);
-  // All statements lock messages in this order: two senders may know outcomes of the same messages.
+  // All statements lock messages in this order, as two senders may have outcomes of the same messages.
   const owned = batches
     .flatMap(({ owner, outcomes, block }) => outcomes.map((outcome) => ({ owner, outcome, block })))
     .sort((one, other) => one.outcome.messageId - other.outcome.messageId);
@@ -164,12 +167,12 @@ export interface BatchRecordingDeps {
   events: EventPublisher;
 }
 
-/** Returns the work that follows from the events; the caller wakes its channels. */
+/** Records batches and returns the work that their events have queued; the caller wakes its channels. */
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches, in one statement each kind: attempts, message states, events and the work that follows from them,
- * suppressions and counters, and the end of the intents.
+ * Records batches, in one statement for each kind of batch: attempts, message states, events and the work that they
+ * queue, suppressions, counters, and the end of the intents.
  */
 export function createBatchRecording(
   { pool, events }: BatchRecordingDeps,

@@ -109,7 +109,7 @@ async function changeMessages(
     }
     case 'cancel':
       // Messages under an intent may already be on their way; if not, senders cancel them.
-      await cancelFlowMessages(trx, ids, 'the flow was archived, or resumed without what was overdue');
+      await cancelFlowMessages(trx, ids, 'the flow was archived, or resumed without its overdue messages');
       return [];
   }
 }
