@@ -80,13 +80,17 @@ describe('the api process', () => {
   it('counts requests by route pattern and status', async () => {
     await api.request('GET', '/v1/my/messages/4711');
     await api.request('GET', '/v1/my/nothing/at/all');
-    const answer = await fetch(`${api.opsUrl}/metrics`);
-    const text = await answer.text();
-    expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
-    expect(text).toContain(
-      'carillon_http_request_duration_seconds_count{method="GET",route="/v1/my/messages/:id",status="404"} 1',
-    );
-    expect(text).toContain('route="unknown",status="404"} 1');
+    // A request is counted once its response is sent, which the client may read before.
+    const text = await eventually(async () => {
+      const answer = await fetch(`${api.opsUrl}/metrics`);
+      expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
+      const metrics = await answer.text();
+      expect(metrics).toContain(
+        'carillon_http_request_duration_seconds_count{method="GET",route="/v1/my/messages/:id",status="404"} 1',
+      );
+      expect(metrics).toContain('route="unknown",status="404"} 1');
+      return metrics;
+    });
     expect(text).not.toContain('4711');
     expect(text).toMatch(/nodejs_eventloop_lag_seconds \d/);
     expect(text).toMatch(/carillon_database_connections\{pool="hot",state="idle"\} \d/);
