@@ -48,17 +48,17 @@ const MAX_ROUNDS = 5;
 const conflicts: Record<BulkProblem, RowProblem> = {
   phone_conflict: {
     code: 'phone_conflict',
-    message: 'the phone number belongs to another contact',
+    message: 'the phone number is that of another contact',
     column: null,
   },
   email_conflict: {
     code: 'email_conflict',
-    message: 'the phone number belongs to a contact with another email address',
+    message: 'the phone number is that of a contact with another email address',
     column: null,
   },
   data_too_large: {
     code: 'data_too_large',
-    message: 'together with the data of the contact, the other columns have more than 64 KB',
+    message: 'with what the contact has, the other columns are more than 64 KB',
     column: null,
   },
 };

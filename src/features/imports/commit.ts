@@ -13,7 +13,7 @@ const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 
 
 const refused: RowProblem = {
   code: 'refused',
-  message: 'the database refuses the contents of the row',
+  message: 'the database refuses what the row contains',
   column: null,
 };
 const timeout: RowProblem = { code: 'timeout', message: 'the row takes too long to import', column: null };

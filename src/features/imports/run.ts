@@ -51,7 +51,7 @@ const MAX_TRIES = 10;
 const CLEAR_ROWS = 10_000;
 
 const fileProblems: Record<FileProblem, string> = {
-  compressed: 'the file is compressed or a spreadsheet; send it as plain CSV',
+  compressed: 'the file is compressed, or a spreadsheet; send it as plain CSV',
   empty: 'the file is empty',
   unreadable_header: 'the first row of the file cannot be read',
 };
@@ -229,7 +229,7 @@ async function endWhenRead(deps: ImportRunDeps, row: ImportRecord): Promise<void
     await deps.fence.wait(last.account_id);
     await finishImport(deps, row.id, null);
   } else if (last.position?.offset === row.position?.offset)
-    throw new ChangedFile('the file changed during the import: its number of rows is different');
+    throw new ChangedFile('the rows of the file do not add up');
 }
 
 /** Imports chunks until the turn is over, or the file or the import ends. */
@@ -303,9 +303,9 @@ const mayEnd = (error: unknown): boolean =>
 function failureOf(error: unknown, attempt: number): Failure | null {
   if (error instanceof MissingFile) return { code: 'file_missing', message: 'the file is gone' };
   if (error instanceof ChangedFile) return { code: 'file_changed', message: error.message };
-  if (isHopeless(error)) return { code: 'refused', message: 'the database refuses the contents of the file' };
+  if (isHopeless(error)) return { code: 'refused', message: 'the database refuses what the file contains' };
   if (attempt < MAX_TRIES || mayEnd(error)) return null;
-  const message = `the import failed ${MAX_TRIES} times at the same place; the rows that were imported before stay`;
+  const message = `the import failed ${MAX_TRIES} times at the same place; what was imported until then stays`;
   return { code: 'internal_error', message };
 }
 
