@@ -1,7 +1,7 @@
 import type { Contact, ContactChannel } from '../contacts/schema.ts';
 import type { Cells } from './sources.ts';
 
-/** Named so that an import recognizes the fields. */
+/** The names are those that an import recognizes. */
 const COLUMNS = [
   'id',
   'uuid',
@@ -17,18 +17,21 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Keys of `data` without a column of their own, as one JSON object. Never left out: a contact may get keys meanwhile. */
+/**
+ * The column of all other keys of `data`, as one JSON object. It is always there, because contacts may get new keys
+ * while the export is written.
+ */
 const OTHER_DATA = 'other_data';
-/** Keys of `data` that get a column; the others share one. */
+/** Maximum number of keys of `data` that get a column. The others share one. */
 export const MAX_DATA_COLUMNS = 50;
 
 /**
- * Longer keys have no column: an import cuts the names of columns.
- * Also bounds what the counting of keys holds in memory.
+ * Longer keys get no column, because an import cuts the names of columns. This also limits the memory for counting
+ * keys.
  */
 export const MAX_COLUMN_KEY_BYTES = 200;
 
-/** Whether an import reads the key back from the name of its column. */
+/** Whether an import would read the key back from the name of its column. */
 export function canBeColumn(key: string): boolean {
   return key !== '' && key === key.trim() && Buffer.byteLength(key) <= MAX_COLUMN_KEY_BYTES;
 }
@@ -48,7 +51,7 @@ function otherData(data: Contact['data'], dataColumns: readonly string[]): Recor
   return others.length === 0 ? null : Object.fromEntries(others);
 }
 
-/** @param cellOf any value as a cell */
+/** @param cellOf returns a value as a cell */
 export function contactCells(
   contact: Contact,
   dataColumns: readonly string[],

@@ -4,12 +4,12 @@ import { type Counted, type ExportRow, saveCounted, savePlan } from './model.ts'
 import { filterTexts } from './schema.ts';
 import { type ExportSource, exportSources, scopeOf } from './sources.ts';
 
-/** Different keys that are counted, each of at most 200 bytes. Data may have any number of them. */
+/** Maximum number of keys that are counted, each of at most 200 bytes: `data` may have any number of keys. */
 const MAX_COUNTED_KEYS = 1_000;
 
 type KeyCounts = Counted['keys'];
 
-/** The most frequent keys, and the first ones in the order of the alphabet among those that are as frequent. */
+/** Returns the most frequent keys. Keys of the same frequency are in alphabetical order. */
 function ranked(counts: Iterable<[string, number]>, most: number): KeyCounts {
   return [...counts].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1)).slice(0, most);
 }
@@ -37,8 +37,8 @@ async function nextPage(pool: pg.Pool, row: ExportRow, before: Counted, maxRows:
 }
 
 /**
- * Counts the rows and the keys of one page, and stores how far the count is. The last page stores which rows and
- * columns the export has.
+ * Counts the rows and the keys of one page, and stores the progress. After the last page, it stores the rows and
+ * columns of the export.
  */
 export async function countPage(pool: pg.Pool, row: ExportRow, maxRows: number): Promise<void> {
   const before: Counted = row.counted ?? {

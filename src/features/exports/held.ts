@@ -1,12 +1,14 @@
-/** Which contacts and addresses the files of exports have, so that exports end when a contact is erased. */
+/**
+ * Records which contacts and addresses the files of exports contain, so that exports expire when a contact is deleted.
+ */
 import { hash } from 'node:crypto';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RemovalStep } from '../contacts/service.ts';
 
-/** Enough that no two things of a brand have the same. */
+/** Bytes of a hash: enough that no two contacts or addresses of a brand have the same. */
 const HASH_BYTES = 8;
 
-/** What a row of an export is about. */
+/** The contact or the address that a row of an export concerns. */
 export type Held = { contactId: number } | { addressKey: string };
 
 function hashOf(held: Held): Buffer {
@@ -17,10 +19,10 @@ function hashOf(held: Held): Buffer {
 /** The value of `export_parts.holds`. */
 export const hashesOf = (held: readonly Held[]): Buffer => Buffer.concat(held.map(hashOf));
 
-/** For so long after a contact was deleted, an export that began may have read something of it. */
+/** How long after the deletion of a contact a new export may still have read its data. */
 const MAY_HAVE_READ = `interval '1 hour'`;
 
-/** Whether an export of the brand is being written that may have read the contact. It is looked at when it is complete. */
+/** Whether an unfinished export of the brand may have read the contact. It is checked again when it is complete. */
 async function isBeingWritten(db: Queryable, brandId: number, requestedAt: Date): Promise<boolean> {
   const { rowCount } = await db.query(
     `select 1 from exports where brand_id = $1 and status in ('queued', 'processing') and resource <> 'suppressions'
@@ -31,12 +33,12 @@ async function isBeingWritten(db: Queryable, brandId: number, requestedAt: Date)
 }
 
 /**
- * Ends the exports whose files have a deleted contact, or an address of it: they cannot be fetched any more, and
- * housekeeping removes their files within the hour. Files of suppressions stay, as suppressions do.
+ * Expires the exports whose files contain a deleted contact or one of its addresses. They can no longer be downloaded,
+ * and housekeeping removes their files within the hour. Files of suppressions stay, like suppressions.
  */
 export const endExportsOfContact: RemovalStep = async (trx, contact) => {
   const { brandId, contactId, addressKeys, requestedAt } = contact;
-  // Asked first: an export that is completed afterwards is looked at the next time.
+  // This must come first: an export that completes after it is checked in the next call.
   const isUnderWay = await isBeingWritten(trx, brandId, requestedAt);
   const hashes = [{ contactId }, ...addressKeys.map((addressKey) => ({ addressKey }))].map(hashOf);
   await trx.query(

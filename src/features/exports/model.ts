@@ -3,9 +3,9 @@ import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ExportError, ExportResource, ExportStatus } from './schema.ts';
 
-/** How far the rows of an export are counted. */
+/** Progress of counting the rows of an export. */
 export interface Counted {
-  /** The highest id when the counting began. */
+  /** The highest id when counting began. */
   lastId: number;
   /** All rows up to this id are counted. */
   after: number;
@@ -23,9 +23,9 @@ export interface ExportRow {
   filters: Record<string, string | number | boolean>;
   status: ExportStatus;
   error: ExportError | null;
-  /** Null before and after the rows are counted. */
+  /** Null unless the rows are being counted. */
   counted: Counted | null;
-  /** Statements that took too long. */
+  /** Number of statements that timed out. */
   timeouts: number;
   /** Null until the rows are counted. */
   data_columns: string[] | null;
@@ -44,24 +44,24 @@ export interface ExportRow {
 const COLUMNS = `e.id, e.account_id, e.brand_id, e.resource, e.filters, e.status, e.error, e.counted, e.timeouts,
   e.data_columns, e.last_id, e.cursor_id, e.parts, e.total_rows, e.processed_rows, e.created_at, e.started_at, e.finished_at, e.expires_at`;
 
-/** How long a file is kept. */
+/** How long files are kept. */
 export const KEPT = `interval '7 days'`;
-/** The workflow shows itself at least this often: longer than its longest activity. */
+/** Time in which the workflow must show that it is active: longer than its longest activity. */
 const GRACE = `interval '35 minutes'`;
-/** Exports of one account that are written at the same time. */
+/** Maximum number of exports of one account that are written at the same time. */
 export const MAX_UNDER_WAY = 2;
 
 const oneOf = (rows: ExportRow[]): ExportRow | null => rows[0] ?? null;
 
-/** Exports of one account wait here for each other until they commit, so that they cannot exceed a bound together. */
+/** Makes transactions for exports of one account wait for each other, so that together they cannot exceed a limit. */
 async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('exports ' || $1::text, 0))`, [accountId]);
 }
 
 /**
  * Inserts an export unless the account has too many unfinished ones.
- * @param trx inside a transaction
- * @returns null if it has
+ * @param trx the caller's transaction
+ * @returns null if the account has too many
  */
 export async function insertExport(
   trx: Queryable,
@@ -99,7 +99,7 @@ export async function readExport(db: Queryable, id: number): Promise<ExportRow |
   return oneOf(rows);
 }
 
-/** Newest first. */
+/** Finds exports, newest first. */
 export async function findExports(
   db: Queryable,
   { brandId }: BrandScope,
@@ -120,7 +120,7 @@ export async function findExports(
   return { rows, count };
 }
 
-/** @returns null if the export is not of the brand, or has ended */
+/** @returns null if the brand has no such export, or it has ended */
 export async function cancel(db: Queryable, { brandId }: BrandScope, id: number): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(
     `update exports e set status = 'canceled', finished_at = now(), expires_at = now(), engine_expected_by = null
@@ -131,9 +131,10 @@ export async function cancel(db: Queryable, { brandId }: BrandScope, id: number)
 }
 
 /**
- * Starts a queued export if the account may have one more under way, and notes that its workflow is active.
- * @param trx inside a transaction
- * @returns null if the export has ended or is gone
+ * Starts a queued export unless too many of the account's exports are under way, and records that its workflow is
+ * active.
+ * @param trx the caller's transaction
+ * @returns null if the export has ended or was deleted
  */
 export async function beginExport(trx: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
   const found = await trx.query<{ account_id: number }>(
@@ -154,7 +155,7 @@ export async function beginExport(trx: Queryable, id: number, asOf: Date): Promi
   return oneOf(rows);
 }
 
-/** @returns null if the export is not under way, or gone */
+/** @returns null if the export is not under way */
 export async function findUnderWay(db: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(
     `update exports e set engine_expected_by = greatest(e.engine_expected_by, $2::timestamptz + ${GRACE})
@@ -164,7 +165,9 @@ export async function findUnderWay(db: Queryable, id: number, asOf: Date): Promi
   return oneOf(rows);
 }
 
-/** Stores how far the rows are counted. Processes that count at the same time may overwrite each other: both go on. */
+/**
+ * Stores the progress of counting. Processes that count at the same time may overwrite each other, which does no harm.
+ */
 export async function saveCounted(db: Queryable, id: number, counted: Counted): Promise<void> {
   await db.query(
     `update exports set counted = $2 where id = $1 and status = 'processing' and last_id is null`,
@@ -172,7 +175,7 @@ export async function saveCounted(db: Queryable, id: number, counted: Counted): 
   );
 }
 
-/** Notes that a statement took too long. @returns how many there were */
+/** Records that a statement timed out. @returns the number of time-outs so far */
 export async function addTimeout(db: Queryable, id: number): Promise<number> {
   const { rows } = await db.query<{ timeouts: number }>(
     'update exports set timeouts = timeouts + 1 where id = $1 returning timeouts',
@@ -181,7 +184,7 @@ export async function addTimeout(db: Queryable, id: number): Promise<number> {
   return rows[0]?.timeouts ?? 0;
 }
 
-/** Stores which rows the export has, once. */
+/** Stores the rows and columns of the export, once. */
 export async function savePlan(
   db: Queryable,
   id: number,
@@ -198,15 +201,15 @@ export interface NewPart {
   storageKey: string;
   size: number;
   rows: number;
-  /** All rows up to this id are in the parts then. */
+  /** After this part, the file has all rows up to this id. */
   toId: number;
-  /** Hashes of what the rows are about; null: of nothing that may be erased. */
+  /** Hashes of the rows' contacts or addresses; null if the source has none that may be erased. */
   holds: Buffer | null;
 }
 
 /**
- * Adds a part to an export as it was read; the last part completes it.
- * @param asOf the file is kept from then on
+ * Adds a part to an export if that is still as in `row`. The last part completes the export.
+ * @param asOf time from which the file is kept
  * @returns whether the part was added: false if another process has added one, or the export has ended
  */
 export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf: Date): Promise<boolean> {
@@ -225,7 +228,7 @@ export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf
   return true;
 }
 
-/** Notes that no row up to an id matches, beside those in the parts, if the export is still as it was read. */
+/** Records that no further rows up to an id match, if the export is still as in `row`. */
 export async function moveCursor(db: Queryable, row: ExportRow, toId: number): Promise<void> {
   await db.query(
     `update exports set cursor_id = $4 where id = $1 and status = 'processing' and parts = $2 and cursor_id = $3`,

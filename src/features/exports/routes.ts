@@ -46,8 +46,8 @@ const PATH = '/v1/my/exports';
 const tag = 'Exports';
 
 /**
- * @returns the filters as they are used
- * @throws AppError validation_error that names `filters.<name>`
+ * @returns the parsed filters
+ * @throws AppError validation_error with the keys `filters.<name>`
  */
 function checkFilters({ resource, filters }: CreateExportBody): ParsedFilters {
   const parsed = parseWith(exportFilters[resource], filterTexts(filters), 'field');
@@ -66,9 +66,9 @@ function createRoute({ pool, waker, quotaBytes }: Parts): RouteDefinition {
     tag,
     summary: 'Export a list as a CSV file',
     description:
-      'Takes the filters of the list, in `filters`. The file is written in the background; `GET /exports/{id}` shows ' +
-      'how far it is, and its `url` once it is complete. The file has the rows that exist when the export starts, ' +
-      'oldest first, and is kept for 7 days. Cells that a spreadsheet would run as a formula begin with an apostrophe.',
+      'Takes the filters of the list in `filters`. The file is written in the background. `GET /exports/{id}` returns ' +
+      'the progress, and the `url` of the complete file. The file has the rows that exist when the export starts, ' +
+      'oldest first, and is kept for 7 days. Cells that a spreadsheet would run as formulas begin with an apostrophe.',
     auth: 'brand',
     testKeys: 'refused',
     body: createExportBody,
@@ -129,7 +129,7 @@ function cancelRoute({ pool, waker }: Parts): RouteDefinition {
     path: `${PATH}/:id/cancel`,
     operationId: 'cancelExport',
     tag,
-    summary: 'Cancel an export that has not ended',
+    summary: 'Cancel an unfinished export',
     auth: 'brand',
     testKeys: 'refused',
     idempotency: 'none',
@@ -154,7 +154,7 @@ function fileRoute({ pool, store }: Parts): RouteDefinition {
     path: `${PATH}/:id/file`,
     operationId: 'downloadExport',
     tag,
-    summary: 'Fetch the file of an export',
+    summary: 'Download the file of an export',
     description: 'CSV as in RFC 4180, in UTF-8. 404 until the export is complete, and after it has expired.',
     auth: 'brand',
     testKeys: 'refused',

@@ -37,7 +37,7 @@ export const exportSchema = z
     url: z
       .url()
       .nullable()
-      .meta({ description: 'Where the file is, until it expires. Fetching it needs an API key.' }),
+      .meta({ description: 'The URL of the file, until it expires. Downloading it needs an API key.' }),
     filters: filterValues,
     created_at: when,
     started_at: when.nullable(),
@@ -50,9 +50,9 @@ export const exportSchema = z
       .nullable()
       .meta({
         description:
-          'Why it failed. `quota_exceeded`: the files of the account are too large together. `timed_out`: it was not ' +
+          'Why the export failed. `quota_exceeded`: all files of the account together are too large. `timed_out`: it was not ' +
           'complete a day after its start. `too_slow`: the filters take too long to evaluate, even for a few rows at a ' +
-          'time. `invalid_filters`: the list or segment that they name is gone. `internal_error`: the service could not ' +
+          'time. `invalid_filters`: the list or segment that they name was deleted. `internal_error`: the service could not ' +
           'write it for a day.',
       }),
   })
@@ -70,14 +70,14 @@ export const createExportBody = z.strictObject({
     .default({})
     .meta({
       maxProperties: MAX_FILTERS,
-      description: 'The query parameters of the list of the resource, except those of its pages.',
+      description: 'The query parameters of the list of the resource, except those for pages.',
     }),
 });
 export type CreateExportBody = z.output<typeof createExportBody>;
 
 const withoutPages = { page: true, limit: true, after: true } as const;
 
-/** The filters of each resource: the query of its list without the pages. */
+/** The filters of each resource: the query parameters of its list, except those for pages. */
 export const exportFilters = {
   contacts: listContactsQuery.omit(withoutPages),
   messages: listMessagesQuery.omit(withoutPages),
@@ -91,7 +91,7 @@ export interface ParsedFilters {
   segment_id?: number | undefined;
 }
 
-/** Filters as a query string has them: the schemas parse texts. */
+/** Returns the filters as in a query string, because the schemas parse texts. */
 export function filterTexts(filters: CreateExportBody['filters']): Record<string, string> {
   return Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, String(value)]));
 }

@@ -30,7 +30,7 @@ function hasFile(row: ExportRow): boolean {
   return row.status === 'completed' && row.expires_at !== null && row.expires_at > new Date();
 }
 
-/** @param publicUrl the base address of the service */
+/** @param publicUrl base URL of the service */
 function presentExport(row: ExportRow, publicUrl: string): Export {
   return {
     id: row.id,
@@ -49,7 +49,7 @@ function presentExport(row: ExportRow, publicUrl: string): Export {
 }
 
 /**
- * Checks that the list and the segment of the filters are the brand's.
+ * Checks that the list and the segment of the filters belong to the brand.
  * @throws AppError validation_error
  */
 export async function checkAudience(
@@ -68,7 +68,7 @@ export async function checkAudience(
 /**
  * Creates an export, and requests its workflow.
  * @param trx the caller's transaction; wake `outbox` after the commit
- * @param body with filters that the schema of the resource has accepted
+ * @param body whose filters were already checked by the schema of the resource
  * @throws AppError conflict if the account has too many unfinished exports; validation_error if its files are too large
  */
 export async function createExport(
@@ -82,7 +82,7 @@ export async function createExport(
     const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
     throw invalid({
       resource: [
-        `cannot be exported now: the files of the account have reached ${quota}, and go after 7 days`,
+        `cannot be exported now: the files of the account have reached ${quota}; they are removed after 7 days`,
       ],
     });
   }
@@ -130,7 +130,7 @@ export async function loadExport(
 }
 
 /**
- * Cancels an export that has not ended. What is written of its file is removed within the hour.
+ * Cancels an unfinished export. The parts of its file are removed within the hour.
  * @param trx the caller's transaction; wake `outbox` after the commit
  * @throws AppError not_found; invalid_transition if it has ended
  */
@@ -154,7 +154,7 @@ async function* contentOf(store: BlobStore, first: Blob, rest: readonly PartRow[
   yield* first.stream as AsyncIterable<Buffer>;
   for (const { storage_key: key } of rest) {
     const part = await store.open(key);
-    // The client sees from the length that the file is incomplete.
+    // The client notices from `Content-Length` that the file is incomplete.
     if (!part) throw new Error('a part of the export was removed while it was read');
     yield* part.stream as AsyncIterable<Buffer>;
   }
@@ -162,14 +162,14 @@ async function* contentOf(store: BlobStore, first: Blob, rest: readonly PartRow[
 
 export interface ExportFile {
   filename: string;
-  /** Bytes. */
+  /** In bytes. */
   size: number;
   content: Readable;
 }
 
 /**
  * Opens the file of an export.
- * @throws AppError not_found also if it is not complete or has expired
+ * @throws AppError not_found, also if the export is not complete or has expired
  */
 export async function openExportFile(
   db: Queryable,
@@ -183,7 +183,7 @@ export async function openExportFile(
   const blob = first && (await store.open(first.storage_key));
   if (!blob) throw notFound('file of the export');
   const content = Readable.from(contentOf(store, blob, rest), { objectMode: false });
-  // Reading may end before the first part is reached.
+  // The reader may stop before it opens the first part.
   content.once('close', () => blob.stream.destroy());
   const size = [first, ...rest].reduce((sum, part) => sum + part.size, 0);
   return { filename: `${row.resource}-${id}.csv`, size, content };

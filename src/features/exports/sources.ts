@@ -18,11 +18,11 @@ import { exportFilters, type ExportResource } from './schema.ts';
 
 export type Cells = (string | null)[];
 
-/** Where the rows of an export come from. */
+/** A source of rows for exports. */
 export interface ExportSource {
   /** @returns 0 if there are no rows */
   highestId(db: Queryable, scope: ContactScope): Promise<number>;
-  /** @param filters as {@link exportFilters} parses them */
+  /** @param filters in the form that {@link exportFilters} parses */
   scan(
     db: Queryable,
     scope: ContactScope,
@@ -31,16 +31,19 @@ export interface ExportSource {
   ): Promise<ScannedIds>;
   /** @param dataColumns keys of `data` that have a column of their own */
   header(dataColumns: readonly string[]): string[];
-  /** @returns the records of the rows that still exist, in the order of ids */
+  /** @returns the records of the rows that still exist, ordered by id */
   records(
     db: Queryable,
     scope: ContactScope,
     ids: readonly number[],
     dataColumns: readonly string[],
   ): Promise<Cells[]>;
-  /** What a record is about; null: nothing that may be erased. Sources of which nothing is erased have none. */
+  /**
+   * Returns the contact or address that a record concerns; null if there is none to erase. Missing if nothing of the
+   * source is ever erased.
+   */
   heldBy?(cells: Cells): Held | null;
-  /** Counts the most frequent keys of `data` in these rows. Sources without such data have none. */
+  /** Counts the most frequent keys of `data` in these rows. Missing if the source has no such data. */
   countKeys?(
     db: Queryable,
     scope: ContactScope,
@@ -52,17 +55,17 @@ export interface ExportSource {
 export const scopeOf = (row: ExportRow): ContactScope => ({
   accountId: row.account_id,
   brandId: row.brand_id,
-  // Segments have periods such as the last 30 days, which must not move while the export is written.
+  // Periods of segments, such as the last 30 days, must not move while the export is written.
   asOf: row.started_at ?? row.created_at,
 });
 
-/** Any value as a cell: text as it is, objects as JSON. */
+/** Returns a value as a cell: text unchanged, anything else as JSON. */
 function cellOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The columns of a resource that is exported as clients see it. */
+/** Returns the cells of a resource that is exported as the API shows it. */
 function cells(item: Readonly<Record<string, unknown>>, columns: readonly string[]): Cells {
   return columns.map((name) => cellOf(item[name]));
 }

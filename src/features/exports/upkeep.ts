@@ -5,10 +5,10 @@ import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { exportSource } from './workflow.ts';
 
 const PARTS_AT_ONCE = 200;
-/** How long an export is listed after its end. */
+/** How long an export is listed after it has ended. */
 const KEPT_DAYS = 90;
 
-/** Removes the files of exports that have expired, were canceled or have failed. */
+/** Removes the files of exports that expired, failed or were canceled. */
 const expiredExports: HousekeepingTask = {
   name: 'expired_exports',
   async run({ config, database: { pool } }, asOf, progress) {
@@ -19,7 +19,7 @@ const expiredExports: HousekeepingTask = {
          where e.expires_at <= $1 limit $2`,
         [asOf, PARTS_AT_ONCE],
       );
-      // The files go first: a file without a row would be kept for another month.
+      // Remove the files first: a file without a row would be kept for another month.
       for (const { storage_key: key } of rows) await store.remove(key);
       await pool.query('delete from export_parts where id = any($1)', [rows.map(({ id }) => id)]);
       total += rows.length;

@@ -7,12 +7,12 @@ import {
 import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
-/** The export that a workflow writes. */
+/** An export for its workflow. */
 export interface StartedExport extends RowOfWorkflow {
   resource: string;
 }
 
-/** Describes the workflow `export/<id>`, so that it can be started from the row alone. */
+/** Describes the workflow `export/<id>`, which can be started from the row alone. */
 export function exportStart({ id, accountId, brandId, resource }: StartedExport): WorkflowStart {
   const input: RunExportInput = { schema: 1, exportId: id };
   return {

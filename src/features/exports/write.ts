@@ -24,44 +24,44 @@ import {
 import { filterTexts } from './schema.ts';
 import { exportSources, scopeOf } from './sources.ts';
 
-/** Rows that one statement looks at. */
+/** Number of rows that one statement scans. */
 const SCAN_ROWS = 10_000;
-/** Rows that are in memory at the same time; a contact may have 64 KB. */
+/** Maximum number of rows in memory at the same time. A contact may have 64 KB. */
 const LOADED_ROWS = 250;
 const PART_BYTES = 4 * 1024 * 1024;
 const MAX_DURATION_MS = 24 * 3_600_000;
-/** After this time the next export has its turn. */
+/** Maximum time that an export works before the next one gets its turn, in ms. */
 const TURN_MS = 10_000;
-/** Statements that may take too long. After each of them the pages are a quarter as large. */
+/** Maximum number of statements that time out. After each, pages are a quarter as large. */
 const MAX_TIMEOUTS = 5;
 
 export interface ExportWriterDeps {
   pool: pg.Pool;
   store: BlobStore;
-  /** Bytes of all exports of one account. */
+  /** Maximum number of bytes of all exports of one account. */
   quotaBytes: number;
-  /** A part ends with the first rows that make it this large; 4 MB by default. */
+  /** Size at which a part ends, in bytes; 4 MB by default. */
   partBytes?: number;
-  /** Rows that one statement looks at; 10,000 by default. */
+  /** Number of rows that one statement scans; 10,000 by default. */
   scanRows?: number;
-  /** Milliseconds after which a turn ends; ten seconds by default. */
+  /** Length of a turn in ms; ten seconds by default. */
   turnMs?: number;
 }
 
-/** How a long step shows that it is alive, and learns that it should end. */
+/** How a long step reports that it is alive, and learns that it must stop. */
 type Turn = Pick<Attendance, 'progress' | 'stopping'>;
 
 export interface ExportWriter {
   begin(id: number, asOf: Date): Promise<ExportProgress>;
   plan(id: number, asOf: Date, turn: Turn): Promise<ExportProgress>;
   write(id: number, asOf: Date, turn: Turn): Promise<ExportProgress>;
-  /** Ends an export whose steps fail for good. */
+  /** Ends an export whose steps have failed finally. */
   fail(id: number): Promise<void>;
 }
 
 const GONE: ExportProgress = { state: 'final', processedRows: 0, totalRows: null };
 
-/** @param underWay null if the export has ended or is gone */
+/** @param underWay null if the export has ended or was deleted */
 async function progressOf(db: pg.Pool, id: number, underWay: ExportRow | null): Promise<ExportProgress> {
   const row = underWay ?? (await readExport(db, id));
   if (!row) return GONE;
@@ -75,11 +75,11 @@ async function progressOf(db: pg.Pool, id: number, underWay: ExportRow | null): 
 const isOverdue = (row: ExportRow, asOf: Date): boolean =>
   asOf.getTime() - (row.started_at ?? row.created_at).getTime() > MAX_DURATION_MS;
 
-/** Smaller pages for rows whose filters take long to evaluate. */
+/** Number of rows in a page, which is smaller if the filters take long to evaluate. */
 const pageRows = (scanRows: number, { timeouts }: ExportRow): number =>
   Math.max(1, Math.floor(scanRows / 4 ** timeouts));
 
-/** Reads all ids that match, page by page. */
+/** Reads all matching ids, page by page. */
 async function* scanAll(pool: pg.Pool, row: ExportRow, scanRows: number) {
   const source = exportSources[row.resource];
   const filters = filterTexts(row.filters);
@@ -99,13 +99,13 @@ interface BuiltPart extends Pick<NewPart, 'rows' | 'toId' | 'holds'> {
 interface PartLimits {
   scanRows: number;
   partBytes: number;
-  /** Called after each piece of work. @returns whether the turn is over */
+  /** Call it after each piece of work. @returns whether the turn is over */
   isOver: () => boolean;
 }
 
 /**
- * Builds the next part of the file: until it is large enough or the turn is over. The first begins with the header, so
- * every export has one part at least. A later one may be empty.
+ * Builds the next part of the file, until it is large enough or the turn is over. The first part begins with the
+ * header, so every export has at least one part. A later part may be empty.
  */
 async function buildPart(
   pool: pg.Pool,
@@ -142,17 +142,17 @@ async function buildPart(
 
 /** Returns the step that writes the next part of an export. */
 function createPartWriter({ pool, store, quotaBytes, partBytes, scanRows }: Required<ExportWriterDeps>) {
-  /** Stores a part, and then its row: a crash between the two leaves a file that housekeeping clears. */
+  /** Stores a part, then its row. A crash between the two leaves a file that housekeeping removes. */
   async function storePart(row: ExportRow, { bytes, ...built }: BuiltPart, asOf: Date): Promise<void> {
     const storageKey = newBlobKey('exports', row.account_id);
     await store.put(storageKey, bytes);
     const part: NewPart = { ...built, storageKey, size: bytes.length };
-    // If this fails, it may have committed all the same, so the file stays.
+    // If this throws, it may still have committed, so the file stays.
     if (!(await addPart(pool, row, part, asOf))) await store.remove(storageKey);
   }
 
   return async function writeNext(row: ExportRow, asOf: Date, isOver: () => boolean): Promise<void> {
-    // A process died between the last part and this.
+    // The process that wrote the last part may have died before it completed the export.
     if (await complete(pool, row.id, asOf)) return;
     const part = await buildPart(pool, row, { scanRows, partBytes, isOver });
     if (part.bytes.length === 0) {
@@ -173,8 +173,8 @@ export function createExportWriter(given: ExportWriterDeps): ExportWriter {
   const writeNext = createPartWriter(deps);
 
   /**
-   * Ends an export that no retry can help: a filter names a segment that was deleted since, or takes too long even for
-   * small pages.
+   * Ends an export for which a retry would not help: a filter names a deleted segment, or takes too long even for small
+   * pages.
    */
   async function orFail(id: number, work: Promise<void>): Promise<void> {
     await work.catch(async (error: unknown) => {
@@ -190,7 +190,7 @@ export function createExportWriter(given: ExportWriterDeps): ExportWriter {
 
   type Step = (row: ExportRow, asOf: Date, isOver: () => boolean) => Promise<void>;
 
-  /** Repeats a step until the turn is over or another kind of step is due. A turn has one step at least. */
+  /** Repeats a step until the turn is over or another kind of step is due. A turn has at least one step. */
   async function inTurn(id: number, asOf: Date, turn: Turn, isDue: (row: ExportRow) => boolean, step: Step) {
     const endsAt = performance.now() + turnMs;
     const isOver = (): boolean => {

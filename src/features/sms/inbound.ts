@@ -27,21 +27,24 @@ export interface InboundSmsDeps {
   limits: LimitSettings;
 }
 
-/** What an inbound SMS has changed; all others have changed nothing. */
+/** The outcome of an inbound SMS. */
 export type InboundSmsOutcome =
   | 'opted_out'
   | 'opted_in'
   /** HELP is answered. */
   | 'answered'
-  /** HELP is not answered: the provider has done so, it was answered within the last minute, or the account cannot pay. */
+  /**
+   * HELP is not answered: the provider has already answered, the last answer was less than a minute ago, or the account
+   * cannot pay.
+   */
   | 'no_answer'
-  /** It was handled before. */
+  /** The SMS was already handled. */
   | 'repeated'
   | 'no_keyword'
-  /** No brand has the number, or the sender is not a phone number. */
+  /** No brand has the number, or the SMS does not come from a phone number. */
   | 'unknown_number';
 
-/** An inbound SMS with a keyword, and the brand that it was sent to. */
+/** An inbound SMS with a keyword, and the sender to which it was sent. */
 interface Request {
   deps: InboundSmsDeps;
   providerId: number | null;
@@ -52,7 +55,7 @@ interface Request {
 const addressOf = ({ sender, from }: Request) =>
   ({ brandId: sender.brand_id, channel: 'sms', address: from }) as const;
 
-/** Writes the event of an answer that is not sent. */
+/** Writes the event for an answer that is not sent. */
 const refusedAnswer: Addition = {
   name: 'refused_answer',
   fields: {},
@@ -62,7 +65,7 @@ const refusedAnswer: Addition = {
   )`,
 };
 
-/** Why an account does not pay for an answer. */
+/** Returns the failure of an answer for which the account cannot pay. */
 function failureOf({ code, message }: AppError): { code: FailureCode; message: string } {
   switch (code) {
     case 'insufficient_funds':
@@ -74,7 +77,7 @@ function failureOf({ code, message }: AppError): { code: FailureCode; message: s
 }
 
 /**
- * Writes the answer to HELP, with what it costs reserved. If the account cannot pay for it, the message is written as
+ * Writes the answer to HELP and reserves its price. If the account cannot pay for it, the message is written as
  * `failed`, with the reason, and is not sent.
  * @returns whether it is sent
  */
@@ -111,7 +114,7 @@ async function writeHelp(
   return !isRefused;
 }
 
-/** Answers HELP with the brand's text, at most once a minute and number. */
+/** Answers HELP with the brand's text, at most once a minute for each number. */
 async function answerHelp(trx: Queryable, request: Request): Promise<InboundSmsOutcome> {
   const { help_text: text, brand_id: brandId } = request.sender;
   const [hash] = optOutHashes(request.deps.keyring, addressOf(request));
@@ -146,11 +149,11 @@ async function obey(trx: Queryable, request: Request, keyword: SmsKeyword): Prom
 }
 
 /**
- * Handles an SMS that a recipient sent: STOP records an opt-out from the brand of the number, START ends it, and HELP is
- * answered by the brand's help text, unless the provider has answered it or the account cannot pay for it. Any other text
- * changes nothing, and no text is stored. A message that the provider delivers again changes nothing.
- * @param provider the named provider whose callback it came with; it is genuine
- * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
+ * Handles an SMS from a recipient. STOP records an opt-out from the brand of the number, START ends it, and HELP is
+ * answered with the brand's help text, unless the provider has answered it or the account cannot pay for it. Any other
+ * text changes nothing, and no text is stored. An SMS that the provider delivers again changes nothing.
+ * @param provider the named provider whose callback, already verified, delivered the SMS
+ * @throws the database's error if it is unavailable; the provider then repeats the callback
  */
 export async function handleInboundSms(
   deps: InboundSmsDeps,
@@ -172,7 +175,7 @@ export async function handleInboundSms(
     if (sms.answered === 'help') return 'no_answer';
     return obey(trx, request, keyword);
   });
-  // Also a repeated STOP waits: its first delivery may have failed before the fence.
+  // A repeated STOP also waits: its first delivery may have failed before the wait.
   if (keyword === 'stop') await deps.fence.wait(sender.account_id);
   if (outcome === 'answered') {
     const backlog = {

@@ -1,4 +1,4 @@
-/** What a recipient asks for by replying with a keyword. */
+/** The meaning of a keyword in a reply. */
 export type SmsKeyword = 'stop' | 'start' | 'help';
 
 /**
@@ -17,10 +17,10 @@ const byWord = new Map(
   ),
 );
 
-/** Longer texts are sentences. */
+/** Maximum number of characters of a keyword. Longer texts are sentences. */
 const MAX_CHARACTERS = 40;
 
-/** Upper case, without spaces and punctuation, so that `Stop all!` is STOPALL. */
+/** Returns the text in upper case, without spaces and punctuation, so that `Stop all!` becomes STOPALL. */
 function wordOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -29,7 +29,7 @@ function wordOf(text: string): string {
 }
 
 /**
- * Reads the keyword that an SMS consists of. A sentence that contains a keyword is none.
+ * Reads the keyword of an SMS that consists of nothing else. A sentence that contains a keyword does not count.
  * @param stopWords further words that mean STOP, separated by commas
  */
 export function readKeyword(text: string, stopWords: string | null): SmsKeyword | null {

@@ -5,7 +5,7 @@ export interface SmsSenderRow {
   id: number;
   account_id: number;
   brand_id: number;
-  /** null: the provider of SMS_PROVIDER_URL. */
+  /** Null: the provider of SMS_PROVIDER_URL. */
   provider: string | null;
   sender: string;
   takes_replies: boolean;
@@ -61,7 +61,7 @@ export async function removeSenderOfBrand(db: Queryable, brandId: number): Promi
   return rows[0] ?? null;
 }
 
-/** @returns null if there is no such provider, or it is reserved for other accounts than that of the brand */
+/** @returns null if there is no such provider, or it is reserved for other accounts than the brand's */
 export async function findSmsProviderId(
   db: Queryable,
   name: string,
@@ -75,7 +75,7 @@ export async function findSmsProviderId(
   return rows[0]?.id ?? null;
 }
 
-/** The sender that an inbound SMS was sent to. */
+/** The sender to which an inbound SMS was sent. */
 export interface AddressedSender {
   account_id: number;
   brand_id: number;
@@ -85,8 +85,9 @@ export interface AddressedSender {
 }
 
 /**
- * Finds whom recipients have replied to: the brand that has the number, else the last one that had it.
- * @param senders the number, and the pool it belongs to
+ * Finds the sender to which a recipient replied: that of the brand that has the number, or else of the last one that
+ * had it.
+ * @param senders the number, and the pool that contains it
  */
 export async function findAddressedSender(
   db: Queryable,
@@ -102,7 +103,7 @@ export async function findAddressedSender(
   return rows[0] ?? null;
 }
 
-/** @returns false if the keyword was recorded before */
+/** @returns false if the keyword is already recorded */
 export async function insertKeyword(
   db: Queryable,
   given: { providerId: number | null; providerMessageId: string; brandId: number; keyword: string },
@@ -115,7 +116,7 @@ export async function insertKeyword(
   return rowCount === 1;
 }
 
-/** Records that HELP of a number is answered. @returns false if it was answered less than a minute ago */
+/** Records an answer to HELP from a number. @returns false if the last answer was less than a minute ago */
 export async function claimHelpAnswer(db: Queryable, brandId: number, addressHash: Buffer): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into sms_help_answers as known (brand_id, address_hash) values ($1, $2)

@@ -15,7 +15,7 @@ export type { SmsSenderRow };
 
 const MAX_HELP_SEGMENTS = 2;
 const MAX_KEYWORDS_CHARACTERS = 200;
-/** A number that only works within its country. */
+/** A short code, which works only within its country. */
 const SHORT_CODE = /^\d{3,8}$/;
 /** GSM 03.40, section 9.1.2.5: at most 11 characters. A name without a letter would look like a number. */
 const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9](?:[A-Za-z0-9 &.-]{0,9}[A-Za-z0-9])?$/;
@@ -24,10 +24,10 @@ const TWILIO_POOL = /^MG[0-9a-f]{32}$/;
 
 export interface SmsSenderInput {
   brandId: number;
-  /** A named provider; null: the one of SMS_PROVIDER_URL. */
+  /** A named provider; null: that of SMS_PROVIDER_URL. */
   provider: string | null;
   from: string;
-  /** Words that mean STOP, beside the usual ones, separated by commas. */
+  /** Words that mean STOP, in addition to the usual ones, separated by commas. */
   keywords: string | null;
   helpText: string | null;
 }
@@ -57,9 +57,10 @@ function errorsOf({ keywords, helpText }: SmsSenderInput, isSender: boolean): Va
 }
 
 /**
- * Gives a brand its SMS sender. Sending processes use it within a second.
- * @throws AppError validation_error; not_found if there is no such brand, or no such provider for its account; conflict if the brand has a sender,
- *   or another brand has the number: its recipients' replies could not be told apart
+ * Sets the SMS sender of a brand. Sending processes use it within a second.
+ * @throws AppError validation_error; not_found if there is no such brand, or no such provider for its account; conflict
+ *   if the brand already has a sender, or another brand has the number, because replies could then belong to either
+ *   brand
  */
 export async function addSmsSender(db: Queryable, input: SmsSenderInput): Promise<SmsSenderRow> {
   const kind = senderKind(input.from);
@@ -94,7 +95,7 @@ export function listSmsSenders(db: Queryable, brandId: number | null): Promise<S
 }
 
 /**
- * Takes the sender from a brand, whose SMS then go through the provider of SMS_PROVIDER_URL.
+ * Removes the sender of a brand. Its SMS then go through the provider of SMS_PROVIDER_URL.
  * @throws AppError not_found if the brand has none
  */
 export async function removeSmsSender(db: Queryable, brandId: number): Promise<SmsSenderRow> {

@@ -1,13 +1,13 @@
 import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Providers repeat a callback for a day at most. */
+/** How long HELP is remembered, in days. Providers repeat a callback for at most one day. */
 const HELP_DAYS = 30;
 const ANSWER_DAYS = 1;
 
 /**
- * STOP and START stay as long as the senders of the brand are remembered. Twilio signs no time: someone who has an old
- * callback with START could send it again, and end an opt-out that came later.
+ * Deletes only HELP. STOP and START are kept as long as the senders of the brand: Twilio does not sign a time, so an
+ * attacker with an old callback with START could repeat it and end a later opt-out.
  */
 const oldKeywords = batchTask(
   'sms_keywords',

@@ -26,7 +26,7 @@ export interface SuppressionRow {
   ended_by: EndedBy | null;
 }
 
-/** Who has ended a suppression. */
+/** The user or API key that ended a suppression. */
 export interface EndedBy {
   kind: Actor['kind'];
   id: number;
@@ -48,7 +48,7 @@ export interface ManualSuppression {
 
 /**
  * Suppresses addresses by hand.
- * @returns the rows that were written; an address is absent if a suppression that lasts as long is active
+ * @returns the written rows, without addresses whose active suppression lasts at least as long
  */
 export async function suppress(
   db: Queryable,
@@ -66,7 +66,7 @@ export async function suppress(
   return rows;
 }
 
-/** Finds the rows of addresses, active or not. */
+/** Finds the suppressions of addresses, active or not. */
 export async function findByKeys(
   db: Queryable,
   { accountId }: AccountScope,
@@ -92,18 +92,18 @@ export async function findSuppression(
   return rows[0] ?? null;
 }
 
-/** Which suppressions are ended, and by whom. */
+/** The suppressions to end, and who ends them. */
 export interface Release {
   keys: readonly string[];
-  /** Others stay. */
+  /** Suppressions with other reasons stay. */
   reasons: readonly SuppressionReason[];
   by: Actor;
 }
 
 /**
- * Ends active suppressions, keeps who did so, and forgets the soft bounces of their addresses. Soft bounces are locked
- * before suppressions and each in the order of addresses, as reports do.
- * @returns the ids of those that were active, by address
+ * Ends active suppressions, records who ended them, and deletes the soft bounces of their addresses. Like reports, it
+ * locks soft bounces before suppressions, each in the order of addresses.
+ * @returns the ids of the ended suppressions, by address
  */
 export async function endSuppressions(
   db: Queryable,
@@ -131,7 +131,7 @@ export async function endSuppressions(
   return new Map(rows.map((row) => [row.address_key, row.id]));
 }
 
-/** The filters of a list. A key of null matches nothing. */
+/** Filters of a list. A null among the keys matches nothing. */
 export interface SuppressionFilters {
   keys: readonly (string | null)[];
   reason: SuppressionReason | undefined;
@@ -154,7 +154,7 @@ function conditionsOf({ accountId }: AccountScope, filters: SuppressionFilters) 
   return { where: conditions.join(' and '), values };
 }
 
-/** Newest first. */
+/** Finds suppressions, newest first. */
 export async function findSuppressions(
   db: Queryable,
   scope: AccountScope,
@@ -183,7 +183,7 @@ export async function highestSuppressionId(db: Queryable, { accountId }: Account
   return rows[0]?.id ?? 0;
 }
 
-/** Finds the suppressions of a page that match. */
+/** Finds the matching suppressions of a page. */
 export async function scanByFilters(
   db: Queryable,
   scope: AccountScope,
@@ -202,7 +202,7 @@ export async function scanByFilters(
   return scanned(rows, scan);
 }
 
-/** @returns those of the account's suppressions that still exist, in ascending order of ids */
+/** @returns the suppressions of the account that still exist, in ascending order of ids */
 export async function findByIds(
   db: Queryable,
   { accountId }: AccountScope,

@@ -59,13 +59,13 @@ function createRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     operationId: 'createSuppression',
     tag,
     summary: 'Suppress an address by hand',
-    description: `No message of the account is sent to the address. ${FENCED} 200 if it was suppressed already.`,
+    description: `No message of the account is sent to the address. ${FENCED} 200 if it was already suppressed.`,
     auth: 'brand',
     testKeys: 'refused',
     body: createSuppressionBody,
     readOnlyFields: suppressionReadOnlyFields,
     responses: {
-      200: { description: 'The suppression that was there.', schema: suppressionSchema },
+      200: { description: 'The existing suppression.', schema: suppressionSchema },
       201: { description: 'The new suppression.', schema: suppressionSchema },
     },
     async handler({ tenant, body }, trx) {
@@ -90,7 +90,7 @@ function endRoute(pool: pg.Pool): RouteDefinition {
     summary: 'End a suppression',
     description:
       'Messages to the address are sent again. The suppression stays in the list with `active=false`, and `ended_by` names ' +
-      'who has ended it. Complaints and hard bounces are ended by an owner or admin who has logged in, not by an API key.',
+      'who ended it. Only an owner or admin who has logged in can end complaints and hard bounces, not an API key.',
     auth: 'brand',
     testKeys: 'refused',
     params: suppressionParams,
@@ -110,7 +110,7 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     tag,
     summary: 'Suppress and release many addresses',
     description:
-      `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} addresses in all, and returns a result for each, those of ` +
+      `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} addresses together, and returns a result for each, those of ` +
       `\`add\` first. An address in both arrays is a 422. Only an owner or admin who has ` +
       `logged in can remove a complaint or hard bounce. ${FENCED} Repeating the request does no harm.`,
     auth: 'brand',

@@ -18,21 +18,21 @@ export const suppressionSchema = z
     email: z.string().nullable(),
     phone: z.string().nullable(),
     reason: z.enum(suppressionReasons),
-    source_provider: z
-      .string()
-      .nullable()
-      .meta({ description: 'The provider that reported the bounce or complaint; null: suppressed by hand.' }),
+    source_provider: z.string().nullable().meta({
+      description:
+        'The provider that reported the bounce or complaint. Null if the address was suppressed by hand.',
+    }),
     diagnostic: z.string().nullable(),
     active: z.boolean(),
-    expires_at: when.nullable().meta({ description: 'Null: it does not end by itself.' }),
+    expires_at: when.nullable().meta({ description: 'When it ends by itself. Null if it does not.' }),
     created_at: when,
     ended_by: z
       .object({ kind: z.enum(['user', 'api_key']), id: z.int() })
       .nullable()
       .meta({
         description:
-          'Who has ended it. Null: it is active, it has expired, or this is not known, as of suppressions that were ended ' +
-          'in an earlier version, and of `manual` and `soft_bounce` after 400 days.',
+          'Who ended it. Null if it is active, has expired, or this is unknown, as for suppressions that were ended ' +
+          'in an earlier version, and for `manual` and `soft_bounce` after 400 days.',
       }),
   })
   .meta({ id: 'Suppression' });
@@ -41,7 +41,7 @@ export type Suppression = z.infer<typeof suppressionSchema>;
 const address = z.string().max(MAX_ADDRESS_LENGTH);
 const email = address.meta({ description: 'An email address. Its case does not matter.' });
 const phone = address.meta({ description: 'A phone number in E.164 form.' });
-/** What the description of the API says of new addresses; the parsers decide. */
+/** The OpenAPI description of new addresses. The parsers decide what is valid. */
 const AN_EMAIL = { pattern: ADDRESS_PATTERN };
 const A_PHONE = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 
@@ -49,11 +49,11 @@ export const createSuppressionBody = z
   .strictObject({
     email: email.optional().meta(AN_EMAIL),
     phone: phone.optional().meta(A_PHONE),
-    reason: z.literal('manual').optional().meta({ description: 'Clients can suppress by hand only.' }),
+    reason: z.literal('manual').optional().meta({ description: 'Clients can only suppress by hand.' }),
     diagnostic: oneLine(MAX_DIAGNOSTIC).nullish().meta({ description: 'A note of your own.' }),
     expires_at: filterTime
       .nullish()
-      .meta({ description: 'When the suppression ends by itself; it must be in the future.' }),
+      .meta({ description: 'When the suppression ends by itself. Must be in the future.' }),
   })
   .superRefine((body, context) => {
     if ((body.email === undefined) !== (body.phone === undefined)) return;
@@ -66,7 +66,7 @@ export const createSuppressionBody = z
   });
 export type CreateSuppressionBody = z.output<typeof createSuppressionBody>;
 
-/** A client may send a suppression back as it received it. */
+/** Fields that are ignored, so that a client can send a suppression back as it received it. */
 export const suppressionReadOnlyFields = [
   'id',
   'account_id',
@@ -84,14 +84,13 @@ export const listSuppressionsQuery = z.strictObject({
   phone: phone.optional(),
   reason: z.enum(suppressionReasons).optional(),
   source_provider: z.string().max(MAX_PROVIDER_LENGTH).optional(),
-  active: z
-    .enum(['true', 'false'])
-    .optional()
-    .meta({ description: '`false` lists those that have ended. By default only active ones are listed.' }),
+  active: z.enum(['true', 'false']).optional().meta({
+    description: '`false` lists suppressions that have ended. By default, only active ones are listed.',
+  }),
 });
 export type ListSuppressionsQuery = z.output<typeof listSuppressionsQuery>;
 
-export const bulkSuppressionsBody = bulkBody(address, 'Email addresses, and phone numbers in E.164 form.');
+export const bulkSuppressionsBody = bulkBody(address, 'Email addresses and phone numbers in E.164 form.');
 export type BulkSuppressionsBody = z.output<typeof bulkSuppressionsBody>;
 
 export const bulkStatuses = [

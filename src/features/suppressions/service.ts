@@ -53,7 +53,10 @@ export function presentSuppression(row: SuppressionRow): Suppression {
 
 const KEPT = 'only an owner or admin who has logged in can end a complaint or hard bounce';
 
-/** The suppressions that a caller may end: those of {@link reportedReasons} need an owner or admin, not an API key. */
+/**
+ * The reasons of suppressions that a caller may end: only an owner or admin, not an API key, may end
+ * {@link reportedReasons}.
+ */
 function endableReasons({ actor, role }: AccountTenant): readonly SuppressionReason[] {
   if (actor.kind === 'user' && role !== 'member') return suppressionReasons;
   return suppressionReasons.filter((reason) => !reportedReasons.includes(reason));
@@ -132,8 +135,8 @@ function recipientOf(body: CreateSuppressionBody): Recipient {
 }
 
 /**
- * Suppresses an address by hand. If a suppression that lasts as long is active, it stays as it is.
- * @param trx the caller's transaction; afterwards wait for the recipient fence
+ * Suppresses an address by hand. An active suppression that lasts at least as long does not change.
+ * @param trx the caller's transaction; after its commit, wait for the recipient fence
  * @throws AppError validation_error
  */
 export async function createSuppression(
@@ -152,7 +155,7 @@ export async function createSuppression(
 }
 
 /**
- * Ends a suppression. One that has ended stays as it is.
+ * Ends a suppression. One that has already ended does not change.
  * @throws AppError not_found; forbidden for a complaint or hard bounce, unless an owner or admin ends it
  */
 export async function endSuppression(db: Queryable, tenant: AccountTenant, id: number): Promise<Suppression> {
@@ -191,7 +194,10 @@ const invalidResult = (input: string, reason: string): BulkResult => ({
   reason,
 });
 
-/** @param ids of the addresses that changed; later items of the same address find it changed already */
+/**
+ * @param changedIds ids of the suppressions that changed, by address. Only the first item of an address counts as a
+ *   change
+ */
 function resultsOf(
   items: readonly ParsedItem[],
   changed: BulkResult['status'],
@@ -215,13 +221,13 @@ const idsByKey = (rows: readonly SuppressionRow[]) => new Map(rows.map((row) => 
 interface Released {
   /** Ids by address. */
   ended: ReadonlyMap<string, number>;
-  /** Those that the caller may not end. */
+  /** Ids of suppressions that the caller may not end, by address. */
   kept: ReadonlyMap<string, number>;
 }
 
 const NOTHING_RELEASED: Released = { ended: new Map(), kept: new Map() };
 
-/** Ends what the caller may end. */
+/** Ends the suppressions that the caller may end. */
 async function release(db: Queryable, tenant: AccountTenant, keys: readonly string[]): Promise<Released> {
   const reasons = endableReasons(tenant);
   const ended = await endSuppressions(db, tenant, { keys, reasons, by: tenant.actor });
@@ -243,8 +249,8 @@ function refused(result: BulkResult, item: ParsedItem | undefined, kept: Release
 }
 
 /**
- * Suppresses and releases many addresses. Additions and removals commit separately, each in the order of addresses, so
- * that two requests cannot deadlock; if the second fails, the request may be repeated.
+ * Suppresses and releases many addresses. Additions commit before removals, each in the order of addresses, so that two
+ * requests cannot deadlock. If the removals fail, the client may repeat the request.
  * @returns a result for each item, those of `add` first
  * @throws AppError validation_error if an address is in both arrays
  */

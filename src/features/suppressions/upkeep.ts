@@ -1,7 +1,7 @@
 import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Who has ended a complaint or a hard bounce is kept for good. */
+/** Records of who ended a complaint or a hard bounce are never deleted. */
 const KEPT_DAYS = 400;
 
 const oldReleases = batchTask(
