@@ -2,10 +2,10 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { compileAudience } from '../audience.ts';
 import type { CampaignRow, PinnedAudience } from '../model.ts';
 
-/** A campaign with its audience in the present form. */
+/** A campaign with its audience in the current form. */
 export type PinnedRow = CampaignRow & { audience: PinnedAudience };
 
-/** Those of the lists that the brand no longer has. */
+/** Returns those of the lists that no longer exist. */
 export async function missingLists(db: Queryable, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await db.query<{ id: number }>(
@@ -28,15 +28,15 @@ export async function evaluateAudience(trx: Queryable, row: PinnedRow): Promise<
   );
 }
 
-/** The contacts of a page, as SQL over the alias `c`, with the values of its parameters from `$2` on; `$1` is the brand. */
+/** SQL that selects the contacts `c` of a page, with the values of its parameters from `$2` on; `$1` is the brand. */
 export interface PageSource {
   sql: string;
   values: unknown[];
-  /** The last contact id of the page; null: the page is the last one. */
+  /** The last contact id of the page; null if it is the last page. */
   upTo: number | null;
 }
 
-/** In which table the contacts of the audience are found in the order of their ids. */
+/** Chooses the table that lists the contacts of the audience by id. */
 function walkOf({ id, brand_id: brandId, audience: { listId, evaluated } }: PinnedRow) {
   if (evaluated) return { table: 'campaign_contacts', column: 'contact_id', key: 'campaign_id', value: id };
   if (listId !== null) return { table: 'list_members', column: 'contact_id', key: 'list_id', value: listId };
@@ -44,9 +44,9 @@ function walkOf({ id, brand_id: brandId, audience: { listId, evaluated } }: Pinn
 }
 
 /**
- * Finds the next contacts of the audience, in the order of their ids.
+ * Finds the next contacts of the audience, by id.
  * @param row with its cursor
- * @param size contacts to look at
+ * @param size number of contacts to examine
  */
 export async function nextPage(trx: Queryable, row: PinnedRow, size: number): Promise<PageSource> {
   const { brand_id: brandId, cursor, snapshot_at: asOf } = row;

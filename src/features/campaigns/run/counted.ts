@@ -10,7 +10,7 @@ export const NO_RECIPIENTS: CampaignCounts = {
   remaining: 0,
 };
 
-/** The counts in the events of a campaign. */
+/** Returns the counts for the events of a campaign. */
 export function eventCounts(counts: CampaignCounts = NO_RECIPIENTS) {
   return {
     sent_count: counts.sent,

@@ -1,6 +1,7 @@
 /**
- * Where audiences that depend on what contacts did are evaluated: one statement reads the events of all contacts, for
- * minutes. These statements have connections of their own, so that all else of the worker goes on, and accounts take turns.
+ * Evaluates audiences that depend on events, opens or clicks. One statement reads the events of all contacts, which
+ * takes minutes. It gets its own connection, so that it does not hold up the rest of the worker, and accounts take
+ * turns.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
@@ -10,23 +11,23 @@ import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { evaluateAudience, type PinnedRow } from './audience-source.ts';
 import { readCampaign, snapshotLock, wantsPage } from './page.ts';
 
-/** Connections for evaluations of one process. */
+/** Maximum number of connections for evaluations per process. */
 export const CONNECTIONS = 3;
 const SETTINGS = `set local work_mem = '64MB'; set local statement_timeout = '30min'`;
-/** When to look again at an evaluation of another process. */
+/** How often to check an evaluation by another process, in ms. */
 const AGAIN_MS = 1_000;
 
 export interface Evaluations {
   /**
-   * Runs `work` in a transaction when the account's turn has come. An account has one at a time.
-   * @param signal ends the wait; work that has begun goes on
+   * Runs `work` in a transaction when it is the account's turn. Each account runs one at a time.
+   * @param signal ends the wait; work that has begun continues
    * @throws the reason of `signal`
    */
   run<T>(accountId: number, work: (trx: Queryable) => Promise<T>, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Opens the connections, past a pooler, whose connections are few. The first one is made by the first evaluation. */
+/** Opens the pool. It bypasses poolers, whose connections are few. The first evaluation makes the first connection. */
 export function openEvaluations(
   options: Pick<DatabaseOptions, 'url' | 'directUrl' | 'serverChanges'>,
 ): Evaluations {
@@ -51,10 +52,10 @@ async function isEvaluated(db: Queryable, campaignId: number): Promise<boolean> 
   return rowCount !== 0;
 }
 
-/** Evaluates the audience of a campaign if that is still to be done. @returns false if another process is doing it */
+/** Evaluates the audience of a campaign unless that is done already. @returns false if another process is doing it */
 async function evaluateOnce(trx: Queryable, campaignId: number): Promise<boolean> {
   await trx.query(SETTINGS);
-  // To wait for the lock would take a connection for as long as the other process has one.
+  // Waiting for the lock would occupy this connection until the other process is done.
   const { rows } = await trx.query<{ locked: boolean }>(
     'select pg_try_advisory_xact_lock($1, $2) as locked',
     snapshotLock(campaignId),
@@ -66,10 +67,10 @@ async function evaluateOnce(trx: Queryable, campaignId: number): Promise<boolean
 }
 
 /**
- * Evaluates the audience of a campaign, once, if it depends on what contacts did. It may be at any place of its contacts:
- * a former process may have begun without an evaluation.
- * @param stay for how long, in milliseconds, it may wait for its turn, and what ends the wait earlier
- * @returns false if its turn has not come
+ * Evaluates the audience of a campaign once, if it depends on events, opens or clicks. The snapshot may have begun
+ * already: a process of an earlier version may have written pages without an evaluation.
+ * @param stay how long it may wait for its turn, in ms, and the signal that ends the wait earlier
+ * @returns false if its turn did not come in that time
  */
 export async function evaluateInTurn(
   { pool, evaluations }: { pool: pg.Pool; evaluations: Evaluations },
@@ -89,7 +90,7 @@ export async function evaluateInTurn(
   }
 }
 
-/** Removes an evaluated audience, a page at a time. @returns whether nothing is left */
+/** Deletes a page of an evaluated audience. @returns whether nothing is left */
 export async function clearEvaluated(db: Queryable, campaignId: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `delete from campaign_contacts where campaign_id = $1 and contact_id = any (array(

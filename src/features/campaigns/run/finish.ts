@@ -12,30 +12,30 @@ import { lockCampaignRow } from '../transitions.ts';
 import { eventCounts, NO_RECIPIENTS } from './counted.ts';
 import { clearEvaluated } from './evaluations.ts';
 
-/** Messages that are canceled in one transaction. */
+/** Number of messages canceled in one transaction. */
 const CANCEL_PAGE = 5_000;
 
-/** Cancels what is left of a canceled campaign, for up to ten seconds. @returns whether nothing is left */
+/** Cancels the remaining messages of a canceled campaign, for up to ten seconds. @returns whether none is left */
 export async function cancelRest(pool: pg.Pool, campaignId: number, stopping: AbortSignal): Promise<boolean> {
   const endsAt = Date.now() + 10_000;
   for (;;) {
     const page = await inTransaction(pool, (trx) => cancelCampaignMessages(trx, campaignId, CANCEL_PAGE));
     if (page.done) return true;
-    // What is left lies under intents, whose outcomes are awaited.
+    // The remaining messages are under intents, whose outcomes must be awaited.
     if (page.canceled === 0 || stopping.aborted || Date.now() > endsAt) return false;
   }
 }
 
 export type FailedReason = 'empty_audience' | 'all_skipped' | 'all_failed';
 
-/** How a campaign has ended that reached nobody; null: it has reached somebody, or may have. */
+/** Why a campaign has reached no recipient; null if it has reached some, or may have. */
 export function failedReason({ audience, sent, failed, unknown }: CampaignCounts): FailedReason | null {
   if (audience === 0) return 'empty_audience';
   if (sent + unknown > 0) return null;
   return failed > 0 ? 'all_failed' : 'all_skipped';
 }
 
-/** Whether a block, a queue row or an intent of the campaign is open. */
+/** Whether the campaign has an open block, a queue row or an intent. */
 async function hasOpenRows(trx: Queryable, campaignId: number): Promise<boolean> {
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
@@ -60,8 +60,8 @@ function eventOf(
 }
 
 /**
- * Completes a campaign of which nothing is open: counts, outcome and event in one transaction.
- * @returns the work to wake; null if something is open, or the campaign does not end now
+ * Completes a campaign without open work: writes counts, outcome and event in one transaction.
+ * @returns the work to wake; null if work is open, or the campaign does not end now
  */
 export async function completeCampaign(
   pool: pg.Pool,

@@ -2,19 +2,19 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import { countryZones } from '../../../delivery/addresses/country-zones.ts';
 
-/** When the clock shows the time of a campaign, by the zones and the countries that contacts may have. */
+/** When a campaign is due by local clocks, for each zone and country that contacts may have. */
 export interface LocalTimes {
-  /** Names of zones in lower case, and the time of each, in ISO 8601. */
+  /** Zone names in lower case, and the time for each, in ISO 8601. */
   zones: { names: string[]; dues: string[] };
   /** ISO 3166 codes. */
   countries: { codes: string[]; dues: string[] };
-  /** Of contacts whose zone and country are unknown: in the zone of the brand, else in UTC. */
+  /** For contacts without a known zone or country: the time in the zone of the brand, else in UTC. */
   otherwise: string;
 }
 
 /**
- * Computes when the clock time of `scheduled_at` (in UTC) comes in each zone. A time that the clocks skip is the moment
- * after the change.
+ * Computes when clocks show the UTC clock time of `scheduled_at` in each zone. If they skip it, it is the moment after
+ * the change.
  */
 export async function localTimes(db: Queryable, row: CampaignRow): Promise<LocalTimes> {
   const at = row.scheduled_at ?? row.snapshot_at ?? new Date();

@@ -4,11 +4,11 @@ import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
 import { isOpen, type Waiting, type WorkAhead } from './waiting.ts';
 
-/** With less to wait, the watching activity stays. */
+/** The watching activity keeps running if the wait is shorter than this, in ms. */
 const SHORT_WAIT_MS = 120_000;
 
 /**
- * Fixes the audience of a campaign whose time has come: contacts that are created later are no part of it.
+ * Begins the snapshot of a campaign that is due. Contacts created later are not part of its audience.
  * @returns whether the snapshot has begun now
  */
 export async function beginSnapshot(db: Queryable, row: CampaignRow, asOf: Date): Promise<boolean> {
@@ -25,10 +25,10 @@ export async function beginSnapshot(db: Queryable, row: CampaignRow, asOf: Date)
 
 /** How late the workflow may be before the reconciler checks that it is running. */
 const LATE_MS = 15_000;
-/** A planned wake-up that moved by less than this is not written. */
+/** Smallest change of a planned wake-up that is written, in ms. */
 const UNWRITTEN_MS = 5_000;
 
-/** Notes when the workflow looks at the row next. @param wakeMs milliseconds from now */
+/** Records when the workflow reads the row next. @param wakeMs in ms from now */
 export async function expectEngine(db: Queryable, campaignId: number, wakeMs: number): Promise<void> {
   await db.query(
     `update campaigns set engine_expected_by = now() + make_interval(secs => $2)
@@ -38,18 +38,18 @@ export async function expectEngine(db: Queryable, campaignId: number, wakeMs: nu
   );
 }
 
-/** Holds that stop a campaign at its next look. */
+/** Holds that make the next look pause the campaign. */
 const stopping: readonly WaitingReason[] = ['wallet', 'spend_cap', 'sandbox'];
-/** Holds that senders look at again and again. Of the last, a few messages at a time may be let go. */
+/** Holds that senders check repeatedly. `allowance` may release a few messages at a time. */
 const rechecked: readonly WaitingReason[] = ['account_paused', 'domain_unverified', 'provider', 'allowance'];
 
-/** An activity that stays looks at a campaign once for so many messages. */
+/** Target number of messages sent between two looks of the watching activity at a throttled campaign. */
 const MESSAGES_OF_LOOK = 20;
-/** The shortest and the longest pause between two of its looks. */
+/** Shortest and longest pause between two looks, in ms. */
 const MIN_LOOK_MS = 1_000;
 export const MAX_LOOK_MS = 10_000;
 
-/** How long an activity that stays waits before it looks again, in milliseconds. */
+/** Returns how long the watching activity waits until its next look, in ms. */
 export function lookMs(
   { options }: Pick<CampaignRow, 'options'>,
   { taken, dueSince }: Pick<WorkAhead, 'taken' | 'dueSince'>,
@@ -65,8 +65,8 @@ export function lookMs(
 }
 
 /**
- * Whether the workflow may sleep: nothing is sent to anyone for minutes, unless a release signals it. A block that is due, or
- * will be soon, and is not held may be sent without a signal, also while a limit holds others.
+ * Whether the workflow may sleep, because nothing will be sent for minutes unless a release signals it. A block that is
+ * not held and is due soon prevents this even if a limit holds others: it may be sent without a signal.
  */
 function isIdle({ taken, dueSince, nextFree }: WorkAhead, { reason, until }: Waiting, asOf: Date): boolean {
   if (taken || dueSince !== null) return false;
@@ -74,7 +74,7 @@ function isIdle({ taken, dueSince, nextFree }: WorkAhead, { reason, until }: Wai
   return isLater(nextFree) && (rechecked.includes(reason) || isLater(until));
 }
 
-/** What follows from the row, the campaign's open work and what that waits for. */
+/** Decides the next step of the workflow from the row, the campaign's open work and what that waits for. */
 export function nextOf(
   row: CampaignRow,
   work: WorkAhead,
@@ -87,7 +87,7 @@ export function nextOf(
   if (status === 'paused' || row.approval_state === 'pending' || phase === 'waiting') return 'wait';
   if (phase === 'snapshot') return 'snapshot';
   if (!isOpen(work)) return 'finish';
-  // It was held after this look has asked whether to stop the campaign.
+  // It was held after this look had checked whether to pause the campaign.
   if (waiting === null || stopping.includes(waiting.reason)) return 'watch';
   return isIdle(work, waiting, asOf) ? 'wait' : 'watch';
 }

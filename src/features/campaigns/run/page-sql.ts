@@ -6,13 +6,13 @@ import { MESSAGE_ID_SEQUENCE } from '../../../delivery/accept/write-messages.ts'
 import { MAX_BLOCK } from './throttle.ts';
 import { variantSql } from './variants.ts';
 
-/** What depends on the campaign, so that each statement has only what it needs. */
+/** The properties of a campaign on which the statement depends, so that it contains only what it needs. */
 export interface PageShape {
   channel: Channel;
-  /** The campaign has recipients already, whose addresses are not written to again. */
+  /** Whether the campaign already has recipients, whose addresses must not get it twice. */
   hasEarlier: boolean;
   plusAddresses: boolean;
-  /** Of the brand; null: it has none. */
+  /** The frequency cap of the brand; null if it has none. */
   frequencyCap: FrequencyCap | null;
   localTime: boolean;
   ab: boolean;
@@ -20,7 +20,7 @@ export interface PageShape {
   firstParameter: number;
 }
 
-/** The parameters after those of the contacts, in their order. */
+/** The parameters that follow those of the contacts, in order. */
 export const pageParameters = [
   'campaignId',
   'accountId',
@@ -40,8 +40,8 @@ const suppressedSql = (account: string, match: string) => `(
       where s.account_id = ${account} and ${match} and not ${endedSql('s')} limit 1)`;
 
 /**
- * SQL: why a contact is skipped, null if it is not. A subquery with `limit` stays a look-up by index for each contact: as
- * a join, PostgreSQL might read all recipients that the campaign has.
+ * SQL: why a contact is skipped; null if it is not. A subquery with `limit` is always an index look-up per contact;
+ * with a join, PostgreSQL might read all recipients of the campaign.
  */
 function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Parameters): string {
   const suppressed = [
@@ -67,7 +67,7 @@ function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Pa
     ${cappedSql(shape)} end`;
 }
 
-/** SQL: a case of contacts who have had enough messages. */
+/** SQL: the `when` clause for contacts that have reached the frequency cap. */
 function cappedSql({ frequencyCap: cap }: PageShape): string {
   if (!cap) return '';
   const [count, perSeconds] = [cap.count, cap.per_seconds].map((value) => String(Math.trunc(value)));
@@ -82,7 +82,7 @@ function localSql({ localTime }: PageShape, { times }: Parameters): string {
       (select k.due from countries k where k.code = f.country), (${times}::jsonb ->> 'otherwise')::timestamptz)`;
 }
 
-/** SQL: tables of the local times, `zones` and `countries`. Empty without them. */
+/** SQL: the local times as `zones` and `countries`, which are empty without local times. */
 function timesCtes({ times }: Parameters): string {
   const arrayOf = (path: string) => `jsonb_array_elements_text(${times}::jsonb #> '${path}')`;
   return `zones as materialized (
@@ -95,8 +95,8 @@ function timesCtes({ times }: Parameters): string {
 }
 
 /**
- * SQL: expressions up to `numbered`: the recipients with why they are skipped, when they are due, their variant, the
- * part of their group that becomes a block, and the id of their message.
+ * SQL: the expressions up to `numbered`, which has the recipients with the reason for skipping them, the time at which
+ * they are due, their variant, the part of their group that becomes a block, and the id of their message.
  */
 function recipientCtes(contacts: string, shape: PageShape, at: Parameters): string {
   const now = `${at.dueAt}::timestamptz`;
@@ -156,18 +156,18 @@ function insertCtes({ campaignId, nextBlock }: Parameters): string {
 }
 
 /**
- * SQL: writes a page of recipients and their blocks, and returns how many of each. Recipients are grouped by when they
- * are due and by variant, in the order of their contacts; those to skip are in closed blocks of their own. Ids of
- * messages ascend over the page, so that the messages of a block are those of the campaign from its first id to its last.
+ * SQL: inserts a page of recipients and their blocks, and returns the number of each. Recipients are grouped by due
+ * time and variant, in the order of their contacts; skipped ones get closed blocks of their own. Message ids ascend
+ * over the page, so a block contains the campaign's messages from its first id to its last.
  *
- * Addresses are unique in a brand, so one statement never sees one twice.
+ * Addresses are unique in a brand, so one statement never sees the same address twice.
  * @param contacts SQL: the condition over contacts `c` of the brand `$1`
  */
 export function pageSql(contacts: string, shape: PageShape): string {
   const at = Object.fromEntries(
     pageParameters.map((name, index) => [name, `$${shape.firstParameter + index}`]),
   ) as Parameters;
-  // PostgreSQL wants to know the type of every parameter, also of those that this campaign does not need.
+  // PostgreSQL must know the type of every parameter, including those that this campaign does not need.
   const unread = `${at.firstMessageId}::bigint, ${at.number}::bigint, ${at.ends}::float8[], ${at.accountId}::bigint`;
   return `
   with ${timesCtes(at)}, ${recipientCtes(contacts, shape, at)}, ${insertCtes(at)}

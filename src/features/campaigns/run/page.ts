@@ -8,40 +8,42 @@ import { pageSql, type PageShape } from './page-sql.ts';
 import { freeAfter, MAX_BLOCK, spreadBlocks, throttledBlock } from './throttle.ts';
 import { divisionOf } from './variants.ts';
 
-/** Contacts that a page looks at. */
+/** Number of contacts per page. */
 const PAGE_CONTACTS = 20_000;
-/** The first page is small, and so are its blocks, so that sending starts at once and on every sender. */
+/** Size of the first page and of its blocks: small, so that sending starts at once, on every sender. */
 const FIRST_PAGE_CONTACTS = 2_000;
 const FIRST_BLOCK = 100;
 
-/** Keys of an advisory lock: the audience of a campaign is evaluated, and its pages are written, one after the other. */
+/** The keys of the advisory lock that serializes the evaluation of an audience and the writing of its pages. */
 export const snapshotLock = (campaignId: number): [number, number] => [
   1_129_468_240,
   campaignId % 2_147_483_647,
 ];
 
-/** Many rows are read, sorted and written at once, in a few seconds; compiling the statement would take longer. */
+/** A page reads, sorts and writes many rows in a few seconds; JIT compilation would take longer. */
 const PAGE_SETTINGS = `set local jit = off; set local work_mem = '64MB'; set local statement_timeout = '5min';
   set local enable_seqscan = off`;
 
 export interface PageOptions {
   pool: pg.Pool;
   plusAddresses: boolean;
-  /** Contacts that a page looks at; for tests. */
+  /** Number of contacts per page; for tests. */
   pageContacts?: number;
 }
 
-/** What a page wrote. `stopped`: the row no longer wants one. `gone`: a list that the audience names, at any
- * depth, was deleted. */
+/**
+ * The result of writing a page. `stopped`: the campaign no longer needs one. `gone`: a list that the audience names, at
+ * any depth, has been deleted.
+ */
 export interface PageResult {
   state: 'more' | 'complete' | 'stopped' | 'gone';
   recipients: number;
 }
 
-/** What stays the same for all pages of a campaign. */
+/** What all pages of a campaign share. */
 export interface SnapshotPlan {
   times: LocalTimes | null;
-  /** Of the brand; null: it has none. */
+  /** The frequency cap of the brand; null if it has none. */
   frequencyCap: FrequencyCap | null;
 }
 
@@ -52,7 +54,9 @@ export async function readCampaign(db: Queryable, id: number): Promise<CampaignR
   return rows[0] ?? null;
 }
 
-/** Whether the recipients of a campaign are being written. One that was pinned in a former form must be expanded first. */
+/**
+ * Whether the recipients of a campaign are being written. An audience pinned in the former form must be expanded first.
+ */
 export const wantsPage = (row: CampaignRow | null): row is PinnedRow =>
   row?.status === 'active' && row.phase === 'snapshot' && isPinned(row.audience);
 
@@ -70,13 +74,15 @@ export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<Sna
   return { times, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
 }
 
-/** The first id of the campaign's messages, so that later look-ups skip older partitions; null: there is none yet. */
+/**
+ * Finds the first id of the campaign's messages, with which later look-ups skip older partitions; null if none exists.
+ */
 async function firstMessage(
   trx: Queryable,
   { id, next_block: nextBlock }: CampaignRow,
 ): Promise<number | null> {
   if (nextBlock === 0) return null;
-  // Not in the order of the blocks' numbers: that of a part split off is negative. Ranges do not overlap.
+  // Ordered by id, because numbers of blocks that were split off are negative. Ranges do not overlap.
   const { rows } = await trx.query<{ first: number }>(
     'select first_id as first from campaign_blocks where campaign_id = $1 order by last_id limit 1',
     [id],
@@ -84,7 +90,7 @@ async function firstMessage(
   return rows[0]?.first ?? null;
 }
 
-/** When the recipients of a page are due, and how large their blocks are. */
+/** Returns when the recipients of a page are due, and how large their blocks are. */
 async function paceOf(
   trx: Queryable,
   row: CampaignRow,
@@ -132,15 +138,15 @@ async function insertPage(
     division?.ends ?? null,
     plan.times && JSON.stringify(plan.times),
   ]);
-  // Without local times, the page's blocks follow all others: those need not move.
+  // Without local times, the page's blocks come after all others, so only they need to move.
   await spreadBlocks(trx, row, plan.times ? { asOf } : { asOf, from: row.next_block });
   return { upTo: source.upTo, recipients: rows[0]?.recipients ?? 0, blocks: rows[0]?.blocks ?? 0 };
 }
 
 /**
- * Writes the next page of recipients: messages, blocks and the place in the contacts, in one transaction. Pages of a
- * campaign wait for each other. The campaign's row is locked only at the end, so that a pause or a cancellation never
- * waits for a page: a page that finds the row changed is rolled back.
+ * Writes the next page of recipients in one transaction: messages, blocks and the cursor. Pages of a campaign wait for
+ * each other. The campaign's row is locked only at the end, so that a pause or a cancellation never waits for a page;
+ * if the row has changed by then, the page is rolled back.
  */
 export async function writePage(
   { pool, plusAddresses, pageContacts = PAGE_CONTACTS }: PageOptions,

@@ -1,4 +1,4 @@
-/** The pinned audience of a campaign that waits, or whose recipients are being written. */
+/** Handles audiences that were pinned by earlier versions, or name lists or segments that have been deleted. */
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { closeFilters, type NamedByFilters } from '../../segments/service.ts';
@@ -11,8 +11,8 @@ const isNeeded = ({ status, phase }: CampaignRow): boolean =>
   (status === 'active' || status === 'paused') && (phase === 'waiting' || phase === 'snapshot');
 
 /**
- * Whether the audience of a campaign is still needed, and was pinned before pins had a version.
- * @throws Error if it was pinned by a newer process, which goes on with it
+ * Whether the audience of a campaign is still needed, but was pinned before pins had a version.
+ * @throws Error if a newer version has pinned it; a process of that version must continue
  */
 export function isFormerPin(row: CampaignRow): row is CampaignRow & { audience: NamedAudience } {
   const { audience } = row;
@@ -21,7 +21,7 @@ export function isFormerPin(row: CampaignRow): row is CampaignRow & { audience: 
   return true;
 }
 
-/** What a former pin names. All of it has been checked for its size when it was sent, or has grown since. */
+/** Resolves what a former pin names, without limits: sizes were checked at the send, and may have grown since. */
 const namedBy = (db: Queryable, { brand_id: brandId }: CampaignRow, audience: NamedAudience) =>
   closeFilters(db, { brandId }, filterSetsOf(audience), { max: Infinity });
 
@@ -31,8 +31,8 @@ async function isDeleted(db: Queryable, audience: NamedAudience, named: NamedByF
 }
 
 /**
- * Expands the audience of a campaign that was pinned in the former form.
- * @returns false if it names a list or segment that was deleted: nobody knows any more whom it selects
+ * Expands an audience that was pinned in the former form.
+ * @returns false if it names a deleted list or segment, so that it is unknown which contacts it selects
  */
 export async function expandFormerPin(pool: pg.Pool, campaignId: number): Promise<boolean> {
   return inTransaction(pool, async (trx) => {
@@ -56,8 +56,8 @@ async function hasDeletedAudience(db: Queryable, row: CampaignRow): Promise<bool
 }
 
 /**
- * Pauses a campaign whose audience names what was deleted. Present processes refuse such deletions; former ones did not.
- * @returns whether it is paused now. Wake `outbox` then.
+ * Pauses a campaign whose audience names a deleted list or segment. Only earlier versions allowed such deletions.
+ * @returns whether it has been paused; if so, wake `outbox`
  */
 export async function pauseWithoutAudience(pool: pg.Pool, campaignId: number, asOf: Date): Promise<boolean> {
   return inTransaction(pool, async (trx) => {

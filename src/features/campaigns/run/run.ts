@@ -29,7 +29,7 @@ import { readOpenWork, type Waiting, waitingOf } from './waiting.ts';
 
 export interface CampaignRunDependencies {
   pool: pg.Pool;
-  /** Where audiences that depend on what contacts did are evaluated. */
+  /** Evaluates audiences that depend on events, opens or clicks. */
   evaluations: Evaluations;
   events: EventPublisher;
   waker: Pick<Waker, 'wake'>;
@@ -37,25 +37,25 @@ export interface CampaignRunDependencies {
   thresholds: StopThresholds;
   plusAddresses: boolean;
   log: Logger;
-  /** Contacts that a page of the snapshot looks at; for tests. */
+  /** Number of contacts per page of the snapshot; for tests. */
   pageContacts?: number;
 }
 
-/** How long an activity stays, and what it reports. */
+/** How long an activity may run, and how it reports progress. */
 export interface Stay {
-  /** Called after each look, every 1 to 10 s while the campaign is watched. */
+  /** Called after each look, which happens every 1 to 10 s while the campaign is watched. */
   progress(state: CampaignState): void;
   signal: AbortSignal;
   /** Milliseconds. */
   forMs: number;
 }
 
-/** Between two looks while recipients are written. */
+/** Minimum time between two looks while recipients are written, in ms. */
 const LOOK_MS = 1_000;
-/** Closed blocks that are counted again between two looks, in pages. */
+/** Maximum number of pages of closed blocks that are recounted between two looks. */
 const MAX_RECOUNT_PAGES = 25;
 
-/** Wakes those who wait for what was published. */
+/** Wakes the loops that process what was published. */
 function wakeFor({ waker }: CampaignRunDependencies, queued: QueuedWork | null): void {
   for (const channel of queued?.keys() ?? []) waker.wake(channel);
 }
@@ -88,7 +88,7 @@ async function stateOf(
   };
 }
 
-/** What a campaign needs at each look while it is sent. */
+/** Does the periodic work of a campaign that is being sent: counts, stop thresholds and the A/B winner. */
 async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date): Promise<void> {
   const { pool, events, waker, thresholds, log } = deps;
   for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
@@ -106,7 +106,7 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(deps, row);
 }
 
-/** Pauses a campaign whose audience can no longer be selected, as a list or segment of it was deleted. */
+/** Pauses a campaign whose audience cannot be selected any more, because a list or segment of it was deleted. */
 async function stopWithoutAudience(
   { pool, waker, log }: CampaignRunDependencies,
   campaignId: number,
@@ -129,13 +129,15 @@ async function readExpanded(
   return readCampaign(deps.pool, campaignId);
 }
 
-/** What a look has found. */
+/** The result of a look. */
 interface Look extends CampaignStep {
-  /** An activity that stays looks again after this. */
+  /** The pause before the next look of the same activity. */
   againMs: number;
 }
 
-/** Reads the row, begins the snapshot if it is time, tends the campaign if it is sent, and says what follows. */
+/**
+ * Reads the row, begins the snapshot if it is due, tends the campaign if it is being sent, and decides the next step.
+ */
 async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<Look> {
   const { pool, limits: settings } = deps;
   let row = await readExpanded(deps, campaignId, asOf);
@@ -158,17 +160,17 @@ async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Dat
 
 const stepOf = ({ next, state }: Look): CampaignStep => ({ next, state });
 
-/** What an activity repeats. */
+/** The step that an activity repeats. */
 interface Repeated {
   campaignId: number;
   /** The workflow's time when the activity began. */
   begun: Date;
   kind: 'snapshot' | 'watch';
-  /** @returns null if the step need not be looked at */
+  /** @returns null if no look is needed yet */
   each: (asOf: Date) => Promise<Look | null>;
 }
 
-/** Repeats a step until one of another kind follows, the time is over, or the process stops. */
+/** Repeats a step until a step of another kind follows, the time is up, or the process stops. */
 async function repeat(
   deps: CampaignRunDependencies,
   { campaignId, begun, kind, each }: Repeated,
@@ -239,13 +241,13 @@ async function change(
   if (!row) return;
   deps.log.info(
     { campaign_id: campaignId, account_id: row.account_id, signal },
-    'an operator changed a campaign',
+    'campaign changed by an operator',
   );
   deps.waker.wake('outbox');
   wakeSenders(deps, row);
 }
 
-/** What the workflow `campaign/<id>` does, a step at a time. Every step reads the row, so that repeating one does no harm. */
+/** The steps of the workflow `campaign/<id>`. Every step reads the row first, so repeating one is harmless. */
 export function createCampaignRun(deps: CampaignRunDependencies) {
   return {
     look: async (campaignId: number, asOf: Date) => stepOf(await look(deps, campaignId, asOf)),

@@ -16,18 +16,18 @@ import type { CampaignRow, CampaignStop } from '../model.ts';
 import { pauseCampaign } from '../transitions.ts';
 import { eventCounts } from './counted.ts';
 
-/** SQL: what the blocks of the campaign `c` have that were closed before its rates began to count. */
+/** SQL: the counts of blocks of the campaign `c` that were closed before its rates began to count. */
 const BEFORE = `
   select coalesce(sum(counted), 0) as counted, coalesce(sum(bounced), 0) as bounced,
     coalesce(sum(complained), 0) as complained
   from campaign_blocks where campaign_id = c.id and closed_at < c.counted_from`;
 
-/** SQL: the sums `s` know what was before the send or the last resume of the campaign `c`. */
+/** SQL: whether the sums `s` contain the counts before the send or the last resume of the campaign `c`. */
 const KNOWN = 's.counted_from is not distinct from c.counted_from';
 
 /**
- * Remembers what the blocks have that were closed before the send or the last resume: it does not count in the rates, and
- * does not change any more. Does nothing if it is known.
+ * Stores the counts of blocks closed before the send or the last resume, unless they are stored already. They are
+ * final, and do not count towards the rates.
  */
 export async function startRates(db: Queryable, campaignId: number): Promise<void> {
   await db.query(
@@ -42,8 +42,8 @@ export async function startRates(db: Queryable, campaignId: number): Promise<voi
 }
 
 /**
- * Reads the sums of the closed blocks since the send or the last resume, and counts the rows of blocks that senders have
- * now. Call it after `recountBlocks` and {@link startRates}.
+ * Reads the sums of blocks closed since the send or the last resume, and adds the rows of blocks that senders have now.
+ * Call it after `recountBlocks` and {@link startRates}.
  */
 export async function readReputation(db: Queryable, campaignId: number): Promise<ReputationCounts> {
   const { rows } = await db.query<ReputationCounts>(
@@ -76,8 +76,8 @@ type Why = Omit<CampaignStop, 'at'>;
 
 /**
  * Pauses a campaign for a reason that still holds under its lock, in one transaction.
- * @param published follows from the pause in its transaction
- * @returns the work to wake; null if the campaign goes on
+ * @param published publishes the events of the pause in its transaction
+ * @returns the work to wake; null if the campaign continues
  */
 async function pauseForReason(
   pool: pg.Pool,
@@ -88,7 +88,7 @@ async function pauseForReason(
 ): Promise<QueuedWork | null> {
   if (!(await readReason(pool))) return null;
   return inTransaction(pool, async (trx) => {
-    // A resume may have come between.
+    // The campaign may have been resumed in the meantime.
     await lockCampaignForChange(trx, row.id);
     const reason = await readReason(trx);
     if (!reason) return null;
@@ -99,8 +99,8 @@ async function pauseForReason(
 }
 
 /**
- * Pauses a campaign that does harm, with `campaign.stopped`, see {@link pauseForReason}. Its rates count from the last
- * resume.
+ * Pauses a campaign whose rates exceed a threshold, and publishes `campaign.stopped`; see {@link pauseForReason}. The
+ * rates count from the last resume on.
  */
 export async function stopIfHarmful(
   pool: pg.Pool,
@@ -123,8 +123,8 @@ export async function stopIfHarmful(
 const NO_WORK: QueuedWork = new Map();
 
 /**
- * Pauses a campaign that its account cannot pay for or has no sender for, see {@link pauseForReason}. There is no event:
- * `campaign.stopped` is for bounces and complaints only (interface §6.4).
+ * Pauses a campaign that its account cannot pay for, or whose sender is no longer verified; see {@link pauseForReason}.
+ * It publishes no event: `campaign.stopped` is for bounces and complaints only (interface §6.4).
  */
 export async function stopIfUnsendable(
   pool: pg.Pool,

@@ -1,22 +1,27 @@
-/** When the blocks of a throttled campaign become due. Claims keep to the throttle themselves, however late blocks are. */
+/**
+ * Decides when the blocks of a throttled campaign become due. Claims enforce the throttle in any case, however late
+ * blocks are.
+ */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type CampaignRow, isLocalTime } from '../model.ts';
 
 export const MAX_BLOCK = 1_000;
-/** A throttled block is one second's worth or more, and at least this many recipients if a minute has as many. */
+/**
+ * Minimum number of recipients in a throttled block, unless a minute has fewer. A block is at least one second's worth.
+ */
 const MIN_THROTTLED_BLOCK = 20;
-/** Parts of a minute, so that each minute has a whole number of blocks. */
+/** Allowed durations of a block in seconds: divisors of a minute, so that each minute has a whole number of blocks. */
 const SECONDS = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60];
 
-/** How many recipients a block of a throttled campaign has. @param perMinute at least 1 */
+/** Returns the number of recipients in a block of a throttled campaign. @param perMinute at least 1 */
 export function throttledBlock(perMinute: number): number {
   const seconds = SECONDS.find((each) => (perMinute * each) / 60 >= MIN_THROTTLED_BLOCK) ?? 60;
   return Math.min(MAX_BLOCK, Math.max(1, Math.floor((perMinute * seconds) / 60)));
 }
 
 /**
- * When the blocks that are written already leave the next one free to go, at most so many a minute. Those that a limit
- * holds are left out, as they may be due much later: the claim paces what becomes due at the same time.
+ * When the next block may be due after those already written, at this rate. Blocks held by a limit are left out,
+ * because they may be due much later; the claim paces blocks that become due at the same time.
  */
 export async function freeAfter(trx: Queryable, campaignId: number, perMinute: number): Promise<Date | null> {
   const { rows } = await trx.query<{ free: Date | null }>(
@@ -29,7 +34,7 @@ export async function freeAfter(trx: Queryable, campaignId: number, perMinute: n
 
 type Throttled = Pick<CampaignRow, 'id' | 'options' | 'scheduled_at'>;
 
-/** From when on, and with how many seconds for each recipient, further blocks follow those that are written. */
+/** Returns the time after which further blocks are due, and the seconds that each of their recipients takes. */
 export async function placeInLine(
   trx: Queryable,
   row: Throttled,
@@ -41,14 +46,14 @@ export async function placeInLine(
   return { from: free && free > asOf ? free : asOf, secondsEach: 60 / perMinute };
 }
 
-/** Blocks that one statement spreads. */
+/** Number of blocks that one statement spreads. */
 const SPREAD_PAGE = 2_000;
 
-/** A place in the line of blocks. Times are texts, because PostgreSQL's are more exact than dates here. */
+/** A position in the line of blocks. Times are strings, because a Date would lose PostgreSQL's microseconds. */
 interface LinePlace {
   notBefore: string;
   n: number;
-  /** When the blocks up to here leave the next one free to go. */
+  /** When the next block may be due after the blocks up to here. */
   free: string;
 }
 
@@ -80,11 +85,10 @@ const SPREAD = `
   from spread order by place desc limit 1`;
 
 /**
- * Spreads a page of the blocks that no sender has taken, so that no more than the throttle allows become due in a minute
- * from `asOf` on. Blocks are in the order of their local times and numbers, which spreading does not change, and none
- * comes before its local time.
- * @param after the end of the page before
- * @returns where the next page begins; null: there is none
+ * Spreads a page of the blocks that no sender has taken, so that from `asOf` on no more become due per minute than the
+ * throttle allows. Blocks keep the order of their local times and numbers, and none becomes due before its local time.
+ * @param after the end of the previous page
+ * @returns the end of this page; null if there is no further page
  */
 async function spreadBlocksPage(
   trx: Queryable,
@@ -106,7 +110,7 @@ async function spreadBlocksPage(
 
 /**
  * Spreads all blocks of a campaign, page by page.
- * @param options.from only blocks with this number or a larger one, which have no local time; left out: all
+ * @param options.from the first block number to spread; only for blocks without local times. Left out, all are spread
  */
 export async function spreadBlocks(
   trx: Queryable,

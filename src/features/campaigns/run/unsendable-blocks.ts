@@ -1,4 +1,4 @@
-/** Blocks of campaigns that nothing but their account can set going again: their campaign is paused. */
+/** Blocks that only a change by the account, such as a payment, can release: their campaigns are paused. */
 import { MESSAGE_LIFETIME, type FailureCode } from '../../../delivery/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ErrorCode } from '../../../errors.ts';
@@ -30,7 +30,7 @@ const SENDER_LOST = `exists (
             and (d.status = 'verified' or coalesce(d.lost_at, $2::timestamptz) > $2::timestamptz - ${MESSAGE_LIFETIME}))
         and exists (select 1 from campaign_blocks b where b.campaign_id = c.id and b.closed_at is null))`;
 
-/** @returns why blocks of a campaign cannot be sent, so that it must be paused; null: nothing keeps them for good */
+/** @returns why blocks of a campaign cannot be sent, so that it must be paused; null if they can be sent in time */
 export async function whyUnsendable(
   db: Queryable,
   campaignId: number,
@@ -48,7 +48,7 @@ export async function whyUnsendable(
   return byName.get(row?.hold_reason ?? '') ?? null;
 }
 
-/** Lets senders look at the blocks of a campaign that wait for money or the sandbox. @param trx holds the campaign's lock */
+/** Makes blocks that wait for money or the sandbox due again. @param trx holds the campaign's lock */
 export async function releaseUnsendable(trx: Queryable, campaignId: number): Promise<void> {
   await trx.query({
     name: 'release_unsendable_blocks',

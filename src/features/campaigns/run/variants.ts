@@ -4,9 +4,12 @@ import { type CampaignRow, isLocalTime } from '../model.ts';
 import { lockCampaignRow } from '../transitions.ts';
 import { placeInLine, spreadBlocks } from './throttle.ts';
 
-/** How the recipients of an A/B test are divided. */
+/** The division of the recipients of an A/B test. */
 export interface Division {
-  /** For each variant, the part of the audience (0 to 1) at which it ends; what is above waits for the winner. */
+  /**
+   * For each variant, the part of the audience (0 to 1) at which it ends; recipients above the last wait for the
+   * winner.
+   */
   ends: number[];
   /** Whether a part of the audience waits for the winner. */
   hasRest: boolean;
@@ -21,8 +24,8 @@ export function divisionOf({ options }: Pick<CampaignRow, 'options'>): Division 
 }
 
 /**
- * SQL: the variant of the recipient with a number, counted from 0; null: it waits for the winner. Multiples of the
- * golden ratio spread evenly over the variants, whatever their weights and however small the audience.
+ * SQL: the variant of the recipient with a number, counted from 0; null if it waits for the winner. Multiples of the
+ * golden ratio are spread evenly over the variants, whatever their weights and however small the audience.
  * @param number SQL
  * @param ends the parameter with {@link Division.ends}
  */
@@ -37,9 +40,9 @@ const WAITING = `due_at = 'infinity' and owner is null and closed_at is null`;
 type Tested = Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>;
 
 /**
- * When the winners of A/B tests can be decided: some time after the last block of the test, or at once if nobody of the
- * test was sent to.
- * @returns by campaign; those whose test is not over, or that have none, are left out
+ * Finds when the winners of A/B tests can be decided: `after_seconds` after the last block of the test, or at once if
+ * no message of the test was sent.
+ * @returns by campaign; campaigns without a test, or whose test is still being sent, are left out
  */
 export async function decisionTimes(db: Queryable, campaigns: readonly Tested[]): Promise<Map<number, Date>> {
   const tested = campaigns.filter(({ options, phase }) => options.ab && phase === 'sending');
@@ -72,9 +75,7 @@ export async function decisionTimes(db: Queryable, campaigns: readonly Tested[])
   return new Map(rows.flatMap(({ id, at }) => (at ? [[id, at] as const] : [])));
 }
 
-/**
- * Finds the variant of which the most recipients opened or clicked, of those it was sent to. A tie goes to the first.
- */
+/** Finds the variant with the highest rate of opens or clicks among its sent messages. A tie goes to the first. */
 async function findWinner(
   db: Queryable,
   { id, options }: Pick<CampaignRow, 'id' | 'options'>,
@@ -90,15 +91,15 @@ async function findWinner(
   return rows[0]?.variant ?? 0;
 }
 
-/** Blocks and recipients that get the winner in one transaction, at most. Throttled blocks are small. */
+/** Maximum numbers of blocks and of recipients that get the winner in one transaction. Throttled blocks are small. */
 const PAGE_BLOCKS = 1_000;
 const PAGE_RECIPIENTS = 20_000;
 
 /**
- * Gives a page of waiting blocks and their messages the winner, and makes them due. Messages are locked before blocks,
- * as everywhere.
+ * Assigns the winner to a page of waiting blocks and their messages, and makes them due. Messages are locked before
+ * blocks, as everywhere.
  * @param trx a transaction that has locked the campaign's row
- * @returns how many blocks got it; 0 if none is left
+ * @returns the number of blocks; 0 if none is left
  */
 async function giveWinner(trx: Queryable, row: CampaignRow, winner: number, asOf: Date): Promise<number> {
   const { id, version_ids: versionIds } = row;
@@ -135,7 +136,10 @@ async function giveWinner(trx: Queryable, row: CampaignRow, winner: number, asOf
   return blocks.length;
 }
 
-/** One page. The winner is stored with the first, so that all get the same. @returns whether there may be more */
+/**
+ * Assigns the winner to one page. The first page stores it, so that all get the same.
+ * @returns whether there may be more
+ */
 function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<boolean> {
   return inTransaction(pool, async (trx) => {
     const row = await lockCampaignRow(trx, campaignId);
@@ -158,7 +162,7 @@ async function isWaiting(db: Queryable, campaignId: number): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** Decides an A/B test whose time has come. @returns whether blocks have become due */
+/** Decides an A/B test if it is due. @returns whether blocks have become due */
 export async function giveWinnerIfDue(pool: pg.Pool, row: CampaignRow, asOf: Date): Promise<boolean> {
   if (!divisionOf(row)?.hasRest || row.phase !== 'sending') return false;
   if (row.winner === null) {

@@ -6,24 +6,24 @@ import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
 import { decisionTimes } from './variants.ts';
 
-/** Why nothing of an active campaign is sent now. */
+/** Why no messages of an active campaign are being sent now. */
 export interface Waiting {
   reason: WaitingReason;
-  /** Null: it is not known. */
+  /** Null if it is not known. */
   until: Date | null;
 }
 
-/** The blocks of a campaign that are not closed, and its retries. */
+/** The open blocks of a campaign, and its retries. */
 export interface OpenWork {
   /** Whether senders have blocks. */
   taken: boolean;
-  /** Since when the first block is due that a sender may take; null: none is. */
+  /** Since when the first block that a sender may take is due; null if none is. */
   dueSince: Date | null;
-  /** When the next other block is due. */
+  /** When the next block after those is due. */
   nextDue: Date | null;
   /** Whether `nextDue` is the local time of its recipients. */
   nextIsLocal: boolean;
-  /** The limit that holds blocks, by that of which the first is looked at again; null: none is held. */
+  /** The limit that holds blocks; of several, the one that is checked again first. Null if no block is held. */
   heldBy: string | null;
   /** Whether blocks wait for the winner of an A/B test. */
   undecided: boolean;
@@ -38,16 +38,16 @@ const FREE = 'campaign_id = c.id and owner is null and closed_at is null';
 const TAKEN = 'campaign_id = c.id and closed_at is null and claim_epoch > 0 and owner is not null';
 
 /**
- * SQL: whether there is a row. A subquery with `limit` stays a look-up by index, where `exists` may read a whole table.
+ * SQL: whether a row exists. A subquery with `limit` is always an index look-up, whereas `exists` may read a whole
+ * table.
  * @param index the columns of the index that finds the row
  */
 const anySql = (table: string, condition: string, index: string) =>
   `(select true from ${table} where ${condition} order by ${index} limit 1) is true`;
 
 /**
- * SQL: each value is the first row of an index, so that it costs the same for any number of blocks. `$2` is the time, `$3`
- * the names of the limits that hold blocks. What is due of a throttled campaign goes when its last recipients leave it free
- * to.
+ * SQL: each value is the first row of an index, so that it costs the same for any number of blocks. `$2` is the time,
+ * `$3` the names of the limits that hold blocks. Due blocks of a throttled campaign can be sent from `next_free_at` on.
  */
 const OPEN_WORK = `
   select c.id,
@@ -69,7 +69,7 @@ const OPEN_WORK = `
       where ${FREE} and hold_reason = r.reason and due_at > $2 order by due_at limit 1) first
     order by first.due_at limit 1) held on true`;
 
-/** The open work of campaigns, by campaign. */
+/** Reads the open work of campaigns, by campaign. */
 async function readOpenWorks(
   db: Queryable,
   campaignIds: readonly number[],
@@ -84,13 +84,16 @@ async function readOpenWorks(
   return new Map(rows.map(({ id, ...work }) => [id, work]));
 }
 
-/** What the workflow needs besides. */
+/** The open work, with what the workflow also needs. */
 export interface WorkAhead extends OpenWork {
-  /** When a block or a retry is due next that no limit holds; null: none is within {@link AHEAD}. */
+  /** When the next block or retry that no limit holds is due; null if none is within {@link AHEAD}. */
   nextFree: Date | null;
 }
 
-/** The workflow looks again by then, see `campaignWaitMs`. Blocks that are held until tomorrow need not be passed over. */
+/**
+ * How far ahead to search. The workflow looks again by then, see `campaignWaitMs`, so the search need not skip over
+ * blocks held until tomorrow.
+ */
 const AHEAD = `interval '10 minutes'`;
 
 async function nextFreeBlock(db: Queryable, campaignId: number, asOf: Date): Promise<Date | null> {
@@ -118,15 +121,15 @@ function earliest(...times: (Date | null | undefined)[]): Date | null {
   return known.length === 0 ? null : new Date(Math.min(...known));
 }
 
-/** Whether recipients of the campaign wait, or are being sent to. */
+/** Whether messages of the campaign wait, or are being sent. */
 export function isOpen({ taken, dueSince, nextDue, undecided, retries }: OpenWork): boolean {
   return taken || dueSince !== null || nextDue !== null || undecided || retries;
 }
 
-/** A block that no sender has taken by then is kept waiting by something. */
+/** How long senders may take to claim a due block, in ms. After that, something keeps it waiting. */
 const TAKEN_WITHIN_MS = 3_000;
 
-/** What clients are shown of blocks that a limit holds, by its name. */
+/** The reason that clients see for blocks held by a limit, by the limit's name. */
 const shownHolds: Readonly<Partial<Record<BlockHoldReason, WaitingReason>>> = {
   account_paused: 'account_paused',
   domain_unverified: 'domain_unverified',
@@ -142,7 +145,10 @@ const shownHolds: Readonly<Partial<Record<BlockHoldReason, WaitingReason>>> = {
 const shownHold = (name: string): WaitingReason =>
   (shownHolds as Readonly<Record<string, WaitingReason>>)[name] ?? 'allowance';
 
-/** @param work of the campaign, which is active and has recipients. @returns `capacity`: what the account may send decides */
+/**
+ * @param work of the campaign, which is active and has recipients.
+ * @returns `capacity` if the account's limits decide
+ */
 function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): WaitingReason | 'capacity' | null {
   if (work.taken) return null;
   if (work.dueSince) {
@@ -155,12 +161,12 @@ function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): Waiting
   return work.retries ? 'retries' : null;
 }
 
-/** When something of the campaign is sent, or looked at by senders, if none of its blocks is due. */
+/** When messages of the campaign are sent or checked by senders next, if no block is due. */
 function nextOfWork({ nextDue, nextRetry }: OpenWork, decision: Date | undefined): Date | null {
   return earliest(nextDue, nextRetry, decision);
 }
 
-/** What a campaign waits for before it has recipients. */
+/** Returns what a campaign waits for before it has recipients. */
 function whatStartWaitsFor(row: CampaignRow, asOf: Date): Waiting | 'work' | null {
   if (row.status !== 'active') return null;
   if (row.approval_state === 'pending') return { reason: 'approval', until: null };
@@ -179,8 +185,9 @@ function whatHoldsDueBlocks(capacity: Capacity | undefined): Waiting {
 }
 
 /**
- * Says why nothing of campaigns is sent now, and until when. It needs no engine, and at most three statements.
- * @param known.work of campaigns of which the caller has read it
+ * Finds out why no messages of campaigns are being sent now, and until when. It takes at most three statements and does
+ * not need the engine.
+ * @param known.work the open work of campaigns for which the caller has read it
  * @returns by campaign; null if the campaign is being sent, is not active, or has ended
  */
 export async function waitingOf(
