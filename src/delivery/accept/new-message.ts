@@ -1,4 +1,4 @@
-/** The columns of messages that writers give, and the types that derive from them. */
+/** The columns of messages that callers set, and the types that derive from them. */
 import type {
   Bounce,
   Channel,
@@ -8,7 +8,7 @@ import type {
   MessageStatus,
 } from '../message.ts';
 
-/** A column's type in SQL; `Value` is what a writer gives for it. A column that may be null may be left out. */
+/** A column's type in SQL; `Value` is the type of its values. Nullable columns are optional. */
 interface Column<Value> {
   readonly sqlType: string;
   readonly example?: Value;
@@ -25,8 +25,8 @@ type Values<Columns> = {
 };
 
 /**
- * The columns of `messages` that a writer may give. The type {@link NewMessage}, the shape of the statement's input
- * and the list of inserted columns all derive from this list, so a new column needs one line here.
+ * The columns of `messages` that a caller may set. The type {@link NewMessage}, the shape of the statement's input and
+ * the list of inserted columns all derive from this list, so a new column needs one line here.
  */
 export const messageColumns = {
   id: column<number>('bigint'),
@@ -47,7 +47,10 @@ export const messageColumns = {
   template_id: column<number | null>('bigint'),
   content_version_id: column<number | null>('bigint'),
   tags: column<Record<string, string> | null>('jsonb'),
-  /** Given: what the client wants. Written: how the message is tracked, as {@link TrackingDefaults} decide. */
+  /**
+   * In the input: what the client requests. In the row: how the message is tracked, which also depends on
+   * {@link TrackingDefaults}.
+   */
   tracking: column<{ opens?: boolean | undefined; clicks?: boolean | undefined } | null>('jsonb'),
   idempotency_key: column<string | null>('text'),
   provider: column<string | null>('text'),
@@ -64,11 +67,11 @@ export const contentColumns = {
   headers: column<Record<string, string> | null>('jsonb'),
 };
 
-/** Columns of `send_queue` that a writer may give. */
+/** Columns of `send_queue` that a caller may set. */
 const queueColumns = {
   /** The sending domain of the sender's address; null for addresses of the service. */
   domain_id: column<number | null>('bigint'),
-  /** The named provider of its domain or SMS sender; null: the account's first, or the default. */
+  /** The named provider of the domain or SMS sender; null: the account's first provider, or the default. */
   provider_id: column<number | null>('bigint'),
 };
 
@@ -76,24 +79,24 @@ export const inputColumns = {
   ...messageColumns,
   ...contentColumns,
   ...queueColumns,
-  /** The bare address that an email without `from_address` is sent from, under the account's sender name. */
+  /** The bare address of the sender if an email has no `from_address`. The account's sender name is added. */
   default_from: column<string | null>('text'),
 };
 
-/** Columns of messages whose contents the sender renders. Statements for other messages do not have them. */
+/** Additional columns of messages whose contents the sender renders. */
 export const renderedColumns = {
   flow_run_id: column<number | null>('bigint'),
   flow_step_id: column<number | null>('integer'),
   contact_id: column<number | null>('bigint'),
 };
 
-/** What the queue row of such a message has instead of the bytes of a stored content. */
+/** Columns of their queue rows, in place of the size of a stored content. */
 export const renderedQueueColumns = {
-  /** Bytes of the version, about. */
+  /** Approximate bytes of the version. */
   version_bytes: column<number | null>('integer'),
 };
 
-/** Why messages are sent. It decides their class. */
+/** What sends the messages. Their class depends on it. */
 export type MessageSource =
   | { class: typeof messageClasses.transactional }
   | { class: typeof messageClasses.flow; flow_id: number }
@@ -102,7 +105,7 @@ export type MessageSource =
 /** A message to write, by column. Its id comes from {@link allocateMessageIds} or an id allocator. */
 export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_id' | 'flow_id'>;
 
-/** A message without a content: the sender renders it from `content_version_id`. */
+/** A message without a stored content: the sender renders it from `content_version_id`. */
 export type NewRenderedMessage = Omit<NewMessage, keyof typeof contentColumns> &
   Values<typeof renderedColumns & typeof renderedQueueColumns>;
 
@@ -112,6 +115,6 @@ export interface WrittenMessage {
   reply_to: string | null;
   tracking: { opens?: boolean; clicks?: boolean } | null;
   created_at: Date;
-  /** The named provider whose share of the queue the message waits in; null: the provider of the settings. */
+  /** The named provider whose share of the queue the message waits in; null: the provider in the settings. */
   provider_id: number | null;
 }

@@ -3,10 +3,10 @@ import type { Addition } from './write-statement.ts';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** What a test key's message is written with instead of a queue row: its final state and its events. */
+/** What is written for a test key's message in place of a queue row: its final state and its events. */
 type TestOutcome = Partial<NewMessage> & Pick<NewMessage, 'status'> & { events: string[] };
 
-/** The provider of messages that test keys and test runs write. */
+/** The provider shown for messages of test keys and test runs. */
 export const TEST_PROVIDER = 'test';
 
 const sent = { provider: TEST_PROVIDER, sent_at: 'now' } as const;
@@ -37,7 +37,7 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
   return outcomes[local] ?? defaultOutcome;
 }
 
-/** Messages of test keys and tests of templates that one account may send on one day, in UTC. */
+/** Maximum number of messages per account and day (UTC) that test keys and tests of templates may send. */
 const MAX_TEST_MESSAGES = 1_000;
 const DAY_SECONDS = 86_400;
 
@@ -48,8 +48,8 @@ function limitReached(): AppError {
 }
 
 /**
- * Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed. It
- * refuses messages beyond the limit of the day with `rate_limited`, also if requests of an account come together.
+ * Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed.
+ * Refuses messages beyond the daily limit with `rate_limited`, even if requests of an account are concurrent.
  */
 export const testEvents: Addition = {
   name: 'tests',
@@ -71,9 +71,10 @@ export const testEvents: Addition = {
 };
 
 /**
- * Refuses a test message before any work for it. {@link testEvents} decides when the message is written.
- * @param isReplay whether the request repeats an accepted one; asked only if the account has reached its limit. By
- *   default it does not
+ * Refuses a test message before any work is done for it. {@link testEvents} has the final say when the message is
+ * written.
+ * @param isReplay whether the request repeats an accepted one; called only if the account has reached its limit. By
+ *   default false
  * @throws AppError rate_limited
  */
 export async function requireTestCapacity(

@@ -6,12 +6,12 @@ import { type Addition, statementOf, type TrackingDefaults } from './write-state
 
 export interface WriteOptions {
   source: MessageSource;
-  /** Settings of the limits, which count the messages and may refuse them. Left out: no limit counts them. */
+  /** Settings of the limits, which count the messages and may refuse them. By default, no limit counts them. */
   limits?: LimitSettings;
-  /** Left out: no message is tracked. */
+  /** By default, no message is tracked. */
   tracking?: TrackingDefaults;
   additions?: readonly Addition[];
-  /** The messages are {@link NewRenderedMessage}s: no content is stored, and emails have HTML. */
+  /** Whether the messages are {@link NewRenderedMessage}s: no content is stored, and all emails have HTML. */
   rendered?: boolean;
 }
 
@@ -26,14 +26,14 @@ function errorOf(error: unknown, additions: readonly Addition[]): unknown {
 
 /**
  * Writes messages with their contents, a queue row for each message whose status is `queued`, and what the limits
- * reserve, in one statement. This is the only path by which messages come into being: POST /messages, flows, the
- * service's own mail and tests use it.
+ * reserve, in one statement. POST /messages, flows, the service's own mail and tests create their messages here. Only
+ * campaigns write theirs elsewhere, with their blocks.
  *
- * POST /messages keeps its idempotency keys and the outcomes of test keys in `features/messages` and passes them as
- * additions: SQL that becomes part of the statement only if one of the messages needs it.
+ * POST /messages passes its idempotency keys and the outcomes of test keys as additions: SQL that becomes part of the
+ * statement only if one of the messages needs it.
  * @param client a pool, or a client inside the caller's transaction. Wake the senders after the commit.
  * @param messages at least one, each with the fields of the additions
- * @returns the written messages by id; those that an addition did not admit are absent
+ * @returns the written messages by id, without those that an addition did not admit
  * @throws AppError with the code of the limit or the addition that refused the messages: none of them is written
  */
 export async function writeMessages(
@@ -59,7 +59,7 @@ export async function writeMessages(
 /** The sequence of message ids, for an id allocator. */
 export const MESSAGE_ID_SEQUENCE = 'messages_id_seq';
 
-/** Takes ids for messages that are about to be written. */
+/** Allocates ids for messages that are about to be written. */
 export async function allocateMessageIds(client: Queryable, count: number): Promise<number[]> {
   const { rows } = await client.query<{ id: number }>(
     `select nextval('${MESSAGE_ID_SEQUENCE}') as id from generate_series(1, $1)`,

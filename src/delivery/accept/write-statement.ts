@@ -1,4 +1,4 @@
-/** The statement that writes messages: see `write-messages.ts`. */
+/** The statement that writes messages, see `write-messages.ts`. */
 import { byChannelSql, isChannelSql } from '../channels/index.ts';
 import type { AppError } from '../../errors.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
@@ -14,9 +14,9 @@ import {
   renderedQueueColumns,
 } from './new-message.ts';
 
-/** What the tracking of new messages is pinned to. */
+/** What the links of new tracked messages are made with. It is stored with each message. */
 export interface TrackingDefaults {
-  /** PUBLIC_URL without a trailing slash; null: only mail of domains with a tracking host of their own is tracked. */
+  /** PUBLIC_URL without a trailing slash; null: mail is tracked only if its domain has a tracking host of its own. */
   publicUrl: string | null;
   /** The id of the key that signs links. */
   keyId: string;
@@ -24,23 +24,26 @@ export interface TrackingDefaults {
 
 /** SQL that a caller adds to the statement, and the fields of each message that only this SQL reads. */
 export interface Addition {
-  /** Part of the prepared statement's name: the same name means the same SQL. */
+  /** Part of the prepared statement's name, so that the same name must mean the same SQL. */
   name: string;
   /** Types in SQL, by name of the field. */
   fields: Record<string, string>;
-  /** What is locked and read before everything else: a select with a row for each account. Needs the settings of the limits. */
+  /**
+   * A select that is evaluated before everything else and locks what it reads. It must return a row for each account.
+   * Needs the settings of the limits.
+   */
   first?: { name: string; sql: (accountIds: string, setting: Setting) => string };
-  /** CTE over `input`, and the condition over `i` under which a message is written at all. */
+  /** A CTE over `input`, and the condition over `i` under which a message is written. */
   admit?: { cte: string; condition: string };
-  /** A select over `admitted`, the messages with the columns of their accounts, which adds columns to them. */
+  /** A select that adds columns to `admitted`, the messages with the columns of their accounts. */
   extend?: string;
-  /** CTE over `accepted`: the messages that are written. */
+  /** A CTE over `accepted`, the messages that are written. */
   follow?: string;
-  /** Columns of `send_queue` that take the fields of these names. */
+  /** Fields that are also written to the columns of `send_queue` with the same names. */
   queue?: readonly string[];
   /**
-   * SQL over `accepted`, with these columns of the account: raises an error, and nothing is written. Its column is
-   * `refused`. Callers get `error` if it is given and PostgreSQL reports that SQL state.
+   * SQL over `accepted`, with these columns of the account, that raises an error to refuse all messages. Its column
+   * must be named `refused`. If PostgreSQL reports the SQL state of `error`, callers get the error that it makes.
    */
   refuse?: {
     accountColumns: readonly string[];
@@ -54,12 +57,15 @@ const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
 const renderedNames = Object.keys(renderedColumns);
 
-/** The account's sender name before the default address, as a quoted string of RFC 5322. */
+/**
+ * SQL: the sender: the address in the message, else the default address with the account's sender name as a quoted
+ * string (RFC 5322).
+ */
 const senderSql = `coalesce(i.from_address,
       case when coalesce(a.email_from_name, '') = '' then i.default_from
         else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.default_from || '>' end)`;
 
-/** Where replies go: the address in the message, else the account's. */
+/** SQL: the address for replies: the one in the message, else the account's. */
 const replyToSql = `coalesce(i.reply_to, ${byChannelSql(
   'i.channel',
   ({ account }) => account.replyTo && `a.${account.replyTo}`,
@@ -68,7 +74,10 @@ const replyToSql = `coalesce(i.reply_to, ${byChannelSql(
 /** SQL over `i` and its account `a`: the providers of the account, in their order. */
 const providersSql = byChannelSql('i.channel', ({ account }) => `a.${account.providers}`);
 
-/** SQL over `i` and its account `a`: the provider that sends the message: another one of the account if the first one fails. */
+/**
+ * SQL over `i` and its account `a`: the provider that sends the message. If the account's first provider fails, it is
+ * another of the account.
+ */
 export const routeSql = `case
       when ${providersSql} is null
         then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
@@ -83,8 +92,9 @@ const acceptedNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * SQL: how a message is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
- * Mail from an address of the service has no click links: anyone could make redirects under its name.
+ * SQL: how a message is tracked. Tracking must be on for the brand and the message, and requires HTML and a host for
+ * the links. Clicks in mail from an address of the service are not tracked, because anyone could create redirects under
+ * the service's name.
  * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
  * @param hasHtml SQL over `i`
  */
@@ -112,7 +122,10 @@ export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, 
     ) else ${off} end`;
 }
 
-/** SQL: what a text reserves when it is claimed: the most segments that its version may take, to its country. */
+/**
+ * SQL: what the price of a text depends on when it is claimed: the most segments that its version may take, and its
+ * country.
+ */
 const RENDERED_PRICE = {
   columns: 'price_units, price_country',
   values: `case when ${paidBySegmentSql('channel')} then (
@@ -136,7 +149,7 @@ const CONTENTS = `contents as (
       returning 1
     )`;
 
-/** SQL: the messages, which are read only once the first CTEs have locked what they lock. */
+/** SQL: the messages, which are read only after the first CTEs have taken their locks. */
 function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']>[]): string[] {
   const given = `select * from json_to_recordset($1) as i (${shape})`;
   if (firsts.length === 0) return [`input as (${given})`];
@@ -150,8 +163,8 @@ function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']
 }
 
 /**
- * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
- * same account in another process waits for them until this transaction ends.
+ * Builds the statement, with its parts in the order in which they lock rows. The counters of the limits come last,
+ * because requests of the same account in other processes wait for them until this transaction ends.
  */
 function statementText(
   rules: readonly AcceptRule[],
@@ -208,7 +221,7 @@ function statementText(
   const refusals = [...rules.map(({ refusals: name }) => name), ...refuses.map(({ name }) => name)].map(
     (name) => `, (select count(refused) from ${name})`,
   );
-  // A join of the two would compare each message with each queue row. Few messages have a named provider.
+  // A join of `written` and `queued` would compare all pairs. Few messages have a named provider.
   return `with ${ctes.join(', ')}
     select id, from_address, reply_to, tracking, created_at,
       ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> ${DEFAULT_PROVIDER}) from queued)
@@ -218,7 +231,7 @@ function statementText(
 
 const statements = new Map<string, { name: string; text: string }>();
 
-/** The statement without the parts that no message needs: an empty part costs as much as a message does. */
+/** Returns the statement without the parts that no message needs, because an empty part costs as much as a message. */
 export function statementOf(
   rules: readonly AcceptRule[],
   additions: readonly Addition[],

@@ -17,7 +17,7 @@ export type RefusalVerdict =
   | { kind: 'bounce'; bounce: Bounce }
   | { kind: 'rejected' | 'content_rejected' | 'sender_rejected' | 'expired' };
 
-/** Longer texts are cut before they are searched, and in what is stored. */
+/** Maximum number of characters of a text that are searched, and that are stored. */
 const MAX_SEARCHED = 2_000;
 const MAX_DIAGNOSTIC = 500;
 
@@ -32,8 +32,8 @@ const hardCodes: Record<string, BounceSubtype> = {
 };
 
 /**
- * Words of replies. None has a repetition inside a repetition, so the time to search is linear. Only replies without a
- * meaningful code are judged by what they say, because servers word the same refusal in a hundred ways.
+ * Words in replies. No pattern has a repetition inside a repetition, so the time to search is linear. Text decides only
+ * if a reply has no meaningful code, because servers word the same refusal in a hundred ways.
  */
 const words = {
   /** Why a server refuses this sender or this content, whoever the recipient is. */
@@ -49,11 +49,14 @@ const words = {
     /(?:domain|host)(?: name)?(?: [^ ]{1,255})? (?:is )?(?:unknown|not found|invalid|does not exist)|no such (?:domain|host)|unknown (?:domain|host)|name or service not known|non-existent hosts|nxdomain/i,
   nullMx: /null ?mx/i,
   rate: /\brate\b|too (?:many|quickly|fast)/i,
-  /** Microsoft's reply for an address that the recipient's directory does not have. */
+  /** Microsoft's reply for an address that is not in the recipient's directory. */
   accessDenied: /recipient address(?:es)? rejected ?: ?access denied/i,
 } as const;
 
-/** An address may contain any word, and says nothing about the reason. It is looked for only where a word begins. */
+/**
+ * Removes addresses, which may contain any word but say nothing about the reason. They are matched only at the start of
+ * a word.
+ */
 function withoutAddresses(text: string): string {
   return text.slice(0, MAX_SEARCHED).replace(/(?<![^\s<>@])[^\s<>@]*(?:@[^\s<>@]{1,255})+/g, ' ');
 }
@@ -73,8 +76,8 @@ function bounceOf(refusal: Refusal, type: Bounce['type'], subtype: BounceSubtype
 }
 
 /**
- * Returns the enhanced code if it says more than that the message is refused. Servers that have no enhanced codes, such
- * as qmail and Cisco's, write them into the text: `sorry, no mailbox here by that name. (#5.1.1)`.
+ * Returns the enhanced code if it says more than that the message was refused. Servers without enhanced codes, such as
+ * qmail and Cisco's, write them into the text: `sorry, no mailbox here by that name. (#5.1.1)`.
  */
 function meaningfulCode({ enhanced, text }: Refusal): string | null {
   if (enhanced !== null && !enhanced.endsWith('.0.0')) return enhanced;
@@ -82,7 +85,7 @@ function meaningfulCode({ enhanced, text }: Refusal): string | null {
   return written !== undefined && !written.endsWith('.0') ? written : null;
 }
 
-/** Judges a permanent refusal whose enhanced code is missing or says nothing. */
+/** Judges a permanent refusal whose enhanced code is missing or meaningless. */
 function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
   const { code, stage } = refusal;
   if (words.policy.test(text)) return { kind: 'rejected' };
@@ -92,7 +95,7 @@ function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
   if (words.noDomain.test(text)) return bounceOf(refusal, 'soft', 'no_such_domain');
   if (words.unknown.test(text) || (code === 550 && stage === 'rcpt'))
     return bounceOf(refusal, 'hard', 'no_such_mailbox');
-  // RFC 5321 §4.2.3 means the storage of the mailbox. In reply to the content, servers mean the size of the message.
+  // By RFC 5321 §4.2.3, 552 is about the mailbox's storage. In reply to the content, servers mean the message's size.
   if (code === 552 && stage === 'rcpt') return bounceOf(refusal, 'soft', 'mailbox_full');
   return judgeMessage(refusal);
 }
@@ -106,7 +109,7 @@ function judgeByCode(refusal: Refusal, enhanced: string, text: string): RefusalV
   if (enhanced.endsWith('.2.2')) return bounceOf(refusal, 'soft', 'mailbox_full');
   if (enhanced === '5.4.1' && words.accessDenied.test(text))
     return bounceOf(refusal, 'hard', 'no_such_mailbox');
-  // Outlook.com gives 5.5.0 for mailboxes that do not exist.
+  // Outlook.com replies with 5.5.0 for mailboxes that do not exist.
   if (enhanced === '5.5.0' && /mailbox unavailable/i.test(text))
     return bounceOf(refusal, 'hard', 'no_such_mailbox');
   if (enhanced.startsWith('5.4.') && /expired/i.test(text)) return { kind: 'expired' };
@@ -140,9 +143,9 @@ function isExpiry({ code, enhanced }: Refusal): boolean {
 }
 
 /**
- * Classifies a final refusal, after RFC 3463 and what large providers reply; docs/bounces.md has the table. A hard
- * bounce suppresses the address, a soft one is counted. A temporary reply (4xx, 4.x.x) is taken for the last one before
- * the message expired.
+ * Classifies a final refusal by RFC 3463 and the replies of large providers; docs/bounces.md has the table. A hard
+ * bounce suppresses the address, a soft one is counted. A temporary reply (4xx, 4.x.x) must be the last one before the
+ * message expired.
  */
 export function classifyBounce(refusal: Refusal): RefusalVerdict {
   const text = withoutAddresses(refusal.text);
@@ -153,9 +156,9 @@ export function classifyBounce(refusal: Refusal): RefusalVerdict {
 }
 
 /**
- * What a refusal in reply to RCPT says about the mailbox for certain, from any sender. Stricter than
- * {@link classifyBounce}: only the codes of the recipient count, never a bare 550 or a reply that names a policy.
- * @returns null if it says nothing
+ * Returns what a refusal in reply to RCPT proves about the mailbox, whoever the sender is. Stricter than
+ * {@link classifyBounce}: only codes about the recipient count, never a bare 550 or a reply that names a policy.
+ * @returns null if it proves nothing
  */
 export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full' | null {
   const code = meaningfulCode({ ...reply, stage: 'rcpt' });
@@ -168,8 +171,8 @@ export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full
 }
 
 /**
- * Classifies a refusal that was reported after the hand-over. The message did not arrive, so it has bounced in any case.
- * `suppresses`: whether the bounce is the recipient's fault, so that it suppresses the address or is counted.
+ * Classifies a refusal that was reported after the hand-over. The message did not arrive, so it bounced in any case.
+ * `suppresses` is whether the bounce is the recipient's fault, so that it suppresses the address or is counted.
  */
 export function reportedBounce(refusal: Refusal): { bounce: Bounce; suppresses: boolean } {
   const verdict = classifyBounce(refusal);

@@ -9,8 +9,8 @@ export type FactSource =
   | { kind: 'mail' };
 
 /**
- * A report about a message that arrived after its hand-over, or during it. Whoever creates it has checked its MAC, so
- * the message is one of the account's.
+ * A report about a message that arrived during or after its hand-over. The code that creates it must have checked the
+ * report's MAC, so that the message belongs to the account.
  */
 export interface DeliveryFact {
   accountId: number;
@@ -20,9 +20,9 @@ export interface DeliveryFact {
   occurredAt: Date;
   providerMessageId: string | null;
   response: string | null;
-  /** With `bounced` only. */
+  /** Set only with `bounced`. */
   bounce: Bounce | null;
-  /** With `failed` only. */
+  /** Set only with `failed`. */
   failure: { code: FailureCode; message: string } | null;
   /** With `bounced` and `complained`: whether the report may suppress the address. */
   suppresses: boolean;
@@ -36,8 +36,9 @@ export interface DeliveryFact {
 }
 
 /**
- * The accounts whose recipients the facts may suppress or unsubscribe, be they new or known. After recording, wait for
- * the recipient fence of each before you confirm the report: the first time it may have failed before.
+ * The accounts whose recipients the facts may suppress or unsubscribe, whether the facts are new or known. After
+ * recording, wait for the recipient fence of each account before you confirm the report. This includes known facts,
+ * because the first report may have failed before that.
  */
 export function accountsToFence(facts: readonly DeliveryFact[]): number[] {
   const stops = facts.filter(

@@ -6,11 +6,11 @@ import { type Bounce, type MessageStatus, openStatuses, transitions } from '../m
 import type { MessageEventType } from '../send/record/outcomes.ts';
 import type { SuppressionReason } from '../consent/suppressions.ts';
 
-/** A message as the database has it, locked. */
+/** A message as stored in the database, with its row locked. */
 export interface ReportedMessage extends EmailEventSource {
   status: MessageStatus;
   test: boolean;
-  /** Null until the outcome of a hand-over is recorded, or if the recipient is no contact of the brand. */
+  /** Null until the outcome of a hand-over is recorded, or if the recipient is not a contact of the brand. */
   contactId: number | null;
   createdAt: Date;
   attemptCount: number;
@@ -24,10 +24,10 @@ export interface ReportedMessage extends EmailEventSource {
   response: string | null;
   failure: { code: string; message: string } | null;
   bounce: Bounce | null;
-  /** Of the open hand-over. */
+  /** The provider of the open hand-over. */
   intendedProvider: string | null;
   intendedAttempt: number | null;
-  /** Other providers that report about the message and had it before, with the last attempt of each. */
+  /** Other providers that had the message before and now report about it, with the last attempt of each. */
   earlier: ReadonlyMap<string, number>;
 }
 
@@ -43,7 +43,7 @@ export interface FactEvent {
   bounce: Bounce | null;
 }
 
-/** What an event publishes beyond the message. */
+/** What a published event contains besides the message. */
 export interface PublishedFact {
   type: MessageEventType;
   occurredAt: Date;
@@ -54,28 +54,31 @@ const isFailure = (status: MessageStatus) => status === 'bounced' || status === 
 
 /** What facts change. */
 export interface FactChange {
-  /** The message as it becomes. */
+  /** The message after the change. */
   message: ReportedMessage;
-  /** The message itself changes, not only its events. */
+  /** Whether the message itself changes, not only its events. */
   changed: boolean;
-  /** The facts have set `sentAt`. */
+  /** Whether the facts have set `sentAt`. */
   sentNow: boolean;
-  /** The message failed or bounced and had not before. */
+  /** Whether the message failed or bounced, for the first time. */
   failedNow: boolean;
-  /** The message had no outcome and has one now: it leaves the queue. */
+  /** Whether the message had no outcome and has one now, so that it leaves the queue. */
   settled: boolean;
-  /** What the message has reserved is given back, or was before: it is not charged, though a provider had it. */
+  /**
+   * Whether the message's reservation is returned, or was before: the message is not charged, although a provider had
+   * it.
+   */
   unsent: boolean;
   /** The last attempt that the facts are about. */
   attempt: number;
   suppress: SuppressionReason | null;
   /** Whether `suppress` counts in the rates of the account. */
   counted: boolean;
-  /** The recipient opted out of the brand's messages at the provider. */
+  /** Whether the recipient opted out of the brand's messages at the provider. */
   optedOut: boolean;
   stored: FactEvent[];
   published: PublishedFact[];
-  /** How many facts counted. */
+  /** Number of facts that were believed and new. */
   recorded: number;
 }
 
@@ -107,7 +110,10 @@ function attemptOf({ source }: DeliveryFact, message: ReportedMessage) {
   return { attempt: Math.max(1, attemptCount), provider };
 }
 
-/** A fact of a {@link FactChange}, with its texts clipped and its time between the message's creation and now. */
+/**
+ * A fact being applied to a {@link FactChange}. Its texts are clipped, and its time is between the message's creation
+ * and now.
+ */
 interface Step {
   change: FactChange;
   fact: DeliveryFact;
@@ -132,7 +138,7 @@ function publish({ change, fact, at }: Step, type: MessageEventType): void {
   change.published.push({ type, occurredAt: at, response: fact.response });
 }
 
-/** Every fact shows that a provider had accepted the message. */
+/** Marks the message as sent: most facts show that a provider had accepted it. */
 function showSent(step: Step, response: string | null): void {
   const { change, fact, at, attempt, provider } = step;
   const { message } = change;
@@ -158,7 +164,7 @@ function delivered(step: Step): boolean {
   const { message } = step.change;
   if (message.deliveredAt !== null) return false;
   const { response } = step.fact;
-  // The row of the message shows one response: the one to the attempt that was accepted.
+  // The message's row has only one response, that of the accepted attempt.
   if (message.sentAt !== null && response !== null) {
     store({ ...step, attempt: message.sentAttempt ?? step.attempt, provider: message.provider }, 'delivered');
   }
@@ -174,7 +180,7 @@ function delivered(step: Step): boolean {
   return true;
 }
 
-/** Whether a message in this state may bounce, or may have bounced before it came to this state. */
+/** Whether a message in this state may bounce, or may have bounced before it reached the state. */
 function mayHaveBounced(status: MessageStatus): boolean {
   return (
     status === 'bounced' || transitions[status].includes('bounced') || transitions.bounced.includes(status)
@@ -237,7 +243,7 @@ function failed(step: Step): boolean {
   return true;
 }
 
-/** @returns whether the fact says something that was not known */
+/** @returns whether the fact is new */
 function applyFact(step: Step): boolean {
   const { status } = step.change.message;
   if (status === 'skipped' || status === 'canceled') return false;
@@ -260,12 +266,12 @@ function applyFact(step: Step): boolean {
 
 const clipped = (text: string | null) => (text === null ? null : clipText(text));
 
-/** Instead of a provider's text about a message whose contact was deleted: such texts quote the address. */
+/** Replaces a provider's text about a message whose contact was deleted, because such texts quote the address. */
 const REMOVED = 'removed with the contact';
 
 /**
- * Texts come from the provider and may contain what PostgreSQL cannot store. A message has no address once its contact was
- * deleted, and then keeps no text either.
+ * Removes from texts of the provider what PostgreSQL cannot store. If the contact was deleted, the message has no
+ * address, and texts are not stored either.
  */
 function clean(fact: DeliveryFact, { to }: ReportedMessage): DeliveryFact {
   const { bounce, failure } = fact;
@@ -294,8 +300,8 @@ function timeOf({ occurredAt }: DeliveryFact, { createdAt }: ReportedMessage, no
 }
 
 /**
- * Applies facts to their message. The result does not depend on the order in which facts arrive, except that one batch
- * is applied in the order in which its facts happened; and a fact that is applied again changes nothing.
+ * Applies facts to their message. The facts of one call are applied in the order in which they happened. Otherwise the
+ * result does not depend on the order in which facts arrive, and a fact that is applied again changes nothing.
  * @param facts all about this message
  */
 export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact[], now: Date): FactChange {

@@ -20,17 +20,17 @@ import { segmentsNowSql } from '../money/rendered-segments.ts';
 import { isPaidBySegment } from '../money/units.ts';
 import { suppressionCtes } from '../consent/suppressions.ts';
 
-/** What facts changed. */
+/** The effects of recorded facts. */
 export interface RecordedFacts {
-  /** Wake its channels after the commit. */
+  /** The work that events have queued. Wake its channels after the commit. */
   queued: QueuedWork;
-  /** The number of facts that were believed and not known before. */
+  /** Number of facts that were believed and new. */
   recorded: number;
   /** The messages whose recipients opted out at the provider. The caller records the opt-outs. */
   optedOut: ReportedMessage[];
 }
 
-/** SQL: what the changes say about addresses. */
+/** SQL: reports about addresses that follow from the changes. */
 const addressReportsSql = `
     select u.account_id, u.to_key as address_key, u.channel, u.suppression as reason, u.provider as source_provider,
       case when u.suppression <> 'complaint' then u.bounce ->> 'diagnostic' end as diagnostic,
@@ -39,19 +39,22 @@ const addressReportsSql = `
 
 const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
 
-/** SQL over `updated`: what the tallies of blocks count may have changed. A delivery of a message that was sent does not. */
+/**
+ * SQL over `updated`: whether the tallies of blocks may change. The delivery of a message that was sent does not change
+ * them.
+ */
 const tallyChangedSql = `(sent_now or failed_now or bounce is not null or status = 'complained')`;
 const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(failed_now, false)' });
 
-/** What the messages of a statement may have. Statements for others leave the parts out. */
+/** What kinds of messages a statement may change. Parts that no message needs are left out. */
 interface ChangeShape {
-  /** Recipients may be contacts. */
+  /** Whether recipients may be contacts. */
   forContacts: boolean;
   forCampaigns?: boolean;
   forFlows?: boolean;
 }
 
-/** SQL: messages that are charged what they have reserved, until their senders record how many segments were sent. */
+/** SQL: messages that are charged their whole reservation until their senders record how many segments were sent. */
 const uncountedSql = `array(select "messageId" from input where uncounted)`;
 
 /** The statement's shapes, by the name of the prepared statement. */
@@ -63,9 +66,7 @@ const shapes = {
   record_facts_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
 } as const satisfies Record<string, ChangeShape>;
 
-/**
- * SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store.
- */
+/** SQL: all effects of changes of locked messages. `$1` are the changes, `$2` the events to store. */
 const changeSql = (
   publication: Publication,
   { forContacts, forCampaigns = false, forFlows = false }: ChangeShape,
@@ -114,7 +115,7 @@ const changeSql = (
   select ${publication.counts} as counts`;
 };
 
-/** The statement is long, so that building it for each batch would take longer than most batches. */
+/** The built statements. They are long: building one for each batch would take longer than most batches. */
 const statements = new WeakMap<Publication, Record<keyof typeof shapes, pg.QueryConfig>>();
 
 function changeStatement(publication: Publication, name: keyof typeof shapes): pg.QueryConfig {
@@ -140,8 +141,8 @@ function eventRows({ message, published }: FactChange, n: number) {
 }
 
 /**
- * Whether the message is charged from now on, and its sender has not recorded how many segments were sent: it is a text that
- * is rendered when it is sent, and the report has come before the record.
+ * Whether the message is charged from now on, but its sender has not recorded how many segments were sent. This is a
+ * text that is rendered when it is sent, and whose report came before the record.
  */
 const isUncounted = ({ message, sentNow, unsent }: FactChange) =>
   sentNow && !unsent && isPaidBySegment(message.channel) && message.class !== messageClasses.transactional;
@@ -179,7 +180,7 @@ function inputRows(changes: readonly FactChange[]) {
   });
 }
 
-/** A message that was not recorded as sent yet has no contact yet. */
+/** A message that is not recorded as sent yet has no contact, but may get one now. */
 const mayConcernContact = ({ message, sentNow }: FactChange) => message.contactId !== null || sentNow;
 
 function statementFor(changed: readonly FactChange[]): keyof typeof shapes {
@@ -213,10 +214,10 @@ async function writeChanges(
 }
 
 /**
- * Records reports about messages: states, events and the work that follows from them, suppressions and counters, and
- * the end of waiting in the queue. Locks the messages first, so that what each fact means is decided on their present
- * state. Facts may arrive more than once, in any order, and before the record of the hand-over; whichever is first
- * publishes `email.sent` and counts the message.
+ * Records reports about messages: states, events and the work that they queue, suppressions and counters, and the
+ * removal of queue rows. Locks the messages first, so that each fact is judged by their current state. Facts may arrive
+ * more than once, in any order, and before the hand-over is recorded; the first fact or record publishes `email.sent`
+ * and counts the message.
  * @param client inside the caller's transaction
  * @param facts up to some hundreds; those of one message are applied in the order in which they happened
  */

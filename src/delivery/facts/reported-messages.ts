@@ -5,8 +5,8 @@ import type { DeliveryFact } from './delivery-fact.ts';
 import type { ReportedMessage } from './fact-changes.ts';
 
 /**
- * SQL: locks messages in the order of their ids, as recording does, and reads them with the open hand-overs of those
- * that were not sent before. Most were, so hand-overs are seldom read.
+ * SQL: locks messages in the order of their ids, as recording does, and reads them, with the open hand-overs of
+ * messages not recorded as sent. Most are, so hand-overs are seldom read.
  */
 const lockSql = `
   with locked as materialized (
@@ -29,7 +29,7 @@ const lockSql = `
 
 type LockedMessage = Omit<ReportedMessage, 'earlier'>;
 
-/** When hard bounces happened. Facts need it only for a message that bounced and whose delivery is reported now. */
+/** Adds when messages bounced. This is needed only if a message has bounced and its delivery is reported now. */
 async function addBounceTimes(
   client: Queryable,
   messages: readonly LockedMessage[],
@@ -50,8 +50,8 @@ async function addBounceTimes(
 }
 
 /**
- * Adds the providers that had a message before it was moved to another one, from its events. They are looked up only
- * for messages about which a provider reports that does not have them now.
+ * Adds the providers that had a message before it was moved to another provider, from its events. Events are read only
+ * if the provider that reports about a message does not have it now.
  */
 async function addEarlierProviders(
   client: Queryable,
@@ -86,8 +86,8 @@ async function addEarlierProviders(
 }
 
 /**
- * Locks the messages that facts are about, in the order of their ids, and reads what the facts are judged by. An unknown
- * message is left out.
+ * Locks the messages that facts are about, in the order of their ids, and reads the state that the facts are judged by.
+ * Unknown messages are left out.
  */
 export async function lockMessages(
   client: Queryable,

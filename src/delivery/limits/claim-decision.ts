@@ -5,8 +5,9 @@ import type { ClaimRule, Cte, Limit, Setting } from './limit.ts';
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 
 /**
- * A held message becomes due just after it expires at the latest, so that the check before hand-over ends it. A message
- * that is held with its backlog has this time as `due_at`; the release of the backlog makes it due earlier.
+ * When a held message becomes due at the latest: just after it expires, so that the check before hand-over ends it. A
+ * message that is held with its backlog has this time as `due_at`, until the release of the backlog makes it due
+ * earlier.
  */
 const EXPIRY = `queued_at + ${MESSAGE_LIFETIME} + interval '1 second'`;
 
@@ -15,7 +16,9 @@ const applies = ({ name }: Limit) => `${name}_applies`;
 const takesPlace = ({ name }: Limit) => `${name}_takes_place`;
 const place = ({ name }: Limit) => `${name}_place`;
 
-/** Whether a limit holds all messages of an account: then it holds them as a backlog, not each until its own time. */
+/**
+ * Whether the limit holds all messages of an account. If so, they are held as a backlog, not each until its own time.
+ */
 function holdsBacklog({ claim, condition, quota }: Limit): boolean {
   if (claim?.effect !== 'hold') return false;
   return condition ? condition.reads === 'account' : quota?.per === undefined;
@@ -23,7 +26,7 @@ function holdsBacklog({ claim, condition, quota }: Limit): boolean {
 
 const inClaim = (table: Limits) => table.filter(({ claim }) => claim);
 
-/** One expression for each limit with figures, named after the limit. They read the expression `account`. */
+/** An expression for each limit with figures, named after the limit. It reads the expression `account`. */
 export function figuresCtes(setting: Setting, table: Limits = limits): Cte[] {
   return inClaim(table).flatMap(({ name, figures }) =>
     figures
@@ -61,8 +64,8 @@ function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string
 }
 
 /**
- * SQL: the rows of the expression `picked`, each with whether each limit applies to it. Conditions come first: a
- * message that one of them holds takes no place in a quota.
+ * SQL: the rows of the expression `picked`, with a column for each limit that is true if it applies. Conditions come
+ * first: a message to which one applies takes no place in a quota.
  */
 function weighedSql(table: Limits): string {
   const decided = inClaim(table).filter(({ condition }) => condition);
@@ -76,7 +79,7 @@ function weighedSql(table: Limits): string {
 }
 
 /**
- * SQL: the queue rows of the expression `picked`, decided by the first limit of the table that applies to them.
+ * SQL: the queue rows of the expression `picked`, decided by the first limit of the table that applies to each.
  * `held_by` is its name, or null if the message is claimed.
  */
 export function decidedSql(table: Limits = limits): string {
@@ -86,13 +89,13 @@ export function decidedSql(table: Limits = limits): string {
   return `select q.*, case ${cases.join(' ')} end as held_by from (${weighedSql(table)}) q`;
 }
 
-/** SQL: when the limit ends, and when to look again if that is not known. Either may be null. */
+/** SQL: when the limit ends, and when to check again if the end is not known. Either may be null. */
 const endOf = ({ until }: HoldRule) => until ?? 'null::timestamptz';
 const recheckOf = ({ recheck }: HoldRule) => (recheck ? `now() + ${recheck}` : 'null::timestamptz');
 
 /**
- * SQL: the held rows of the expression `decided`: `message_id`, `due` (when to look again), `with_backlog` (whether the
- * message waits until its backlog is released) and `hold` (what the client sees).
+ * SQL: the held rows of the expression `decided`: `message_id`, `due` (when to check again), `with_backlog` (whether
+ * the message waits until its backlog is released) and `hold` (what the client sees).
  */
 export function heldSql(table: Limits = limits): string {
   const holding = inClaim(table).flatMap((limit) =>
@@ -116,10 +119,10 @@ export function heldSql(table: Limits = limits): string {
 }
 
 /**
- * SQL: a select of one row for the expression `account`: `recheck_at`, when to look again because a limit holds all
+ * SQL: a select of one row for the expression `account`: `recheck_at`, when to check again because a limit holds all
  * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for at
  * least ten seconds. Needs {@link figuresCtes}.
- * @param channel SQL: of the messages
+ * @param channel SQL: the channel of the messages
  */
 export function roomSql(channel: string, table: Limits = limits): string {
   const left = ({ name, quota }: Limit) => quota?.room?.(channel) ?? `${name}.remaining`;
@@ -142,7 +145,7 @@ export function roomSql(channel: string, table: Limits = limits): string {
       from account a ${figures.join(' ')}) r`;
 }
 
-/** Counts the claimed messages in the limits that reserve, once for each message. */
+/** Counts the claimed messages in the limits with reservations, each message once. */
 export function takeCtes(accountId: string, table: Limits = limits): Cte[] {
   return inClaim(table).flatMap((limit) => {
     const rows = `(select * from decided where held_by is null and ${takesPlace(limit)}) taken`;
