@@ -17,7 +17,7 @@ import {
   createSmsChannel,
   type EmailChannelSettings,
   type ProviderChannel,
-} from '../delivery/send/hand-over.ts';
+} from '../delivery/channels/email/hand-over.ts';
 import { createFailOver } from '../delivery/send/failover/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import type { ContentSources } from '../delivery/send/compose/version-groups.ts';

@@ -2,7 +2,7 @@ import { createContentRenderer } from '../../src/delivery/contents/content-rende
 import { RenderError, type VersionContent } from '../../src/delivery/contents/content.ts';
 import type { EmailProvider } from '../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../src/delivery/send/intend/batch.ts';
-import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../src/delivery/channels/email/hand-over.ts';
 import type { ContentSources } from '../../src/delivery/send/compose/version-groups.ts';
 import { createLinkTracker } from '../../src/features/tracking/links.ts';
 import { createTrackingTokens } from '../../src/features/tracking/tokens.ts';

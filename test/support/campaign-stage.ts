@@ -8,7 +8,7 @@ import { createContentEngine } from '../../src/delivery/contents/engine.ts';
 import { createSharedValues } from '../../src/delivery/send/compose/shared-values.ts';
 import { createVersionReader } from '../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp/hand-over.ts';
-import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../src/delivery/channels/email/hand-over.ts';
 import { campaignWake } from '../../src/features/campaigns/workflow.ts';
 import { createBrandOf, brandValues } from '../../src/features/templates/brand-parts.ts';
 import { createRecipientPages } from '../../src/features/unsubscribe/service.ts';

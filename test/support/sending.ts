@@ -11,7 +11,7 @@ import {
   createEmailChannel,
   type EmailChannelSettings,
   type ProviderChannel,
-} from '../../src/delivery/send/hand-over.ts';
+} from '../../src/delivery/channels/email/hand-over.ts';
 import type { LinkTracker } from '../../src/delivery/send/compose/tracked-links.ts';
 import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';

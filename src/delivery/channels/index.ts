@@ -1,6 +1,6 @@
 import { defineChannels } from './define-channels.ts';
-import { email } from './email.ts';
-import { sms } from './sms.ts';
+import { email } from './email/facts.ts';
+import { sms } from './sms/facts.ts';
 
 /** Every channel. A new one is a file beside this one and a line here; `docs/adding-a-channel.md` lists the rest. */
 const table = defineChannels({ email, sms });

@@ -10,7 +10,7 @@ import { ReadLimit } from '../contents/render-outputs.ts';
 import { headerText } from '../contents/values.ts';
 import type { BuiltMessage, EmailContent } from '../mime/message.ts';
 import type { OutgoingEmail } from '../providers/port.ts';
-import { addressesOf, type ComposeDeps, outgoingEmail } from '../send/compose/compose.ts';
+import { addressesOf, type ComposeDeps, outgoingEmail } from '../channels/email/compose.ts';
 import {
   type AddressedRendering,
   BULK_HEADERS,

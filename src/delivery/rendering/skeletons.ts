@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentEngine, DividedContent, DividedText } from '../contents/content.ts';
 import { createSkeleton, type Skeleton } from './skeleton.ts';
-import { type ComposeDeps, valid } from '../send/compose/compose.ts';
+import { type ComposeDeps, valid } from '../channels/email/compose.ts';
 import {
   BULK_HEADERS,
   feedbackIdOf,

@@ -10,7 +10,7 @@ import {
   type EmailChannelSettings,
   type NamedShare,
   type ProviderChannel,
-} from './hand-over.ts';
+} from '../channels/email/hand-over.ts';
 
 /** How long a message whose outcome is unknown waits for a callback about it. */
 const REPORT_SECONDS = 120;

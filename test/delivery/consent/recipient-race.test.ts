@@ -6,7 +6,7 @@ import { createSharedValues } from '../../../src/delivery/send/compose/shared-va
 import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
 import { createBrandOf, brandValues } from '../../../src/features/templates/brand-parts.ts';
 import { createRecipientPages, unsubscribeLinks } from '../../../src/features/unsubscribe/service.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

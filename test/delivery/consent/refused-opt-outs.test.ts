@@ -4,7 +4,7 @@ import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
 import { twilio } from '../../../src/delivery/providers/twilio/provider.ts';
 import { createOptOutRecording } from '../../../src/delivery/consent/refused-opt-outs.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
-import { createSmsChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createSmsChannel } from '../../../src/delivery/channels/email/hand-over.ts';
 import { recordRefusedOptOut } from '../../../src/features/contacts/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,7 +1,7 @@
 // Equal contents are prepared once, and the cache is bounded in number and bytes.
 import { describe, expect, it } from '@jest/globals';
 import { type EmailContent, prepareContent } from '../../../src/delivery/mime/message.ts';
-import { createContentCache } from '../../../src/delivery/send/compose/compose.ts';
+import { createContentCache } from '../../../src/delivery/channels/email/compose.ts';
 
 const from = {
   name: null,

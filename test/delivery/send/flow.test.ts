@@ -11,7 +11,7 @@ import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-ov
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
-import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
 import { keepUnapplied } from '../../../src/delivery/consent/unapplied-opt-outs.ts';
 import { optOutHashes } from '../../../src/delivery/consent/opt-outs.ts';
 import { brakeFlows } from '../../../src/features/flows/brakes.ts';

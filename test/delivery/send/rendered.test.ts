@@ -12,7 +12,7 @@ import {
   createEmailChannel,
   createSmsChannel,
   type ProviderChannel,
-} from '../../../src/delivery/send/hand-over.ts';
+} from '../../../src/delivery/channels/email/hand-over.ts';
 import type { ContentSources } from '../../../src/delivery/send/compose/version-groups.ts';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';

@@ -1,7 +1,7 @@
 // The provider receives the client's tags with the ids of the account, brand and message.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/providers/port.ts';
-import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails } from '../../support/queued.ts';

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { NamedProvider } from '../../../src/delivery/providers/named.ts';
-import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
 import { sendgrid } from '../../../src/delivery/providers/sendgrid/provider.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';

@@ -1,5 +1,5 @@
-import { parseEmailAddress } from '../addresses/email.ts';
-import type { ChannelFacts } from './channel.ts';
+import { parseEmailAddress } from '../../addresses/email.ts';
+import type { ChannelFacts } from '../channel.ts';
 
 export const email = {
   setting: 'EMAIL_PROVIDER_URL',

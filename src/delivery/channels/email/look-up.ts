@@ -1,5 +1,5 @@
 /** Asks a provider about messages whose outcome is unknown, before they are handed over again. */
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../providers/port.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../../providers/port.ts';
 
 /** Maximum number of concurrent look-ups of a batch. */
 const PARALLEL = 4;

@@ -12,7 +12,7 @@ import { addToHtmlLinks, addToTextLinks } from '../../mime/utm.ts';
 import { countSegments } from '../../money/sms-segments.ts';
 import type { OutgoingEmail } from '../../providers/port.ts';
 import { createFastComposer } from '../../rendering/fast-composer.ts';
-import type { BatchMessage } from '../intend/batch.ts';
+import type { BatchMessage } from '../../send/intend/batch.ts';
 import { addressEmail, addressesOf, type ComposeDeps, sendingDomainOf } from './compose.ts';
 import {
   type AddressedRendering,
@@ -22,7 +22,7 @@ import {
   feedbackIdOf,
   renderingOf,
   type VersionGroup,
-} from './version-groups.ts';
+} from '../../send/compose/version-groups.ts';
 
 interface WholeDeps extends ComposeDeps {
   /** Prepares a heavy content in a thread. */

@@ -1,24 +1,28 @@
 import { LRUCache } from 'lru-cache';
-import { parseEmailAddress } from '../addresses/email.ts';
-import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
-import { isHeavy } from '../contents/content-weight.ts';
-import type { Channel } from '../message.ts';
-import { SendingDomainError } from '../dkim/domain-signers.ts';
-import { ThreadUnavailableError } from '../../platform/processes/thread-pool.ts';
-import { createPreparePool, type PreparePool, PrepareTimeoutError } from '../mime/prepare-pool.ts';
+import { parseEmailAddress } from '../../addresses/email.ts';
+import { DEFAULT_PROVIDER, type QueueShare } from '../../backlog.ts';
+import { isHeavy } from '../../contents/content-weight.ts';
+import type { Channel } from '../../message.ts';
+import { SendingDomainError } from '../../dkim/domain-signers.ts';
+import { ThreadUnavailableError } from '../../../platform/processes/thread-pool.ts';
+import { createPreparePool, type PreparePool, PrepareTimeoutError } from '../../mime/prepare-pool.ts';
 import type {
   EmailProvider,
   OutgoingEmail,
   OutgoingSms,
   HandOverOutcome,
   SmsProvider,
-} from '../providers/port.ts';
-import type { BatchMessage } from './intend/batch.ts';
-import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose/compose.ts';
-import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
-import { createRenderedComposer, renderSms } from './compose/compose-rendered.ts';
+} from '../../providers/port.ts';
+import type { BatchMessage } from '../../send/intend/batch.ts';
+import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
+import { NotRenderedError, RenderTimeoutError } from '../../contents/content.ts';
+import { createRenderedComposer, renderSms } from './compose-rendered.ts';
 import { handOverOnce } from './look-up.ts';
-import { type ContentSources, ContentUnavailableError, isRendered } from './compose/version-groups.ts';
+import {
+  type ContentSources,
+  ContentUnavailableError,
+  isRendered,
+} from '../../send/compose/version-groups.ts';
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {

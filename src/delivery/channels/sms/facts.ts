@@ -1,5 +1,5 @@
-import { parsePhone } from '../addresses/phone.ts';
-import type { ChannelFacts } from './channel.ts';
+import { parsePhone } from '../../addresses/phone.ts';
+import type { ChannelFacts } from '../channel.ts';
 
 export const sms = {
   setting: 'SMS_PROVIDER_URL',

@@ -14,8 +14,8 @@ import {
 } from '../../mime/message.ts';
 import { htmlWithTokens, type TrackedHtml } from '../../mime/tracked-html.ts';
 import type { OutgoingEmail, OutgoingSms } from '../../providers/port.ts';
-import type { BatchMessage } from '../intend/batch.ts';
-import type { LinkTracker, TrackedMessage } from './tracked-links.ts';
+import type { BatchMessage } from '../../send/intend/batch.ts';
+import type { LinkTracker, TrackedMessage } from '../../send/compose/tracked-links.ts';
 
 export interface ComposeDeps {
   /** The domain of Message-IDs, and of return paths of messages from the service's own addresses. */
