@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { channels } from '../delivery/channels/index.ts';
+import { type ChannelSettings, createDefaultChannel } from '../delivery/channels/sending.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
 import { createSharedValues } from '../delivery/send/compose/shared-values.ts';
@@ -10,14 +12,8 @@ import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
 import { createOptOutRecording, type OptOutRecording } from '../delivery/consent/refused-opt-outs.ts';
-import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/settings-url.ts';
-import {
-  createEmailChannel,
-  createMissingChannel,
-  createSmsChannel,
-  type EmailChannelSettings,
-  type ProviderChannel,
-} from '../delivery/channels/email/hand-over.ts';
+import { signsMessages } from '../delivery/providers/settings-url.ts';
+import type { ProviderChannel } from '../delivery/send/provider-channel.ts';
 import { createFailOver } from '../delivery/send/failover/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import type { ContentSources } from '../delivery/send/compose/version-groups.ts';
@@ -83,7 +79,7 @@ function createSignersFor(
   config: Config,
   own: readonly DkimSigner[],
   signsDomains: boolean,
-): EmailChannelSettings['signersFor'] {
+): ChannelSettings['signersFor'] {
   return (domain, sending) => {
     if (sending) return signsDomains ? sending.signers : [];
     return domain === config.MAIL_DOMAIN.toLowerCase() ? own : [];
@@ -130,33 +126,24 @@ function openChannels(given: ChannelDeps): Channels {
   const { config, database, keyring, resolver, egress, signers, log } = given;
   const optOuts = recordOptOuts(database, keyring, log);
   const deps = { config, pool: database.pool, resolver };
-  const email = createEmailProvider(deps);
-  const sms = createSmsProvider(deps);
-  const referenceKey = keyring.subkey('reference').key;
   const engine = createContentEngine({
     threads: CONTENT_THREADS,
     maxWaiting: MAX_WAITING_BATCHES,
     waitMs: MAX_WAIT_MS,
   });
-  const settings: EmailChannelSettings = {
+  const settings: ChannelSettings = {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
-    referenceKey,
+    referenceKey: keyring.subkey('reference').key,
     links: createLinkTracker(createTrackingTokens(keyring)),
     contents: openContents(given, engine),
     domains: createSendingDomains(database.pool, keyring),
     signersFor: createSignersFor(config, signers, signsMessages(config)),
   };
-  const emailChannel = createEmailChannel(email, settings);
   return {
     optOuts,
     engine,
-    defaults: [
-      emailChannel,
-      sms
-        ? createSmsChannel(sms, referenceKey, { contents: settings.contents })
-        : createMissingChannel('sms', 'SMS_PROVIDER_URL is not set'),
-    ],
+    defaults: channels.map((channel) => createDefaultChannel(channel, deps, settings)),
     named: createNamedChannels({
       keyring,
       providers: { ...deps, egress },

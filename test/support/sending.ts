@@ -10,8 +10,8 @@ import { createSmtpProvider } from '../../src/delivery/providers/smtp/hand-over.
 import {
   createEmailChannel,
   type EmailChannelSettings,
-  type ProviderChannel,
 } from '../../src/delivery/channels/email/hand-over.ts';
+import type { ProviderChannel } from '../../src/delivery/send/provider-channel.ts';
 import type { LinkTracker } from '../../src/delivery/send/compose/tracked-links.ts';
 import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
@@ -197,7 +197,11 @@ export function testEmailChannel(options: {
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,
   });
-  return createEmailChannel(provider, emailSettings(options), options.threads);
+  return createEmailChannel(
+    provider,
+    emailSettings(options),
+    options.threads ? { threads: options.threads } : {},
+  );
 }
 
 /** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */

@@ -3,16 +3,23 @@ import { channelFacts } from '../channels/index.ts';
 import type { Channel } from '../message.ts';
 import { providers } from './index.ts';
 import type { SettingsProviderDeps } from './kind.ts';
-import type { EmailProvider, ProviderPorts, SmsProvider } from './port.ts';
+import type { ProviderPorts } from './port.ts';
 
-/** @returns null if the channel's setting is not set */
-function createFromSetting<C extends Channel>(
+/**
+ * Creates the provider that the setting of a channel names.
+ * @returns null if the setting is not set, and need not be
+ * @throws ConfigError if the setting is required and missing, or if its scheme is unknown
+ */
+export function createDefaultProvider<C extends Channel>(
   channel: C,
   deps: SettingsProviderDeps,
 ): ProviderPorts[C] | null {
-  const { setting } = channelFacts[channel];
+  const { setting, required } = channelFacts[channel];
   const text = deps.config[setting];
-  if (text === undefined) return null;
+  if (text === undefined) {
+    if (required === null) return null;
+    throw new ConfigError(`${setting} is not set; it says ${required}`);
+  }
   const ways = providers.flatMap((provider) => (provider.channel === channel ? (provider.url ?? []) : []));
   const known = ways.flatMap(({ schemes }) => schemes).join(', ');
   if (!URL.canParse(text)) throw new ConfigError(`${setting} is not a URL; it starts with one of: ${known}`);
@@ -20,22 +27,6 @@ function createFromSetting<C extends Channel>(
   const way = ways.find(({ schemes }) => schemes.includes(url.protocol));
   if (!way) throw new ConfigError(`${setting} starts with ${url.protocol}, which is not one of: ${known}`);
   return way.create(url, deps) as ProviderPorts[C];
-}
-
-/** @throws ConfigError if EMAIL_PROVIDER_URL is missing or its scheme is unknown */
-export function createEmailProvider(deps: SettingsProviderDeps): EmailProvider {
-  const provider = createFromSetting('email', deps);
-  if (!provider) {
-    throw new ConfigError(
-      'EMAIL_PROVIDER_URL is not set; it says how mail is sent, e.g. smtp://user:password@relay.example.com:587',
-    );
-  }
-  return provider;
-}
-
-/** @returns null if SMS_PROVIDER_URL is not set; text messages are then held */
-export function createSmsProvider(deps: SettingsProviderDeps): SmsProvider | null {
-  return createFromSetting('sms', deps);
 }
 
 /** Whether Carillon signs messages. `?dkim=off` leaves signing to the relay. */

@@ -21,7 +21,7 @@ import { type Backlogs, countWaiting, createBacklogs } from './claim/backlogs.ts
 import { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
 import { createBlockRound, createClaimRound } from './claim/claim-round.ts';
 import { type Claim, releaseClaims } from './claim/claim.ts';
-import type { ProviderChannel } from '../channels/email/hand-over.ts';
+import type { ProviderChannel } from './provider-channel.ts';
 import { type FollowProviders, noNamedProviders } from './named-shares.ts';
 import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';

@@ -1,16 +1,10 @@
+import { type ChannelSettings, createChannel } from '../channels/sending.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createPreparePool } from '../mime/prepare-pool.ts';
 import type { ProviderDeps } from '../providers/kind.ts';
 import { callbackUrlOf, type NamedProvider, openProvider, type ProviderRow } from '../providers/named.ts';
-import type { EmailProvider, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './intend/batch.ts';
-import {
-  createEmailChannel,
-  createSmsChannel,
-  type EmailChannelSettings,
-  type NamedShare,
-  type ProviderChannel,
-} from '../channels/email/hand-over.ts';
+import type { NamedShare, ProviderChannel } from './provider-channel.ts';
 
 /** How long a message whose outcome is unknown waits for a callback about it. */
 const REPORT_SECONDS = 120;
@@ -18,8 +12,7 @@ const REPORT_SECONDS = 120;
 export interface NamedChannelDeps {
   keyring: Keyring;
   providers: ProviderDeps;
-  /** For emails. */
-  settings: EmailChannelSettings;
+  settings: ChannelSettings;
   /** Records an opt-out that until now only the provider knew. Must return at once. */
   optOut: (message: BatchMessage) => void;
 }
@@ -56,16 +49,12 @@ export function createNamedChannels({
       const callbackUrl = callbackUrlOf(named, providers.config.PUBLIC_URL);
       const provider = named.kind.create(named.settings, { ...providers, callbackUrl });
       const share = shareOf(named);
-      if (named.channel === 'sms')
-        return createSmsChannel(provider as SmsProvider, settings.referenceKey, {
-          share,
-          optOut,
-          contents: settings.contents,
-        });
-      const email = provider as EmailProvider;
-      const signs = named.kind.domains?.carillonSigns !== false && email.signing !== 'provider';
-      const own = signs ? settings : { ...settings, signersFor: () => [] };
-      return createEmailChannel(email, own, sharedThreads, share);
+      return createChannel(named.channel, provider, settings, {
+        share,
+        optOut,
+        signs: named.kind.domains?.carillonSigns !== false,
+        threads: sharedThreads,
+      });
     },
     close: () => threads.close(),
   };

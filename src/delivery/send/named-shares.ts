@@ -5,7 +5,7 @@ import { shareName } from '../backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
 import type { Backlogs } from './claim/backlogs.ts';
 import type { FailOver, UnusableShare } from './failover/fail-over.ts';
-import type { ProviderChannel } from '../channels/email/hand-over.ts';
+import type { ProviderChannel } from './provider-channel.ts';
 import type { ProviderShares } from './shares.ts';
 
 /** How often a sender checks whether providers were added, changed or removed, in ms. */

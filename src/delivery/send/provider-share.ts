@@ -21,7 +21,7 @@ import {
   createClaimBuffer,
 } from './claim/claim-buffer.ts';
 import type { Claim } from './claim/claim.ts';
-import type { ProviderChannel } from '../channels/email/hand-over.ts';
+import type { ProviderChannel } from './provider-channel.ts';
 import { chargeLosses, countLosses, endedConnection, isSuspect } from './record/losses.ts';
 import { outcomeRecords, recordsOfBlock } from './record/outcomes.ts';
 import { MAX_BATCH } from './intend/pace.ts';

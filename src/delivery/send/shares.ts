@@ -1,6 +1,6 @@
 import type { QueueState } from '../../platform/queue/loop.ts';
 import { type ByteBudget, createByteBudget, partOf } from './claim/claim-buffer.ts';
-import type { ProviderChannel } from '../channels/email/hand-over.ts';
+import type { ProviderChannel } from './provider-channel.ts';
 import { ProviderShare, type ShareDeps } from './provider-share.ts';
 
 /**

@@ -7,6 +7,7 @@ import { byChannelSql, channelFacts, channels, isChannelSql } from '../../../src
 /** A channel that Carillon does not have. */
 const pager: ChannelFacts = {
   setting: 'SMS_PROVIDER_URL',
+  required: null,
   address: { key: (text) => (/^\d{6}$/.test(text) ? text : null), hasTags: false },
   contact: { kind: 'phone', key: 'pager' },
   account: { providers: 'pager_provider_ids', replyTo: null },

@@ -4,7 +4,7 @@ import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
 import { twilio } from '../../../src/delivery/providers/twilio/provider.ts';
 import { createOptOutRecording } from '../../../src/delivery/consent/refused-opt-outs.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
-import { createSmsChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import { createSmsChannel } from '../../../src/delivery/channels/sms/hand-over.ts';
 import { recordRefusedOptOut } from '../../../src/features/contacts/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -42,10 +42,11 @@ function openChannel(warnings: unknown[], record: Parameters<typeof createOptOut
   const log = { warn: (...args: unknown[]) => void warnings.push(args) } as never;
   const share = { providerId: 1, provider: 'twilio-us', reportSeconds: 120 };
   const recording = createOptOutRecording(record, log);
-  const channel = createSmsChannel(provider, keyring.subkey('reference').key, {
-    share,
-    optOut: (message) => recording.add(message),
-  });
+  const channel = createSmsChannel(
+    provider,
+    { referenceKey: keyring.subkey('reference').key },
+    { share, optOut: (message) => recording.add(message) },
+  );
   return { channel, settled: () => recording.settled() };
 }
 

@@ -3,8 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ConfigError, loadConfig } from '../../../src/config.ts';
 import {
-  createEmailProvider,
-  createSmsProvider,
+  createDefaultProvider,
   defaultEmailProvider,
   signsMessages,
 } from '../../../src/delivery/providers/settings-url.ts';
@@ -57,15 +56,19 @@ describe('the configured providers', () => {
   });
 
   it('have a known scheme, and there is one for email', () => {
-    expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'smtp://relay.test' })).name).toBe('smtp');
-    expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'capture:' })).name).toBe('capture');
-    expect(createSmsProvider(deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
-    expect(createSmsProvider(deps({}))).toBeNull();
+    expect(createDefaultProvider('email', deps({ EMAIL_PROVIDER_URL: 'smtp://relay.test' }))?.name).toBe(
+      'smtp',
+    );
+    expect(createDefaultProvider('email', deps({ EMAIL_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
+    expect(createDefaultProvider('sms', deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
+    expect(createDefaultProvider('sms', deps({}))).toBeNull();
     const known = 'starts with pigeon:, which is not one of: capture:, smtp:, smtps:';
-    expect(() => createEmailProvider(deps({}))).toThrow('EMAIL_PROVIDER_URL is not set');
-    expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'pigeon://x' }))).toThrow(known);
-    expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'relay' }))).toThrow('is not a URL');
-    expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
+    expect(() => createDefaultProvider('email', deps({}))).toThrow('EMAIL_PROVIDER_URL is not set');
+    expect(() => createDefaultProvider('email', deps({ EMAIL_PROVIDER_URL: 'pigeon://x' }))).toThrow(known);
+    expect(() => createDefaultProvider('email', deps({ EMAIL_PROVIDER_URL: 'relay' }))).toThrow(
+      'is not a URL',
+    );
+    expect(() => createDefaultProvider('sms', deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
       'SMS_PROVIDER_URL starts with pigeon:',
     );
   });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { MAX_BYTES_IN_HAND } from '../../../src/delivery/send/claim/claim-buffer.ts';
-import type { ProviderChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import type { ProviderChannel } from '../../../src/delivery/send/provider-channel.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount, statusCounts } from '../../support/queued.ts';

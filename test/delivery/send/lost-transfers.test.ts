@@ -1,6 +1,6 @@
 // A message that ends its connection twice is deferred and retried alone, while others are sent at once.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ProviderChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import type { ProviderChannel } from '../../../src/delivery/send/provider-channel.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import {

@@ -8,11 +8,9 @@ import { VersionMissingError } from '../../../src/delivery/contents/versions.ts'
 import type { OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
-import {
-  createEmailChannel,
-  createSmsChannel,
-  type ProviderChannel,
-} from '../../../src/delivery/channels/email/hand-over.ts';
+import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import { createSmsChannel } from '../../../src/delivery/channels/sms/hand-over.ts';
+import type { ProviderChannel } from '../../../src/delivery/send/provider-channel.ts';
 import type { ContentSources } from '../../../src/delivery/send/compose/version-groups.ts';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
@@ -305,7 +303,7 @@ describe('an SMS without stored content', () => {
       close: () => Promise.resolve(),
     };
     const contents = sources({ versions: () => sms });
-    return { sent, channel: createSmsChannel(provider, Buffer.alloc(32, 2), { contents }) };
+    return { sent, channel: createSmsChannel(provider, { referenceKey: Buffer.alloc(32, 2), contents }) };
   }
 
   it('is rendered, with its number of segments', async () => {

@@ -1,6 +1,6 @@
 // A sender whose provider does not reply leaves its waiting messages to other senders, without repeats.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { ProviderChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import type { ProviderChannel } from '../../../src/delivery/send/provider-channel.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount, statusCounts } from '../../support/queued.ts';

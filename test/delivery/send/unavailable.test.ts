@@ -4,7 +4,7 @@ import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import type { Backlogs } from '../../../src/delivery/send/claim/backlogs.ts';
 import { createFailOver } from '../../../src/delivery/send/failover/fail-over.ts';
-import { createMissingChannel } from '../../../src/delivery/channels/email/hand-over.ts';
+import { createMissingChannel } from '../../../src/delivery/send/provider-channel.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
 import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
 import type { ProviderShares } from '../../../src/delivery/send/shares.ts';

@@ -4,12 +4,10 @@
  * (`rendering/fast-composer.ts`) if they can; this file is the plain path.
  */
 import { isHeavy } from '../../contents/content-weight.ts';
-import { NotRenderedError, RenderError, type RenderedContent } from '../../contents/content.ts';
-import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
+import { NotRenderedError, type RenderedContent } from '../../contents/content.ts';
 import { headerText } from '../../contents/values.ts';
 import { type EmailContent, type PreparedContent, prepareContent } from '../../mime/message.ts';
 import { addToHtmlLinks, addToTextLinks } from '../../mime/utm.ts';
-import { countSegments } from '../../money/sms-segments.ts';
 import type { OutgoingEmail } from '../../providers/port.ts';
 import { createFastComposer } from '../../rendering/fast-composer.ts';
 import type { BatchMessage } from '../../send/intend/batch.ts';
@@ -106,25 +104,4 @@ export function createRenderedComposer(
   }
 
   return (messages) => composeByVersion(messages, contents, composeGroup);
-}
-
-/** Renders SMS. @returns the text with its segments, or an error, for each message */
-export function renderSms(
-  messages: readonly BatchMessage[],
-  contents: ContentSources,
-): Promise<({ text: string; segments: number } | Error)[]> {
-  return composeByVersion(messages, contents, async (group, of) => {
-    const values = group.map((message) => renderingOf(message, of, contents.pages).values);
-    const rendered = await contents.engine.renderBatch(of.version, values);
-    return group.map((_, n) => {
-      const content = rendered[n] ?? new NotRenderedError('the message was not rendered');
-      if (content instanceof Error) return content;
-      const text = content.text?.trim() ?? '';
-      const { segments } = countSegments(text);
-      if (text === '') return new RenderError('the text is empty');
-      return segments > MAX_SMS_SEGMENTS
-        ? new RenderError(`the text takes ${segments} segments; at most ${MAX_SMS_SEGMENTS} are sent`)
-        : { text, segments };
-    });
-  });
 }

@@ -13,7 +13,7 @@ import {
   prepareContent,
 } from '../../mime/message.ts';
 import { htmlWithTokens, type TrackedHtml } from '../../mime/tracked-html.ts';
-import type { OutgoingEmail, OutgoingSms } from '../../providers/port.ts';
+import type { OutgoingEmail } from '../../providers/port.ts';
 import type { BatchMessage } from '../../send/intend/batch.ts';
 import type { LinkTracker, TrackedMessage } from '../../send/compose/tracked-links.ts';
 
@@ -185,18 +185,6 @@ class TrackedContent implements EmailContent {
   get html(): string {
     return (this.#html ??= htmlWithTokens(this.#tracked, this.#tokens));
   }
-}
-
-export function composeSms(message: BatchMessage, referenceKey: Buffer): OutgoingSms {
-  return {
-    messageId: message.messageId,
-    attempt: message.attempt,
-    from: message.from,
-    reference: messageReference(referenceKey, message),
-    to: message.to,
-    text: message.text ?? '',
-    segments: message.segments ?? 1,
-  };
 }
 
 const MAX_CACHED_CONTENTS = 256;

@@ -3,6 +3,7 @@ import type { ChannelFacts } from '../channel.ts';
 
 export const email = {
   setting: 'EMAIL_PROVIDER_URL',
+  required: 'how mail is sent, e.g. smtp://user:password@relay.example.com:587',
   address: {
     key(text) {
       const parsed = parseEmailAddress(text);

@@ -3,6 +3,7 @@ import type { ChannelFacts } from '../channel.ts';
 
 export const sms = {
   setting: 'SMS_PROVIDER_URL',
+  required: null,
   address: {
     key(text) {
       const parsed = parsePhone(text);

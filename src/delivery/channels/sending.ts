@@ -1,0 +1,42 @@
+/** How each channel sends: the list of channels for senders. Other processes read only `index.ts`. */
+import { createDefaultProvider } from '../providers/settings-url.ts';
+import type { SettingsProviderDeps } from '../providers/kind.ts';
+import type { ProviderPorts } from '../providers/port.ts';
+import { type ChannelOptions, createMissingChannel, type ProviderChannel } from '../send/provider-channel.ts';
+import { createEmailChannel, type EmailChannelSettings } from './email/hand-over.ts';
+import { type Channel, channelFacts } from './index.ts';
+import { createSmsChannel, type SmsChannelSettings } from './sms/hand-over.ts';
+
+/** What the channels compose with, whatever the provider. */
+export type ChannelSettings = EmailChannelSettings & SmsChannelSettings;
+
+const creators: {
+  [C in Channel]: (
+    provider: ProviderPorts[C],
+    settings: ChannelSettings,
+    options?: ChannelOptions,
+  ) => ProviderChannel;
+} = { email: createEmailChannel, sms: createSmsChannel };
+
+/** Sends messages of a channel through a provider. */
+export const createChannel = <C extends Channel>(
+  channel: C,
+  provider: ProviderPorts[C],
+  settings: ChannelSettings,
+  options?: ChannelOptions,
+): ProviderChannel => creators[channel](provider, settings, options);
+
+/**
+ * Sends messages of a channel through the provider of its setting. Without one, they are held.
+ * @throws ConfigError if the setting is wrong, or if it is missing and required
+ */
+export function createDefaultChannel(
+  channel: Channel,
+  deps: SettingsProviderDeps,
+  settings: ChannelSettings,
+): ProviderChannel {
+  const provider = createDefaultProvider(channel, deps);
+  return provider
+    ? createChannel(channel, provider, settings)
+    : createMissingChannel(channel, `${channelFacts[channel].setting} is not set`);
+}

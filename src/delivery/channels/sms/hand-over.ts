@@ -1,0 +1,103 @@
+import { messageReference } from '../../addresses/reference.ts';
+import { NotRenderedError, RenderError } from '../../contents/content.ts';
+import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
+import { countSegments } from '../../money/sms-segments.ts';
+import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../../providers/port.ts';
+import {
+  composeByVersion,
+  type ContentSources,
+  isRendered,
+  renderingOf,
+} from '../../send/compose/version-groups.ts';
+import type { BatchMessage } from '../../send/intend/batch.ts';
+import {
+  type ChannelOptions,
+  defaultShare,
+  giveComposed,
+  NO_CONTENT,
+  type ProviderChannel,
+} from '../../send/provider-channel.ts';
+
+function composeSms(message: BatchMessage, referenceKey: Buffer): OutgoingSms {
+  return {
+    messageId: message.messageId,
+    attempt: message.attempt,
+    from: message.from,
+    reference: messageReference(referenceKey, message),
+    to: message.to,
+    text: message.text ?? '',
+    segments: message.segments ?? 1,
+  };
+}
+
+/** Renders SMS. @returns the text with its segments, or an error, for each message */
+function renderSms(
+  messages: readonly BatchMessage[],
+  contents: ContentSources,
+): Promise<({ text: string; segments: number } | Error)[]> {
+  return composeByVersion(messages, contents, async (group, of) => {
+    const values = group.map((message) => renderingOf(message, of, contents.pages).values);
+    const rendered = await contents.engine.renderBatch(of.version, values);
+    return group.map((_, n) => {
+      const content = rendered[n] ?? new NotRenderedError('the message was not rendered');
+      if (content instanceof Error) return content;
+      const text = content.text?.trim() ?? '';
+      const { segments } = countSegments(text);
+      if (text === '') return new RenderError('the text is empty');
+      return segments > MAX_SMS_SEGMENTS
+        ? new RenderError(`the text takes ${segments} segments; at most ${MAX_SMS_SEGMENTS} are sent`)
+        : { text, segments };
+    });
+  });
+}
+
+/** Composes SMS. Messages without a stored content are rendered. */
+async function composeAllSms(
+  batch: readonly BatchMessage[],
+  referenceKey: Buffer,
+  contents: ContentSources | undefined,
+): Promise<(OutgoingSms | Error)[]> {
+  if (!batch.some(isRendered)) return batch.map((message) => composeSms(message, referenceKey));
+  const messages = batch.filter(isRendered);
+  const results = contents ? await renderSms(messages, contents) : messages.map(() => new Error(NO_CONTENT));
+  const texts = new Map(messages.map((message, n) => [message, results[n]]));
+  return batch.map((message) => {
+    const rendered = texts.get(message);
+    return rendered instanceof Error ? rendered : composeSms({ ...message, ...rendered }, referenceKey);
+  });
+}
+
+const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
+  outcome?.kind === 'refused' && outcome.optedOut === true;
+
+export interface SmsChannelSettings {
+  /** Signs the references that providers keep. */
+  referenceKey: Buffer;
+  /** Left out: only messages with a stored content can be sent. */
+  contents?: ContentSources;
+}
+
+/** Sends SMS through a provider. */
+export function createSmsChannel(
+  provider: SmsProvider,
+  { referenceKey, contents }: SmsChannelSettings,
+  { share = defaultShare(provider), optOut = () => undefined }: ChannelOptions = {},
+): ProviderChannel {
+  return {
+    channel: 'sms',
+    ...share,
+    concurrency: provider.concurrency,
+    async handOver(batch) {
+      const composed = await composeAllSms(batch, referenceKey, contents);
+      const outcomes = await giveComposed(batch, composed, (messages) => provider.handOver(messages));
+      const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
+      refused.forEach((message) => optOut(message));
+      return outcomes.map((outcome, index) => {
+        const sms = composed[index];
+        if (outcome.kind !== 'accepted' || sms === undefined || sms instanceof Error) return outcome;
+        return { ...outcome, segments: sms.segments };
+      });
+    },
+    close: () => provider.close(),
+  };
+}
