@@ -1,14 +1,14 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A change that an operator made, or that the service made of an operator's settings. */
+/** A change that an operator made, or that Carillon made to an operator's settings. */
 export interface OperatorChange {
-  /** null: of the whole installation. */
+  /** null: the change concerns the whole installation. */
   accountId: number | null;
   /** The operator's name, or `carillon`. */
   actor: string;
   /** Such as `account set`. */
   action: string;
-  /** `{name: {from, to}}`, or the facts of the action. */
+  /** `{name: {from, to}}`, or details of the action. */
   changes: Record<string, unknown>;
 }
 
@@ -34,7 +34,7 @@ export async function logOperatorChange(trx: Queryable, change: OperatorChange):
 
 /**
  * Lists changes, newest first.
- * @param accountId null: those of the whole installation
+ * @param accountId null: changes of the whole installation
  */
 export async function listOperatorChanges(
   db: Queryable,

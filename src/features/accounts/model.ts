@@ -6,7 +6,7 @@ import { usageSql } from '../../delivery/money/usage.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** An account with its usage and its remaining capacity. Names are those of the columns. */
+/** An account with its usage and its remaining capacity. Fields are named after the columns. */
 export interface AccountFigures {
   id: number;
   name: string | null;
@@ -22,19 +22,19 @@ export interface AccountFigures {
   capabilities: Record<string, unknown>;
   created_at: Date;
   updated_at: Date;
-  /** Charged outcomes of the current month (UTC). */
+  /** Charged outcomes in the current month (UTC). */
   email_used: number;
   sms_used: number;
   ai_used: number;
-  /** In all. */
+  /** All-time totals. */
   email_sent: number;
   sms_sent: number;
   ai_total: number;
-  /** Emails of a month that cost nothing. */
+  /** Number of free emails per month. */
   monthly_emails: number;
-  /** Millicents for each email beyond them. */
+  /** Price of each further email, in millicents. */
   email_price: number;
-  /** Millicents for a segment of an SMS to the most expensive country. */
+  /** Price of an SMS segment to the most expensive country, in millicents. */
   sms_price: number;
   /** The first message of any brand of the account, not counting test messages. */
   first_message_at: Date | null;
@@ -43,11 +43,11 @@ export interface AccountFigures {
   /** A verified domain of the brand; null: it has none, and sends from the sandbox. */
   verified_domain_id: number | null;
   capacity: Capacity;
-  /** What would become of an email from that domain, or from the sandbox if there is none. */
+  /** What would happen to an email from that domain, or from the sandbox if there is none. */
   next: Projections;
 }
 
-/** How many of a brand's oldest messages are searched for the first one that is not a test. */
+/** Maximum number of a brand's oldest messages that are searched for the first one that is not a test. */
 const MAX_LOOKED_AT = 10_000;
 
 const FIND = `
@@ -71,9 +71,9 @@ cross join lateral (${usageSql('a')}) u
 where a.id = $1`;
 
 /**
- * @param brandId the brand whose domains count; null: the account has none yet
- * @param settings of the limits
- * @returns null if there is no such account
+ * @param brandId the brand whose domains count; null: the account has no brand yet
+ * @param settings the settings of the limits
+ * @returns null if the account does not exist
  */
 export async function findAccountFigures(
   db: Queryable,

@@ -24,7 +24,7 @@ function completedAt(state: unknown): string | undefined {
   return typeof at === 'string' ? new Date(at).toISOString() : undefined;
 }
 
-/** Prefers the recorded times. Steps without one are derived from the brand, the first contact and the first message. */
+/** Uses the recorded times. Steps without one are derived from the brand, the first contact and the first message. */
 function stepTimes({ figures, brand }: AccountParts): StepTimes {
   const times: StepTimes = {};
   for (const step of onboardingSteps) {
@@ -51,7 +51,7 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
   const { tier, walletBalanceCents } = figures.capacity;
   const resource = (used: number, allowance: number, millicents: number) => {
     const left = Math.max(0, allowance - used);
-    // What costs nothing beyond the allowance does not end with it.
+    // If usage beyond the allowance is free, the allowance is no limit.
     const limited = left > 0 || millicents > 0;
     const remaining = limited ? left : UNLIMITED;
     return { used, allowance, remaining, limited, overage_rate: millicents / MILLICENTS_PER_CENT };

@@ -67,7 +67,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       tag,
       summary: 'Change the account',
       description:
-        'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: an ' +
+        'An omitted field stays unchanged; null clears it. `email_from_email` must be a verified sender identity: an ' +
         'address at a verified domain of the current brand, or the sandbox address.',
       auth: 'account',
       testKeys: 'refused',

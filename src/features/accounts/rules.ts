@@ -28,8 +28,8 @@ export async function requireCapability(
 }
 
 /**
- * Whether an operator approves what the account sends. An approved account needs no approval; one that is pending or
- * rejected needs it whatever its tier.
+ * Whether an operator must approve what the account sends. An approved account needs no approval; a pending or rejected
+ * one needs it in every tier.
  * @param approvalTiers the setting APPROVAL_TIERS
  */
 export function needsApproval(

@@ -24,7 +24,7 @@ export const capabilities = Object.keys(defaultCapabilities) as Capability[];
 
 /**
  * Returns the capabilities of an account.
- * @param exceptions set by an operator, by name; unknown names and values that are not boolean are ignored
+ * @param exceptions set by an operator, by name; unknown names and non-boolean values are ignored
  */
 export function capabilitiesOf(exceptions: Record<string, unknown>): Record<Capability, boolean> {
   const all = capabilities.map((name): [Capability, boolean] => {
@@ -34,7 +34,7 @@ export function capabilitiesOf(exceptions: Record<string, unknown>): Record<Capa
   return Object.fromEntries(all) as Record<Capability, boolean>;
 }
 
-/** The steps of getting started, in the order of their display. */
+/** The onboarding steps, in display order. */
 export const onboardingSteps = ['domain', 'brand', 'contacts', 'first_send'] as const;
 
 export type OnboardingStep = (typeof onboardingSteps)[number];
@@ -90,17 +90,20 @@ export const patchAccountBody = z.strictObject({
 export type PatchAccountBody = z.infer<typeof patchAccountBody>;
 
 const step = z.object({ completed_at: z.iso.datetime().nullable() });
-/** `remaining` of what is not limited: the interface promises a number, and 0 would say that nothing more can be sent. */
+/**
+ * `remaining` of an unlimited resource: the interface promises a number, and 0 would mean that nothing more can be
+ * sent.
+ */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 const resource = z.object({
   used: z.number(),
   allowance: z.number(),
   remaining: z.number().meta({
-    description: `What is left of \`allowance\`; ${UNLIMITED} if the resource is not limited.`,
+    description: `The rest of \`allowance\`; ${UNLIMITED} if the resource is not limited.`,
   }),
   limited: z.boolean().meta({
-    description: 'False if nothing is left of `allowance`, and more is neither limited nor charged.',
+    description: 'False if `allowance` is used up and further usage is neither limited nor charged.',
   }),
   overage_rate: z.number(),
 });
@@ -111,10 +114,10 @@ const billing = z.object({
   auto_topup: z.boolean(),
   resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
     description:
-      'What the account has used in the current calendar month (UTC): messages that were sent or whose outcome is unknown, excluding test emails and messages sent with test keys; SMS in segments; `ai` counts calls for the tone of a brand. `allowance` costs nothing, and each unit beyond it costs `overage_rate` cents, an SMS at most.',
+      'What the account has used in the current calendar month (UTC): messages that were sent or whose outcome is unknown, excluding test emails and messages sent with test keys; SMS in segments; `ai` counts calls for the tone of a brand. `allowance` is free, and each unit beyond it costs `overage_rate` cents, which is the maximum for SMS.',
   }),
   lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }).meta({
-    description: 'Messages that a provider has accepted, and calls for the tone of a brand, in all.',
+    description: 'All-time totals: messages that a provider has accepted, and calls for the tone of a brand.',
   }),
 });
 
@@ -137,7 +140,7 @@ export const accountSchema = z
     can_send: z.boolean(),
     using_sandbox: z.boolean().meta({
       description:
-        'Whether the current brand has no verified domain, so that it sends from `sandbox_email` only.',
+        'Whether the current brand has no verified domain, so that it can send only from `sandbox_email`.',
     }),
     sandbox_email: z.string().nullable(),
     sandbox_monthly_cap: z.int(),

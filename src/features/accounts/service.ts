@@ -18,24 +18,24 @@ export { type AccountRules, needsApproval, requireCapability } from './rules.ts'
 
 export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
 
-/** Settings that only an operator changes, with `carillon account`. */
+/** Settings that only an operator can change, with `carillon account`. */
 export interface OperatorSettings {
   name?: string;
   tier?: AccountTier;
   approvalState?: ApprovalState;
   comped?: boolean;
-  /** Whether validations may give its addresses to the outside validator. */
+  /** Whether validations may send the account's addresses to the outside validator. */
   outsideValidation?: boolean;
-  /** Messages a month while no domain is verified; null: the setting SANDBOX_MONTHLY_CAP. */
+  /** Maximum number of messages per month while no domain is verified; null: the setting SANDBOX_MONTHLY_CAP. */
   sandboxMonthlyCap?: number | null;
-  /** Messages in a rolling 24 hours; null: the setting of the tier. */
+  /** Maximum number of messages in any 24 hours; null: the setting of the tier. */
   allowancePerDay?: number | null;
   spendCapMonthlyCents?: number | null;
-  /** Emails of a calendar month that cost nothing; null: the setting of the tier. */
+  /** Number of free emails per calendar month; null: the setting of the tier. */
   monthlyEmailAllowance?: number | null;
-  /** What the account may use; null: the default. Names that are left out stay as they are. */
+  /** What the account may use; null: the default. Omitted names stay unchanged. */
   capabilities?: Partial<Record<Capability, boolean | null>>;
-  /** Ids of providers in the order in which they are used if one fails; null: only that of the settings. */
+  /** Ids of providers in failover order; null: only the provider of the settings. */
   emailProviderIds?: number[] | null;
   smsProviderIds?: number[] | null;
 }
@@ -64,9 +64,9 @@ export interface AccountRow {
 export interface NewAccount extends OperatorSettings {
   name: string;
   owner: { email: string; password?: string; firstName?: string; lastName?: string };
-  /** Who creates it, for its log. */
+  /** Who creates the account, for its log. */
   actor?: string;
-  /** Further fields of its first brand. */
+  /** Other fields of its first brand. */
   brand?: Pick<NewBrand, 'brandColor' | 'physicalAddress'>;
 }
 
@@ -93,16 +93,16 @@ const COLUMNS = [
   'created_at',
 ].join(', ');
 
-/** Who changes settings where no name is given. */
+/** The actor in the log if no name is given. */
 const OPERATOR = 'operator';
 
-/** What the log of the account says about a change. */
+/** The entry for a change in the account's log. */
 interface LoggedAs {
   actor: string;
   action: string;
 }
 
-/** Returns the columns and values of the given settings. A setting that is undefined stays as it is. */
+/** Returns the columns and values of the given settings. An undefined setting stays unchanged. */
 function assignments(settings: OperatorSettings): { columns: (keyof AccountRow)[]; values: unknown[] } {
   const names = Object.keys(SETTING_COLUMNS) as (keyof OperatorSettings)[];
   const given = names.filter((name) => settings[name] !== undefined);
@@ -111,7 +111,7 @@ function assignments(settings: OperatorSettings): { columns: (keyof AccountRow)[
 
 /**
  * Creates an account with its first brand and its owner.
- * @param trx a transaction, so that all three are created or none
+ * @param trx a transaction, so that either all three are created or none
  */
 export async function createAccount(
   trx: Queryable,
@@ -151,7 +151,7 @@ export async function findAccount(db: Queryable, id: number): Promise<AccountRow
 }
 
 /**
- * Changes operator settings. `undefined` leaves a setting as it is; `null` resets it to the service's default.
+ * Changes operator settings. `undefined` leaves a setting unchanged; `null` resets it to the installation's default.
  * @param actor who changes them, for the log of the account
  * @throws AppError `not_found`
  */
@@ -164,7 +164,7 @@ export async function setAccount(
   const { columns, values } = assignments(settings);
   if (columns.length === 0) return findAccount(db, id);
   const set = columns.map((column, index) => `${column} = ${newValue(column, `$${index + 2}`)}`).join(', ');
-  // The new settings may let held messages go.
+  // The new settings may allow held messages to be sent.
   return updateAccount(db, id, set, values, { release: true, logged: { actor, action: 'account set' } });
 }
 
@@ -176,16 +176,16 @@ function newValue(column: keyof AccountRow, given: string): string {
 export interface Pause {
   /** Shown to the account. */
   reason: string;
-  /** Links in mail that was sent stay alive while only the brakes have paused the account. */
+  /** If only the brakes have paused the account, links in sent mail still work. */
   by: 'operator' | 'brakes';
   /** The operator's name, for the log of the account. */
   actor?: string | undefined;
 }
 
 /**
- * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
- * It ends a release of held messages, and waits for the intents under way. Once the pause is committed, only messages
- * of these intents can leave.
+ * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause. It
+ * ends a release of held messages, and waits for intents that are being written. Once the pause is committed, only
+ * messages with such an intent can still be sent.
  * @param reason shown to the account
  * @param actor who pauses it, for the log of the account
  * @throws AppError `not_found`
@@ -213,7 +213,7 @@ export async function pauseIfSending(
   accountId: number,
   { reason, by, actor }: Pause,
 ): Promise<boolean> {
-  // The lock that a pause waits for comes first, so that two pauses at once take turns.
+  // First takes the lock that a pause waits for, so that concurrent pauses take turns.
   await trx.query('select stop_intents($1)', [accountId]);
   const { rowCount } = await trx.query(
     `select 1 from accounts where id = $1 and kind = 'customer' and sending_paused_at is null`,
@@ -225,7 +225,7 @@ export async function pauseIfSending(
 }
 
 /**
- * Resumes sending. Senders release the held messages in pages. The rates that the brakes look at start anew.
+ * Resumes sending. Senders release the held messages in pages. The rates that the brakes check start from zero.
  * @param actor who resumes it, for the log of the account
  * @throws AppError `not_found`
  */
@@ -240,11 +240,11 @@ export function resumeSending(
 }
 
 interface AccountUpdate {
-  /** Waits for the intents of the account that are under way, and ends the release of its held messages. */
+  /** Waits for intents of the account that are being written, and ends the release of its held messages. */
   stopSending?: true;
-  /** Makes senders look at once which held messages may go. */
+  /** Makes senders check immediately which held messages can be sent. */
   release?: true;
-  /** Forgets the outcomes that were counted so far. */
+  /** Resets the counts of outcomes. */
   restartRates?: true;
   logged: LoggedAs;
 }
@@ -287,8 +287,8 @@ export interface AccountProfile {
   /** @throws AppError not_found */
   find(tenant: AccountTenant): Promise<AccountFigures>;
   /**
-   * @throws AppError validation_error naming every bad field; sender_not_verified if the fields are valid, but
-   *   `email_from_email` is no verified sender identity of the brand
+   * @throws AppError validation_error that names every invalid field; sender_not_verified if the fields are valid but
+   *   `email_from_email` is not a verified sender identity of the brand
    */
   change(tenant: AccountTenant, body: PatchAccountBody): Promise<AccountFigures>;
 }
@@ -319,7 +319,7 @@ export function createAccountProfile(deps: ProfileDeps): AccountProfile {
   };
 }
 
-/** Columns of `accounts` with their new values. */
+/** Columns of `accounts`, with their new values. */
 type Changes = Record<string, unknown>;
 
 function textChanges(body: PatchAccountBody): Changes {
@@ -336,7 +336,7 @@ function textChanges(body: PatchAccountBody): Changes {
   return changes;
 }
 
-/** Returns an address in the form used on the wire. The schema has already refused what is no address. */
+/** Returns an address in the form used on the wire. The schema has already refused invalid addresses. */
 function normalized(text: string): string {
   const parsed = parseEmailAddress(text);
   return 'error' in parsed ? text : parsed.address;
@@ -362,8 +362,8 @@ async function imageChanges(
 }
 
 /**
- * An address at a verified domain of the current brand, or the sandbox address. What is stored may be sent back: it may be
- * that of another brand.
+ * Checks for an address at a verified domain of the current brand, or the sandbox address. The stored address is always
+ * accepted, because it may belong to another brand.
  */
 async function requireVerifiedSender(
   deps: ProfileDeps,

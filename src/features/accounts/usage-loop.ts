@@ -5,7 +5,7 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 
 const PAUSE_MS = 1_000;
 
-/** Folds what accounts use into their counters, each second. Any number of processes may run this. */
+/** Adds the accounts' usage to their counters every second. Any number of processes may run this. */
 export function startUsageCounts({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
   return repeat(async () => ((await foldUsage(pool)) ? 0 : PAUSE_MS), {
     log,

@@ -20,9 +20,9 @@ class ApiKeyModel extends TenantModel {
   declare account_id: number;
   declare brand_id: number;
   declare name: string;
-  /** The first characters of the key, to tell keys apart. */
+  /** The first characters of the key, by which people recognize it. */
   declare display_prefix: string;
-  /** SHA-256 of the key. Written and searched for, never read. */
+  /** SHA-256 of the key. It is stored and searched for, but never read. */
   declare digest: Buffer;
   declare test: boolean;
   /** Requests per second; null: the setting RATE_LIMIT_PER_KEY; 0: no limit. */
@@ -35,13 +35,13 @@ class ApiKeyModel extends TenantModel {
 /** A row of `api_keys`, without the digest. */
 export type ApiKeyRow = Omit<ModelObject<ApiKeyModel>, 'digest'>;
 
-/** Limits a query to an account, to a brand of it, or, if empty, not at all. */
+/** Limits a query to an account or to one of its brands. Empty: no limit. */
 export interface ApiKeyScope extends Partial<AccountScope> {
   brandId?: number;
 }
 
 export async function insertApiKey(db: Queryable, row: PartialModelObject<ApiKeyModel>): Promise<ApiKeyRow> {
-  // The inserted object keeps its digest; the row is returned as a query would read it.
+  // The inserted object contains the digest; the result is the row as a query would read it.
   const { digest: _digest, ...apiKey } = await ApiKeyModel.on(db).insert(row).returning(ApiKeyModel.columns);
   return apiKey;
 }
@@ -51,7 +51,7 @@ export function findApiKeys(db: Queryable, scope: AccountScope & ApiKeyScope): P
   return inScope(db, scope).orderBy('id', 'desc').select(ApiKeyModel.columns).execute();
 }
 
-/** @returns the key with this digest; null if there is none or it is revoked */
+/** @returns the key with this digest; null if there is none, or it is revoked */
 export async function findLiveApiKey(db: Queryable, digest: Buffer): Promise<ApiKeyRow | null> {
   const [apiKey] = await ApiKeyModel.on(db)
     .where('digest', digest)
@@ -61,8 +61,8 @@ export async function findLiveApiKey(db: Queryable, digest: Buffer): Promise<Api
 }
 
 /**
- * Revokes a key. A key that is revoked already keeps its time.
- * @returns null if there is no such key in the scope
+ * Revokes a key. A key that is already revoked keeps its time.
+ * @returns null if the scope has no such key
  */
 export async function updateRevoked(
   db: Queryable,

@@ -25,7 +25,7 @@ export interface NewApiKey {
   rateLimitPerSecond?: number | null;
 }
 
-/** Covers differences between the timers of the API processes and of this process. */
+/** Allows for differences between the timers of the API processes and of this process. */
 const LEASE_MARGIN_MS = 50;
 
 /**
@@ -58,8 +58,8 @@ export function listApiKeys(db: Queryable, scope: AccountScope & ApiKeyScope): P
 }
 
 /**
- * Revokes a key; harmless if it is revoked already. Do not call it inside a transaction: it returns a little more than
- * {@link KEY_LEASE_MS} after its own commit, when no API process can accept the key any more.
+ * Revokes a key. Revoking it again changes nothing. Do not call it inside a transaction: it returns a little more than
+ * {@link KEY_LEASE_MS} after its own commit, when no API process accepts the key any more.
  * @param scope the account or brand that must own the key; an operator may leave it empty
  * @throws AppError `not_found`
  */

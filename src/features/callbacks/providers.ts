@@ -11,16 +11,16 @@ import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 
-/** How old the list of providers may be for a token that it has. */
+/** Maximum age of the cached list of providers for a token that is in it. */
 const MAX_AGE_MS = 2_000;
-/** How old it may be for a token that it does not have. Strangers cause at most this rate of queries. */
+/** Maximum age of the list for an unknown token. It bounds the rate of queries that strangers can cause. */
 const MAX_AGE_OF_MISS_MS = 500;
 
 /** Finds the provider of a callback URL. */
 export interface CallbackProviders {
   /**
    * @returns null if there is none, or it was removed
-   * @throws AppError unavailable if its settings cannot be read: the provider then repeats the callback
+   * @throws AppError unavailable if its settings cannot be read: the provider then retries the callback
    */
   find(kind: string, token: string): Promise<NamedProvider | null>;
 }
@@ -36,12 +36,12 @@ interface Snapshot {
   readAtMs: number;
 }
 
-/** Tokens are looked up by their digests, so the time that this takes says nothing about a token. */
+/** Tokens are looked up by their digests, so the duration of a lookup reveals nothing about a token. */
 const keyOf = (kind: string, digest: Buffer) => `${kind} ${digest.toString('base64')}`;
 
 /**
- * Keeps the list of all providers in memory, for seconds. There are few of them, and a token of a stranger then costs
- * no query, and takes as long as any other.
+ * Caches the list of all providers in memory for some seconds. There are few of them, and so an unknown token costs no
+ * query, and takes as long as any other.
  * @param nowMs a monotonic clock
  */
 export function createCallbackProviders(
@@ -54,7 +54,7 @@ export function createCallbackProviders(
   let snapshot: Snapshot | null = null;
   let reading: Promise<Snapshot> | null = null;
 
-  /** Opens a row, unless it is as it was. */
+  /** Decrypts a row, unless it is unchanged. */
   function open(row: ProviderRow): Known {
     const before = opened.find((each) => each.row.id === row.id);
     if (before?.row.settingsSealed === row.settingsSealed) return before;
@@ -62,7 +62,7 @@ export function createCallbackProviders(
       return { row, provider: openProvider(row, keyring) };
     } catch (error) {
       if (!(error instanceof UnusableProviderError)) throw error;
-      log.error({ err: error, provider: row.name }, 'provider unusable: its callbacks are answered with 503');
+      log.error({ err: error, provider: row.name }, 'provider unusable: its callbacks get 503');
       return { row, provider: null };
     }
   }

@@ -12,17 +12,17 @@ import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { recordRefusedInLedger, recordRefusedOptOut, type RefusedRecipient } from '../contacts/service.ts';
 
-/** What to record of one callback, or of a part of it. */
+/** What to record from one callback, or from a part of it. */
 export interface ReportedFacts {
   providerId: number;
   facts: readonly DeliveryFact[];
-  /** Digests of the tokens that may be used once. */
+  /** Digests of its single-use tokens. */
   tokens: readonly Buffer[];
-  /** SHA-256 of the body that the tokens came with. */
+  /** SHA-256 of the body that contained the tokens. */
   bodyDigest: Buffer;
 }
 
-/** `reused`: a token came with another body before, so nothing was recorded. */
+/** `reused`: a token was used before with another body, so nothing was recorded. */
 export type Recorded = 'recorded' | 'reused';
 
 export interface CallbackRecordingDeps {
@@ -35,14 +35,14 @@ export interface CallbackRecordingDeps {
   log: Logger;
 }
 
-/** Callbacks that arrive together are recorded by one transaction of at most this many facts. */
+/** Maximum number of facts recorded in one transaction, if callbacks arrive together. */
 const MAX_FACTS = 300;
 const MAX_CALLBACKS = 300;
-/** A second group at the same time makes both smaller, and a transaction costs as much as many reports. */
+/** Only one, because concurrent groups would be smaller, and a transaction costs as much as many reports. */
 const CONCURRENCY = 1;
 const INTERVAL_MS = 5;
 
-/** What became of a callback, and whose subscriptions end because of the group that it was recorded in. */
+/** The result of a callback, and the recipients to unsubscribe because of its group. */
 interface RecordedGroup {
   result: Recorded;
   refused: RefusedRecipient[];
@@ -59,7 +59,7 @@ interface TokenRow {
   body_digest: Buffer;
 }
 
-/** @returns each token with the body that it came with first. The row of a known token is locked and stays as it is. */
+/** @returns each token with the body of its first use. The row of a known token is locked and stays unchanged. */
 async function insertTokens(client: Queryable, tokens: readonly UsedToken[]): Promise<TokenRow[]> {
   const { rows } = await client.query<TokenRow>({
     name: 'use_callback_tokens',
@@ -79,9 +79,9 @@ async function insertTokens(client: Queryable, tokens: readonly UsedToken[]): Pr
 }
 
 /**
- * Uses up the tokens of callbacks. A token may come again with the body that it came with first: the provider repeats a
- * callback whose response it did not receive.
- * @returns those whose token was used before with another body
+ * Marks the tokens of callbacks as used. A token may be used again with the same body: the provider retries a callback
+ * whose response it did not receive.
+ * @returns the callbacks whose token was used before with another body
  */
 async function useTokens(
   client: Queryable,
@@ -90,7 +90,7 @@ async function useTokens(
   const used = callbacks.flatMap((callback) => callback.tokens.map((token) => ({ callback, token })));
   if (used.length === 0) return new Set();
   const keyOf = (providerId: number, token: Buffer) => `${providerId} ${token.toString('base64')}`;
-  // A statement cannot meet the same row twice.
+  // A statement must not insert the same row twice.
   const first = new Map(used.toReversed().map((each) => [keyOf(each.callback.providerId, each.token), each]));
   const rows = await insertTokens(client, [...first.values()]);
   const bodies = new Map(rows.map((row) => [keyOf(row.provider_id, row.token_digest), row.body_digest]));
@@ -107,7 +107,7 @@ function recipientsOf(optedOut: RecordedFacts['optedOut']): RefusedRecipient[] {
   });
 }
 
-/** Records the facts of callbacks that arrive together in one transaction. */
+/** Records the facts of a group of callbacks in one transaction. */
 async function recordTogether(
   { pool, keyring, events, waker }: CallbackRecordingDeps,
   callbacks: readonly ReportedFacts[],
@@ -131,7 +131,7 @@ async function recordTogether(
   return results;
 }
 
-/** Creates what records the facts of callbacks, those that arrive together in one transaction. */
+/** Creates the recording of callbacks. Callbacks that arrive together are recorded in one transaction. */
 export function createCallbackRecording(deps: CallbackRecordingDeps) {
   const { pool, keyring, fence, log } = deps;
 
@@ -147,7 +147,7 @@ export function createCallbackRecording(deps: CallbackRecordingDeps) {
         const each = await recordEach(only.facts.map((fact) => ({ ...only, facts: [fact] })));
         return [{ result: each[0]?.result ?? 'recorded', refused: each.flatMap(({ refused }) => refused) }];
       }
-      log.error({ err: error, message_id: only?.facts[0]?.messageId }, 'report of a provider not recorded');
+      log.error({ err: error, message_id: only?.facts[0]?.messageId }, 'provider report not recorded');
       return [{ result: 'recorded', refused: [] }];
     }
   }
@@ -167,8 +167,8 @@ export function createCallbackRecording(deps: CallbackRecordingDeps) {
   });
 
   /**
-   * Records a part of a callback. Unsubscribing waits for whoever changes subscriptions of the brand, so it happens after
-   * the commit: callbacks of other accounts do not wait. The opt-out is in the ledger by then.
+   * Records a part of a callback. Unsubscribing may wait for other changes to the brand's subscriptions, so it happens
+   * after the commit, when the opt-out is already in the ledger, and callbacks of other accounts do not wait for it.
    */
   async function recordPart(part: ReportedFacts): Promise<Recorded> {
     const { result, refused } = await coalescer.submit(part);
@@ -181,13 +181,14 @@ export function createCallbackRecording(deps: CallbackRecordingDeps) {
 
   return {
     /**
-     * Records the facts of a callback. Resolves after the commit, and after recipients are unsubscribed who opted out.
-     * From then on, only batches that were intended before leave for a recipient whom it has suppressed or unsubscribed.
-     * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
+     * Records the facts of a callback. Resolves after the commit, and after recipients who opted out are unsubscribed.
+     * From then on, only batches that already had their intent can be sent to a recipient whom it suppressed or
+     * unsubscribed.
+     * @throws PostgreSQL's error if it is unavailable: the provider then retries the callback
      */
     async record(callback: ReportedFacts): Promise<Recorded> {
       const { facts } = callback;
-      // The tokens decide about all facts, so these stay together.
+      // The tokens decide about all facts, so the facts stay in one group.
       if (callback.tokens.length > 0 || facts.length <= MAX_FACTS) return recordPart(callback);
       const parts = Array.from({ length: Math.ceil(facts.length / MAX_FACTS) }, (_, n) => ({
         ...callback,

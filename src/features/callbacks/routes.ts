@@ -43,7 +43,7 @@ const NO_BODY = Buffer.alloc(0);
 const params = z.strictObject({ kind: z.string(), token: z.string() });
 type CallbackInput = RouteInput<z.output<typeof params>>;
 
-const responses = { 200: { description: 'Everything is recorded', schema: null } };
+const responses = { 200: { description: 'Everything in the callback is recorded', schema: null } };
 const facts = {
   path: '/callbacks/:kind/:token',
   tag: 'Callbacks',
@@ -74,8 +74,8 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
   });
 
   /**
-   * Only wrong tokens count against the limit: all customers of a service share its addresses, and none of them can use
-   * up the limit for us.
+   * Only wrong tokens count against the limit: all customers of a service share its addresses, so another customer
+   * could otherwise exhaust the limit.
    * @throws AppError not_found, rate_limited
    */
   async function providerOf({ params: { kind, token }, ctx }: CallbackInput): Promise<NamedProvider> {
@@ -97,10 +97,10 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
       ...facts,
       method: 'POST',
       operationId: 'takeCallback',
-      summary: 'Report of a provider',
+      summary: 'Receive a report of a provider',
       idempotency: 'none',
       async handler(input) {
-        // The token first: nothing is read for a stranger.
+        // Check the token first, so that no body is read for a stranger.
         const provider = await providerOf(input);
         return take(input, provider, await input.readBytes('provider'));
       },
@@ -109,10 +109,10 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
       ...facts,
       method: 'GET',
       operationId: 'takeCallbackQuery',
-      summary: 'Report of a provider in a query, or a check of the URL',
+      summary: 'Receive a report in the query string, or a check of the URL',
       async handler(input) {
         const provider = await providerOf(input);
-        // Some services look whether the URL exists before they use it.
+        // Some services check that the URL exists before they use it.
         const isCheck = input.ctx.method === 'HEAD' || input.ctx.querystring === '';
         return isCheck ? rawReply({ contentType: 'text/plain', body: '' }) : take(input, provider, NO_BODY);
       },

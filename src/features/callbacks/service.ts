@@ -16,7 +16,7 @@ import type { CallbackRecording } from './recording.ts';
 
 export interface CallbackDeps {
   keyring: Keyring;
-  /** For certificates, and to confirm subscriptions. */
+  /** Fetches certificates and confirms subscriptions. */
   egress: Egress;
   recording: CallbackRecording;
   /** Handles an SMS that a recipient sent. Repeating it changes nothing. */
@@ -36,10 +36,10 @@ const EMPTY: CallbackReply = { contentType: 'text/plain', body: '' };
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** What providers send to the callback URLs. */
+/** Handles what providers send to the callback URLs. */
 export interface Callbacks {
   /**
-   * Takes a callback. Resolves when everything in it is committed.
+   * Handles a callback. Resolves when everything in it is committed.
    * @throws AppError not_found if the provider has no callbacks; forbidden if the callback is not genuine; unavailable if
    *   it could not be checked or confirmed
    */
@@ -81,10 +81,13 @@ export function createCallbacks({ keyring, egress, recording, takeSms, log }: Ca
     return new AppError('forbidden', 'the callback is not genuine');
   }
 
-  /** The kind has checked that the host is the service's. A redirect could lead elsewhere and is not followed. */
+  /**
+   * The provider kind has checked that the host belongs to the service. Redirects are not followed, because they could
+   * lead elsewhere.
+   */
   async function confirm(provider: string, url: string): Promise<void> {
     if (URL.parse(url)?.protocol !== 'https:')
-      throw refused(provider, 'the confirmation is not an https URL');
+      throw refused(provider, 'the confirmation URL does not use https');
     const result = await egress.request({ url, method: 'GET' });
     const ok = result.ok && result.statusCode >= 200 && result.statusCode < 300;
     log.info({ provider, status_code: result.statusCode, confirmed: ok }, 'callback subscription requested');

@@ -1,7 +1,7 @@
 import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Longer than any service repeats a callback, and than any kind of provider accepts its signature. */
+/** Longer than any service retries a callback, and than any provider kind accepts its signature. */
 const TOKEN_DAYS = 3;
 
 const usedTokens = batchTask(

@@ -13,9 +13,9 @@ export function createDeliveryRoutes(deps: { config: Config; database: Database 
       path: '/v1/my/delivery/status',
       operationId: 'getDeliveryStatus',
       tag: 'Delivery',
-      summary: 'What may be sent now, and what limits it',
+      summary: 'Show what can be sent now, and what limits it',
       description:
-        'The figures that limit sending. Reading them reserves nothing; each message is checked again when it is sent.',
+        'Returns the figures that limit sending. Reading them reserves nothing; each message is checked again when it is sent.',
       auth: 'brand',
       testKeys: 'allowed',
       responses: { 200: { description: 'The current figures.', schema: deliveryStatusResource } },

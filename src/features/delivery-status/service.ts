@@ -11,12 +11,12 @@ import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** The most waiting messages that are counted. */
+/** Maximum number of waiting messages that are counted. */
 const MAX_COUNTED = 10_000;
 
 const time = z.iso.datetime().nullable();
 
-/** Reasons of the limits that show in the status, in the order in which they are shown. */
+/** The reasons that the status can show, in order of precedence. */
 const reasons = (limits as Limits).flatMap(({ status }) => (status ? [status.reason] : []));
 
 const projection = z.object({
@@ -26,49 +26,48 @@ const projection = z.object({
 });
 
 const limited = z.boolean().meta({
-  description: 'Whether there is a limit. If not, the figures of it are null: nothing is counted.',
+  description: 'Whether there is a limit. If not, its figures are null, because nothing is counted.',
 });
 
-/** What may be sent now, by the figures that the limits decide on. */
+/** What an account can send now, with the figures on which the limits decide. */
 export const deliveryStatusResource = z.object({
   state: z.enum(['open', 'limited', 'blocked']).meta({
-    description: '`limited`: some messages wait or are refused. `blocked`: no message leaves.',
+    description: '`limited`: some messages are held or refused. `blocked`: no message is sent.',
   }),
   commercial: z.object({
     account_tier: z.enum(accountTiers),
-    allowance: z.int().meta({ description: 'Messages in any 24 hours.' }),
+    allowance: z.int().meta({ description: 'Maximum number of messages in any 24 hours.' }),
     used: z.int(),
     remaining: z.int(),
     resets_at: time.meta({ description: 'When the oldest message of the last 24 hours stops counting.' }),
     sandbox_monthly_cap: z.int().nullable().meta({
-      description: 'Null: `exact_sender` is not the sandbox, whose cap does not limit it.',
+      description: 'Null: the cap does not apply, because `exact_sender` is not the sandbox.',
     }),
     sandbox_sends_remaining: z.int().nullable(),
     sandbox_resets_at: time,
-    spend_cap_monthly_cents: z.int().nullable().meta({ description: 'Null: spending has no cap.' }),
-    spent_this_month_cents: z
-      .int()
-      .meta({ description: 'Rounded up, with what is reserved of messages and validations under way.' }),
+    spend_cap_monthly_cents: z.int().nullable().meta({ description: 'Null: there is no cap.' }),
+    spent_this_month_cents: z.int().meta({
+      description: 'Rounded up. Includes amounts reserved for messages and validations in progress.',
+    }),
     wallet_balance_cents: z.int().meta({ description: 'Rounded down.' }),
   }),
   exact_sender: z.object({
     email: z.string(),
     verified: z.boolean(),
     limited,
-    limit: z.int().nullable().meta({ description: 'Null: the sender has no limit of its own.' }),
+    limit: z.int().nullable().meta({ description: 'Null: there is no limit for this sender.' }),
     used: z.int().nullable(),
     remaining: z.int().nullable(),
     resets_at: time,
   }),
   brand_subdomain: z.object({
-    name: z
-      .string()
-      .nullable()
-      .meta({ description: 'The domain of `exact_sender`; null: the sandbox, which is not yours.' }),
+    name: z.string().nullable().meta({
+      description: 'The domain of `exact_sender`; null if it is the sandbox, whose domain is not yours.',
+    }),
     limited,
     limit: z.int().nullable().meta({
       description:
-        'Campaign and flow emails of the domain today (UTC), while it warms up; null: it does not.',
+        'Maximum number of campaign and flow emails from the domain today (UTC) while it warms up; null: it is not warming up.',
     }),
     used: z.int().nullable(),
     remaining: z.int().nullable(),
@@ -79,14 +78,14 @@ export const deliveryStatusResource = z.object({
     per_minute: z.int().nullable().meta({ description: 'Null: as fast as the provider accepts messages.' }),
     queued: z.int().meta({
       description:
-        'Messages of the account that wait for a sender, those of active campaigns included. At most 10,000 are counted.',
+        'Messages of the account waiting to be sent, including those of active campaigns. At most 10,000 are counted.',
     }),
-    held: z.int().meta({ description: 'Waiting messages that a limit holds.' }),
+    held: z.int().meta({ description: 'Waiting messages that are held by a limit.' }),
     next_due_at: time,
   }),
   next: z.object({ transactional: projection, marketing: projection }).meta({
     description:
-      'What would become of one more email from `exact_sender`, with nothing waiting before it: one of POST /messages, and one of a campaign or flow. `refuse`: 422, nothing is written.',
+      'What would happen to one more email from `exact_sender` if no other message were waiting: to one sent with POST /messages, and to one of a campaign or flow. `refuse`: the request gets 422, and nothing is stored.',
   }),
   reason: z.enum(reasons).nullable(),
   remediation: z.string().nullable(),
@@ -95,7 +94,7 @@ export const deliveryStatusResource = z.object({
       since: z.iso.datetime(),
       reason: z
         .string()
-        .meta({ description: '`bounce_rate`, `complaint_rate`, or the words of an operator.' }),
+        .meta({ description: '`bounce_rate`, `complaint_rate`, or a text from the operator.' }),
     })
     .nullable()
     .meta({ description: 'Null: sending is not paused.' }),
@@ -109,8 +108,8 @@ const ruleNamed = (limit: LimitName | null | undefined): StatusRule | undefined 
   (limits as Limits).find(({ name }) => name === limit)?.status;
 
 /**
- * The rule of the limit that decides on the next message: on a transactional one, else on one of a campaign or flow, else
- * on messages of other senders of the account.
+ * The rule of the limit that decides on the next message: a transactional one, else one of a campaign or flow, else
+ * messages of the account's other senders.
  */
 function ruleOf({ transactional, marketing }: Projections, { reached }: Capacity): StatusRule | undefined {
   return ruleNamed(transactional.limit) ?? ruleNamed(marketing.limit) ?? ruleNamed(reached[0]);
@@ -123,8 +122,8 @@ const presentProjection = ({ outcome, limit, until }: Projection) => ({
 });
 
 /**
- * Reads the waiting messages by their backlogs, in the order in which they are due, and no more than it counts. Those of
- * active campaigns wait in blocks: a block counts as a whole, and is due again when a sender looks at it again.
+ * Reads the waiting messages by backlog, in the order in which they are due, and only as many as it counts. Messages of
+ * active campaigns wait in blocks: a block counts as a whole, and is due when a sender next checks it.
  */
 async function readQueue(client: Queryable, accountId: number) {
   const { rows } = await client.query<{ queued: number; held: number; next_due_at: Date | null }>(
@@ -175,7 +174,7 @@ async function readDomain(
 }
 
 /**
- * Reads what an account may send now. It reserves nothing.
+ * Returns what an account can send now. It reserves nothing.
  * @param mailDomain the domain of the sandbox sender
  */
 export async function readDeliveryStatus(

@@ -3,7 +3,7 @@ import { messageClasses } from '../../delivery/message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A mail from the service to the owners of an account, as plain text. A paragraph may have several lines. */
+/** A notice from the operator to the owners of an account, as plain text. A paragraph may have several lines. */
 export interface OwnerNotice {
   subject: string;
   paragraphs: string[];
@@ -16,7 +16,7 @@ function toHtml(paragraph: string): string {
   return `<p>${escaped.replaceAll('\n', '<br>\n')}</p>`;
 }
 
-/** Renders the HTML and the text of a notice. Both say the same. */
+/** Renders the HTML and the text of a notice, with the same wording. */
 function renderNotice({ paragraphs }: OwnerNotice): { html: string; text: string } {
   return { html: `${paragraphs.map(toHtml).join('\n')}\n`, text: `${paragraphs.join('\n\n')}\n` };
 }
@@ -27,7 +27,7 @@ interface Owner {
   sender_brand_id: number;
 }
 
-/** The owners of an account, each with the brand that writes to them: the first one of the system account. */
+/** The owners of an account, each with the brand that sends to them: the first one of the system account. */
 async function findOwners(client: Queryable, accountId: number): Promise<Owner[]> {
   const { rows } = await client.query<Owner>(
     `with sender as (
@@ -42,9 +42,9 @@ async function findOwners(client: Queryable, accountId: number): Promise<Owner[]
 }
 
 /**
- * Writes to the owners of an account in the caller's transaction: each gets an ordinary transactional message from
- * the system account, which counts against no limit, causes no webhook and is in no customer's lists. Owners whose
- * address cannot receive mail get none.
+ * Sends a notice to the owners of an account, in the caller's transaction. Each owner gets an ordinary transactional
+ * message from the system account, which counts against no limit, triggers no webhook and does not show in any
+ * customer's lists. Owners whose address cannot receive mail are skipped.
  *
  * Call `waker.wake('send')` after the commit if there are any messages.
  * @param client inside the caller's transaction

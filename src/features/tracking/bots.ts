@@ -1,18 +1,22 @@
 import { isbot } from 'isbot';
 import { LRUCache } from 'lru-cache';
 
-/** A request for a pixel or link. */
+/** A request for a pixel or a link. */
 export interface Fetch {
   method: string;
-  /** Clipped by the caller: verdicts are cached by it. */
+  /** Must be clipped by the caller, because verdicts are cached by it. */
   userAgent: string;
-  /** The headers `Sec-Purpose` and `Purpose`: a browser sets them if it fetches a page that the user may want next. */
+  /**
+   * The headers `Sec-Purpose` and `Purpose`: browsers send them when they prefetch a page that the user may open next.
+   */
   purpose: string;
-  /** Whether the pixel was fetched, and not a link. */
+  /** Whether the pixel was fetched, rather than a link. */
   pixel: boolean;
 }
 
-/** Why a fetch counts as it does. `all_links` is found later: every link of the message was fetched within 10 s. */
+/**
+ * Why a fetch is classified as it is. `all_links` is detected later: every link of the message was fetched within 10 s.
+ */
 export type FetchReason =
   | 'head'
   | 'prefetch'
@@ -26,22 +30,25 @@ export type FetchReason =
 
 export interface FetchVerdict {
   isBot: boolean;
-  /** Null: a browser. */
+  /** Null: it looks like a browser. */
   reason: FetchReason | null;
-  /** Whether it may be the first open or click of a person. */
+  /** Whether it may count as a person's first open or click. */
   mayBeHuman: boolean;
-  /** No later fetch can show that it was a machine. */
+  /** Whether no later fetch can show that it came from a machine. */
   isCertain: boolean;
 }
 
-/** They fetch a pixel when a person opens the mail. */
+/** Proxies that fetch a pixel when a person opens the email. */
 const IMAGE_PROXY = /googleimageproxy|yahoomailproxy/i;
-/** Mail programs that `isbot` does not know as browsers. */
+/** Mail programs that `isbot` does not recognize as browsers. */
 const MAIL_APP =
   /^(?:outlook-(?:ios|android)|superhuman|airmail|spark|yahoomobile|thunderbird|bluemail|microsoft office\/)/i;
-/** Apple's Mail Privacy Protection fetches the images of every mail, opened or not. */
+/** Apple's Mail Privacy Protection fetches the images of every email, opened or not. */
 const PRIVACY_PROXY = 'Mozilla/5.0';
-/** Products that fetch what a mail links to before a person sees it. Those that name themselves bots are left to `isbot`. */
+/**
+ * Security products that fetch the links of an email before a person sees it. `isbot` recognizes those that call
+ * themselves bots.
+ */
 const SCANNER = new RegExp(
   [
     'barracuda|mimecast|proofpoint|symantec|messagelabs|forcepoint|websense|sophos|fireeye|trellix|trend ?micro',
@@ -76,10 +83,12 @@ function judgeUserAgent(userAgent: string, pixel: boolean): FetchVerdict {
 }
 
 const MAX_CACHED = 500;
-/** The patterns take longer than everything else with a hit, and most people have the same few browsers. */
+/**
+ * Cached, because the patterns take longer than all other work for a hit, and most people use the same few browsers.
+ */
 const verdicts = new LRUCache<string, FetchVerdict>({ max: MAX_CACHED });
 
-/** Judges a fetch by itself. Whether all links were fetched together, as scanners do, shows only later. */
+/** Classifies a fetch by itself. Whether all links were fetched together, as scanners do, is only known later. */
 export function judgeFetch({ method, userAgent, purpose, pixel }: Fetch): FetchVerdict {
   if (method === 'HEAD') return machine('head');
   if (/prefetch|prerender|preview/i.test(purpose)) return machine('prefetch');

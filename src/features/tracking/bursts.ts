@@ -1,4 +1,4 @@
-/** The time in which a scanner fetches all links of a message. */
+/** How long a scanner takes at most to fetch all links of a message. */
 export const BURST_SECONDS = 10;
 
 /** When a link of a message was fetched, in whole seconds. */
@@ -8,11 +8,11 @@ export interface LinkFetch {
 }
 
 /**
- * Finds the ten seconds around a fetch in which every link of its message was fetched, by whomever. The time is linear in
- * the number of fetches.
- * @param second of the fetch that is judged
- * @param links how many links the message has; less than two are never a burst
- * @param fetches of links, by time
+ * Finds ten seconds around a fetch in which every link of its message was fetched, regardless of the client. Takes
+ * linear time in the number of fetches.
+ * @param second of the fetch to classify
+ * @param links number of links in the message; a single link is never a burst
+ * @param fetches of links, in order of time
  * @returns the first and last second of the burst; null if there is none
  */
 export function findBurst(
@@ -26,7 +26,7 @@ export function findBurst(
   for (const { link, second: last } of fetches) {
     if (last > second + BURST_SECONDS) return null;
     counts.set(link, (counts.get(link) ?? 0) + 1);
-    // Each span ends with a fetch and begins at most ten seconds before, and before the fetch that is judged.
+    // Each span ends with a fetch, begins at most ten seconds earlier, and includes the fetch to classify.
     const end = Math.max(last, second);
     for (let first = fetches[oldest]; first && first.second < end - BURST_SECONDS; first = fetches[oldest]) {
       const left = (counts.get(first.link) ?? 0) - 1;

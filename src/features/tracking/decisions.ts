@@ -1,4 +1,4 @@
-/** Decides which fetches were the first open or click of a person, and publishes the events. */
+/** Decides which fetches were a person's first open or click, and publishes the events. */
 import type pg from 'pg';
 import { type Interaction, recordInteractions } from '../../delivery/effects/contact-effects.ts';
 import { messageClasses } from '../../delivery/message.ts';
@@ -11,9 +11,9 @@ import type { EventPublisher, QueuedWork } from '../../platform/events/publish.t
 import { BURST_SECONDS, findBurst, type LinkFetch } from './bursts.ts';
 import { trackingEvents } from './events.ts';
 
-/** Fetches that are decided in one transaction. */
+/** Maximum number of fetches decided in one transaction. */
 const BATCH = 500;
-/** Fetches are evidence for others for this long. */
+/** How long a decided fetch is kept as evidence for others. */
 const EVIDENCE_SECONDS = 60;
 const CLEANED_AT_ONCE = 5_000;
 
@@ -41,9 +41,9 @@ export interface DecisionDeps {
 
 export interface Decided {
   fetches: number;
-  /** Wake these channels. */
+  /** The channels to wake. */
   queued: QueuedWork;
-  /** Fetches that were given up, because the database refuses what follows from them. */
+  /** Fetches that were given up, because the database refuses their consequences. */
   refused: { messageId: number; error: unknown }[];
 }
 
@@ -61,7 +61,7 @@ async function takeDue(client: Queryable, asOf: Date): Promise<DueFetch[]> {
   return rows;
 }
 
-/** Locks those of these fetches that are still due. */
+/** Locks the given fetches that are still due. */
 async function takeThese(client: Queryable, fetches: readonly DueFetch[]): Promise<DueFetch[]> {
   const { rows } = await client.query<DueFetch>(
     `select ${dueColumns} from tracking_fetches
@@ -74,7 +74,7 @@ async function takeThese(client: Queryable, fetches: readonly DueFetch[]): Promi
   return rows;
 }
 
-/** Finds when the links of the messages were fetched around that time, by message and in order. */
+/** Finds when the links of the messages were fetched around that time, grouped by message and ordered by time. */
 async function findEvidence(
   client: Queryable,
   due: readonly DueFetch[],
@@ -108,7 +108,7 @@ interface First extends EmailEventMessage {
   class: number;
   test: boolean;
   contact_id: number | null;
-  /** Whether the message was opened before, and whether one of its links was clicked. */
+  /** Whether the message had been opened before, and whether one of its links had been clicked. */
   was_opened: boolean;
   was_clicked: boolean;
   /** Whether the brand wants events of this kind now. */
@@ -116,9 +116,9 @@ interface First extends EmailEventMessage {
 }
 
 /**
- * SQL: stores the first open and click of each link. The key of `message_interactions` decides that it is the first, also
- * if two workers have fetches of the same link. Messages are locked in the order of their ids, as by senders. One without
- * a recipient is that of a deleted contact: neither URL nor browser is kept.
+ * SQL: stores the first open and the first click of each link. The key of `message_interactions` decides which is the
+ * first, even if two workers have fetches of the same link. Messages are locked in the order of their ids, as senders
+ * do. A message without a recipient belonged to a deleted contact: neither URL nor browser is stored.
  */
 const storeFirstsSql = `
   with input as (
@@ -161,8 +161,8 @@ async function storeFirsts(client: Queryable, human: readonly DueFetch[]): Promi
 }
 
 /**
- * Only transactional email publishes events of its own (interface §6.3), and none about deleted contacts. A brand that has
- * turned tracking off gets none about earlier mail either, whose links and pixels still lead here.
+ * Only transactional email publishes these events (interface §6.3), and never about deleted contacts. A brand that has
+ * turned tracking off gets no events about earlier mail either, although its links and pixels still point here.
  */
 function eventOf(first: First): PublishedEvent | null {
   if (!first.wanted) return null;
@@ -176,7 +176,10 @@ function eventOf(first: First): PublishedEvent | null {
     : createEvent(trackingEvents.clicked, { ...occurrence, data: { ...data, url: url ?? '' } });
 }
 
-/** What contacts did, once for each message and kind. Firsts of a message follow each other in the order of links. */
+/**
+ * The interactions of contacts, with at most one of each kind for each message. The firsts of a message are ordered by
+ * link.
+ */
 function interactionsOf(firsts: readonly First[]): Interaction[] {
   const ofContacts = firsts.flatMap((first) =>
     first.contact_id === null || first.test ? [] : [{ ...first, contact_id: first.contact_id }],
@@ -206,7 +209,7 @@ function ofFlows(firsts: readonly First[]): { messageId: number; name: 'opened' 
   ];
 }
 
-/** Marks the hits of bursts. */
+/** Marks the hits that belong to bursts. */
 async function markBursts(client: Queryable, bursts: readonly Burst[]): Promise<void> {
   if (bursts.length === 0) return;
   await client.query({
@@ -225,7 +228,7 @@ async function markBursts(client: Queryable, bursts: readonly Burst[]): Promise<
   });
 }
 
-/** Keeps what is evidence for other fetches, and deletes the rest. */
+/** Keeps decided fetches that are evidence for others, and deletes the rest. */
 async function keepEvidence(client: Queryable, due: readonly DueFetch[]): Promise<void> {
   await client.query({
     name: 'finish_fetches',
@@ -276,7 +279,7 @@ async function decide(
   return queued;
 }
 
-/** Decides fetches without those that the database refuses, which must not stop all others for ever. */
+/** Decides fetches, and gives up those that the database refuses, so that they do not block all others forever. */
 async function decideWithoutRefused(
   { pool, events }: DecisionDeps,
   due: readonly DueFetch[],
@@ -300,8 +303,8 @@ async function decideWithoutRefused(
 }
 
 /**
- * Decides one batch of fetches that are due, in one transaction: who fetched them, the first open and clicks of each
- * message, and their events. If the process dies, nothing has happened and another worker decides them.
+ * Decides one batch of due fetches in one transaction: whether a person made them, the first open and clicks of each
+ * message, and the events. If the process dies, the transaction is rolled back and another worker decides them.
  */
 export async function decideFetches(deps: DecisionDeps, asOf: Date): Promise<Decided> {
   let due: DueFetch[] = [];
@@ -317,7 +320,7 @@ export async function decideFetches(deps: DecisionDeps, asOf: Date): Promise<Dec
   }
 }
 
-/** Deletes fetches that are evidence no more. Returns whether there may be more of them. */
+/** Deletes fetches that are no longer evidence. @returns whether there may be more of them */
 export async function forgetFetches(client: Queryable, asOf: Date): Promise<boolean> {
   const { rowCount } = await client.query({
     name: 'forget_fetches',

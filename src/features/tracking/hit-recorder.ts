@@ -7,16 +7,16 @@ import { withoutRefused } from '../../platform/db/refused-data.ts';
 import { type Hit, storeHits } from './hits.ts';
 
 const MAX_GROUP = 500;
-/** A second group at the same time would only make both smaller, and a statement costs as much as many hits. */
+/** Only one, because concurrent groups would be smaller, and a statement costs as much as many hits. */
 const GROUPS_AT_ONCE = 1;
-/** Under a steady load, hits gather for this long. */
+/** How long hits are collected into a group under steady load, in ms. */
 const GROUP_INTERVAL_MS = 3;
-/** Hits that wait to be stored. Beyond these, the database is too slow to keep them. */
+/** Maximum number of hits waiting to be stored. Beyond it, the database is too slow, and hits are lost. */
 const MAX_WAITING = 20_000;
-/** A person waits for a redirect at most about this much longer. */
+/** How long storing a hit may delay a redirect, approximately. */
 const MAX_WAIT_MS = 1_000;
 const LATE_LOOK_MS = 100;
-/** A fail-over of the database takes less. */
+/** How long storing a group is retried by default. A failover of the database takes less. */
 const PERSIST_MS = 60_000;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
@@ -24,9 +24,9 @@ const MAX_RETRY_MS = 1_000;
 export interface HitRecorderDeps {
   pool: pg.Pool;
   log: Logger;
-  /** Counts hits that were answered and could not be stored. */
+  /** Called with the number of hits that were answered but could not be stored. */
   onLost: (hits: number) => void;
-  /** How long a group is tried again; by default 60 s. */
+  /** How long storing a group is retried; 60 s by default. */
   persistMs?: number;
 }
 
@@ -35,7 +35,7 @@ interface Waiter {
   resolve: () => void;
 }
 
-/** Ends the waits that last too long. One timer serves all, because almost none of them ever does. */
+/** Ends waits that take too long. All share one timer, because almost none of them ever does. */
 class Waiters {
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | null = null;
@@ -54,7 +54,7 @@ class Waiters {
 
   #endLate(): void {
     const now = performance.now();
-    // A set has its oldest member first.
+    // A set iterates over its oldest member first.
     for (const waiter of this.#waiters) {
       if (now - waiter.sinceMs < MAX_WAIT_MS) return;
       this.end(waiter);
@@ -64,14 +64,17 @@ class Waiters {
   }
 }
 
-/** PostgreSQL: deadlocks, a lack of resources, locks, time-outs and other interventions. */
+/**
+ * PostgreSQL error classes that are temporary: deadlocks, lack of resources, locks, time-outs and operator
+ * interventions.
+ */
 const PASSES = /^(40|53|55|57)/;
 
 function mayPass(error: unknown): boolean {
   return isConnectionError(error) || PASSES.test((error as { code?: string }).code ?? '');
 }
 
-/** Stores hits, again and again while a failure may pass and `mayWait` says that there is time. @throws Error */
+/** Stores hits. Retries while the failure may be temporary and `mayWait` returns true. @throws Error */
 async function storePatiently(pool: pg.Pool, hits: readonly Hit[], mayWait: () => boolean): Promise<void> {
   for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
     try {
@@ -84,11 +87,11 @@ async function storePatiently(pool: pg.Pool, hits: readonly Hit[], mayWait: () =
 }
 
 /**
- * Stores hits in groups. If the database refuses a hit, the others of its group are stored without it. A group that fails
- * for a reason that may pass is tried again, unless too many wait behind it. If only the response to its commit was lost,
- * its hits are stored twice; their opens and clicks are still reported once.
- * @returns a function that stores a hit. It resolves when the hit is committed; and in any case after a second, so that
- *   a link works while the database does not. It never rejects.
+ * Stores hits in groups. If the database refuses a hit, the others of its group are stored without it. A group that
+ * fails for a temporary reason is retried, unless too many hits are waiting. If only the response to its commit was
+ * lost, its hits are stored twice; their opens and clicks are still reported once.
+ * @returns a function that stores a hit. It resolves when the hit is committed, and in any case after a second, so that
+ *   links work while the database is down. It never rejects.
  */
 export function createHitRecorder({
   pool,
@@ -104,7 +107,7 @@ export function createHitRecorder({
     onLost(hits);
     if (performance.now() - warnedAt < MAX_WAIT_MS) return;
     warnedAt = performance.now();
-    log.warn({ err: error }, 'hits of tracked mail lost');
+    log.warn({ err: error }, 'tracking hits lost');
   }
 
   async function store(group: readonly Hit[]): Promise<void> {

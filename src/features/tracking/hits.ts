@@ -9,22 +9,22 @@ export interface Hit {
   at: Date;
   method: string;
   userAgent: string;
-  /** Of the headers `Sec-Purpose` and `Purpose`. */
+  /** From the headers `Sec-Purpose` and `Purpose`. */
   purpose: string;
   ip: string | null;
 }
 
-/** Hits of one message and hour beyond these are only counted. */
+/** Maximum number of hits stored for one message and hour. Further ones are only counted. */
 export const MAX_HITS_AN_HOUR = 100;
 /**
- * Rows of one message in `tracking_fetches`. Rows are kept for a minute and there is one for each link and second, so only
- * messages with more than `FEW_LINKS` links can have more. Hits beyond are kept or counted, but are no evidence, and no
- * click among them is reported.
+ * Maximum number of rows of one message in `tracking_fetches`. Rows are kept for a minute and there is one for each
+ * link and second, so only messages with more than `FEW_LINKS` links can exceed it. Further hits are stored or counted,
+ * but they are not evidence, and clicks among them are not reported.
  */
 export const MAX_FETCHES = 3_000;
 const FEW_LINKS = 40;
 const MAX_USER_AGENT = 500;
-/** A click is decided when all fetches that may belong to it are committed. */
+/** How long after a click it is decided: all fetches that may belong to the same burst must be committed. */
 const DECIDED_AFTER_MS = (BURST_SECONDS + 2) * 1_000;
 const HOUR_MS = 3_600_000;
 
@@ -68,14 +68,14 @@ interface MessageFetches {
   fetches: FetchRow[];
 }
 
-/** When it is decided whether a person fetched it; null: nothing is to be decided. */
+/** When to decide whether a person made the fetch; null if there is nothing to decide. */
 function dueAt({ target, at }: Hit, { mayBeHuman, isCertain }: FetchVerdict): string | null {
   if (!mayBeHuman) return null;
   const due = isCertain || target.links < 2 ? at : new Date(at.getTime() + DECIDED_AFTER_MS);
   return due.toISOString();
 }
 
-/** What a statement stores. Each message, and each of its hours, is looked up once. */
+/** The input of one statement, grouped so that each message, and each of its hours, is looked up once. */
 class HitInput {
   readonly #hours = new Map<string, HourOfHits>();
   readonly #messages = new Map<number, MessageFetches>();
@@ -106,7 +106,7 @@ class HitInput {
 
   #addFetch(hit: Hit, verdict: FetchVerdict, userAgent: string | null): void {
     const { messageId, accountId, link, url } = hit.target;
-    // With a single link, no burst can show that it was a machine.
+    // With a single link, there is no burst that could reveal a machine.
     const links = verdict.mayBeHuman && verdict.isCertain ? 1 : hit.target.links;
     const due = dueAt(hit, verdict);
     if (due === null && (link === 0 || links < 2)) return;
@@ -140,10 +140,11 @@ class HitInput {
 }
 
 /**
- * SQL: stores hits, or counts them where an hour of a message has enough of them. Links of messages with several links
- * also go to `tracking_fetches`, because only together they show whether a scanner fetched them; and so does what may be
- * the first open or click of a person. Everything is looked up by key for each message, without a join of two inputs.
- * A message without a recipient is that of a deleted contact: its hits keep neither address nor browser.
+ * SQL: stores hits, or only counts them if an hour of a message already has enough. Fetches of links of messages with
+ * several links also go to `tracking_fetches`, because only together they show whether a scanner made them; and so do
+ * fetches that may be a person's first open or click. Everything is looked up by key for each message, without a join
+ * of two inputs. A message without a recipient belonged to a deleted contact: its hits store neither address nor
+ * browser.
  */
 const storeSql = `
   with hours as materialized (
@@ -206,7 +207,7 @@ export async function storeHits(client: Queryable, hits: readonly Hit[]): Promis
     values: [
       input.hours,
       input.fetches,
-      // The bounds let PostgreSQL leave out partitions: the hours of the hits, and their messages.
+      // The bounds, the hours of the hits and their messages, let PostgreSQL skip partitions.
       new Date(Math.min(...times) - HOUR_MS),
       new Date(Math.max(...times) + HOUR_MS),
       Math.min(...ids),

@@ -9,7 +9,7 @@ import type {
 import { RECIPIENT_LENGTH, TARGET_OVERHEAD } from './shared-tokens.ts';
 import { MAX_URL_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
 
-/** Under the tracking host. */
+/** Relative to the tracking host. */
 export const CLICK_PATH = '/c/';
 export const OPEN_PATH = '/o/';
 
@@ -29,9 +29,9 @@ function planOf({ host, own, opens, clicks }: MessageTracking, isShared: boolean
 }
 
 /**
- * Rewrites the links of messages by the settings that were pinned when they were accepted. The result depends on
- * these and the message alone, so a repeated hand-over has the same bytes. If the secret of the pinned key was removed,
- * the message is not tracked.
+ * Rewrites the links of messages by the settings that were pinned when they were accepted. The result depends only on
+ * these and the message, so a repeated hand-over sends the same bytes. If the secret of the pinned key was removed, the
+ * message is not tracked.
  */
 export function createLinkTracker(tokens: TrackingTokens): LinkTracker {
   const plans = new LRUCache<string, { plan: LinkTracking }>({ max: MAX_CACHED_PLANS });

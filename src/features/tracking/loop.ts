@@ -8,8 +8,8 @@ const DECISIONS_PAUSE_MS = 1_000;
 const PROBES_PAUSE_MS = 10_000;
 
 /**
- * Decides who opened and clicked, each second, and probes tracking hosts. Any number of processes may run this.
- * @returns what stops it
+ * Decides opens and clicks every second, and probes tracking hosts. Any number of processes may run this.
+ * @returns a function that stops it
  */
 export function startTracking(deps: DecisionDeps & ProbeDeps & { waker: Waker; log: Logger }) {
   const { pool, waker, log } = deps;

@@ -1,6 +1,6 @@
 /**
- * Checks by HTTPS that a domain's tracking host leads to this service with a valid certificate. New mail of the domain
- * has its links there for as long as it does.
+ * Checks over HTTPS that a domain's tracking host points to this installation with a valid certificate. While it does,
+ * links in new mail of the domain use it.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
@@ -21,12 +21,12 @@ const NEXT_IF_NOT_MS = 5 * 60_000;
 
 type Keys = Pick<Keyring, 'subkey' | 'accepted'>;
 
-/** Tokens begin with another byte, so neither MAC can stand for the other. */
+/** Tokens begin with another byte, so that neither MAC is valid for the other purpose. */
 function macOf(key: Buffer, nonce: string): Buffer {
   return createHmac('sha256', key).update(`tracking host ${nonce}`).digest();
 }
 
-/** @returns what the service answers to a probe; null if it is none */
+/** @returns the response to a probe; null if the request is not a probe */
 export function answerProbe(keyring: Keys, nonce: string): string | null {
   return NONCE.test(nonce) ? macOf(keyring.subkey('tracking').key, nonce).toString('base64url') : null;
 }
@@ -39,7 +39,7 @@ function isRight(keyring: Keys, nonce: string, answer: string): boolean {
   });
 }
 
-/** Whether the host leads to this service. */
+/** Whether the host points to this installation. */
 async function probe(egress: Egress, keyring: Keys, host: string): Promise<boolean> {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
   const result = await egress.request({
@@ -52,8 +52,8 @@ async function probe(egress: Egress, keyring: Keys, host: string): Promise<boole
 }
 
 /**
- * Takes domains whose probe is due, so that no other worker probes them: verified ones whose tracking record is right,
- * and those whose host is in use.
+ * Takes domains whose probe is due, so that no other worker probes them: verified domains with a correct tracking
+ * record, and those whose host is in use.
  */
 async function takeDue(client: Queryable, asOf: Date): Promise<{ id: number; host: string }[]> {
   const { rows } = await client.query<{ id: number; host: string }>(
@@ -76,7 +76,7 @@ export interface ProbeDeps {
 
 /**
  * Probes the tracking hosts that are due.
- * @returns how many
+ * @returns how many it probed
  */
 export async function probeTrackingHosts({ pool, egress, keyring }: ProbeDeps, asOf: Date): Promise<number> {
   const due = await takeDue(pool, asOf);

@@ -17,7 +17,7 @@ import { createTrackingTokens, type TrackedTarget } from './tokens.ts';
 export interface TrackingRouteDeps {
   config: { TRUSTED_PROXIES: string[] };
   database: Database;
-  /** For the statement that stores hits. */
+  /** For the statements that store hits. */
   recordingPool: pg.Pool;
   keyring: Keyring;
   log: Logger;
@@ -30,7 +30,7 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 const params = z.strictObject({ token: z.string() });
 const tag = 'Tracking';
 
-/** A page for people, who follow links in mail. It says nothing about the link. */
+/** An error page for people who follow links in mail. It reveals nothing about the link. */
 function page(status: number, text: string): RawResult {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${text}</title><p>${text}</p>\n`;
   return { status, raw: { contentType: 'text/html; charset=utf-8', body } };
@@ -39,7 +39,7 @@ function page(status: number, text: string): RawResult {
 const unknownLink = () => page(404, 'This link is not valid.');
 const deadLink = () => page(410, 'This link is no longer available.');
 
-/** A client may repeat a header. */
+/** Joins the values of a header, which a client may repeat. */
 const headerOf = (request: IncomingMessage, name: string) => String(request.headers[name] ?? '');
 
 function redirect(url: string): RawResult {
@@ -54,7 +54,7 @@ interface Tracking {
   /** @returns null if the token is not valid */
   verify(token: string): TrackedTarget | null;
   isSuspended(accountId: number): Promise<boolean>;
-  /** Resolves when the hit is committed, or cannot be. */
+  /** Resolves when the hit is committed, or cannot be stored in time. */
   record(target: TrackedTarget, input: RouteInput): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ function createTracking(deps: TrackingRouteDeps): Tracking {
     log,
     onLost: counter(
       'carillon_tracking_hits_lost_total',
-      'Opens and clicks that were answered, but could not be stored',
+      'Opens and clicks that were answered but could not be stored',
     ),
   });
   return {
@@ -86,7 +86,9 @@ function createTracking(deps: TrackingRouteDeps): Tracking {
   };
 }
 
-/** The target is in the token, which we signed when we found it in the message: no other target is possible. */
+/**
+ * The target is in the token, which we signed when we found the link in the message, so this is not an open redirect.
+ */
 function clickRoute({ verify, isSuspended, record }: Tracking): RouteDefinition {
   return defineRoute({
     method: 'GET',
@@ -128,14 +130,14 @@ function openRoute({ verify, isSuspended, record }: Tracking): RouteDefinition {
   });
 }
 
-/** Shows a worker that a tracking host leads here. */
+/** Proves to a worker that a tracking host points here. */
 function probeRoute(keyring: Keyring): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: `${PROBE_PATH}:nonce`,
     operationId: 'answerTrackingProbe',
     tag,
-    summary: 'Show that a host leads to this service',
+    summary: 'Prove that a host points to this installation',
     auth: 'none',
     opaque: true,
     params: z.strictObject({ nonce: z.string() }),
@@ -148,7 +150,9 @@ function probeRoute(keyring: Keyring): RouteDefinition {
   });
 }
 
-/** The pages behind the links and pixels of tracked mail. Anyone may call them, so they read nothing but the token. */
+/**
+ * The endpoints behind the links and pixels of tracked mail. Anyone can call them, so they use nothing but the token.
+ */
 export function createTrackingRoutes(deps: TrackingRouteDeps): RouteDefinition[] {
   const tracking = createTracking(deps);
   return [clickRoute(tracking), openRoute(tracking), probeRoute(deps.keyring)];

@@ -9,7 +9,7 @@ export interface Interaction {
   userAgent: string | null;
 }
 
-/** Finds what people did with a message, by time. */
+/** Lists a message's first opens and clicks, by time. */
 export async function findInteractions(client: Queryable, messageId: number): Promise<Interaction[]> {
   const { rows } = await client.query<Interaction>(
     `select case link when 0 then 'opened' else 'clicked' end as type, occurred_at as "occurredAt", url,

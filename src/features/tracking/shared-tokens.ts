@@ -1,8 +1,8 @@
 /**
- * Tokens for mail of which only the recipient differs, such as that of a campaign. A link has two parts: the recipient's
- * token, which all links of the message share, and the target's, which all messages of the set share. So a sender signs
- * once for each message, however many links it has. Each part names the set, so that parts of different sets do not
- * fit together.
+ * Tokens for mail that differs only in its recipient, such as that of a campaign. A link has two parts: the recipient's
+ * token, which all links of the message share, and the target's token, which all messages of the set share. So a sender
+ * signs once for each message, however many links it has. Each part names its set, so that parts of different sets
+ * cannot be combined.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { mac, macInHex } from '../../platform/secrets/mac.ts';
@@ -20,11 +20,11 @@ export interface SharedTarget {
   /** Counted from 1; 0: the pixel. */
   link: number;
   links: number;
-  /** Of the link; empty for the pixel. */
+  /** The URL of the link; empty for the pixel. */
   url: string;
 }
 
-/** The first byte of a part. That of other tokens is 1, so that no MAC is valid for another kind. */
+/** The first byte of a part. Other tokens begin with 1, so that no MAC is valid for another kind. */
 const RECIPIENT = 2;
 const TARGET = 3;
 const KEY_ID_BYTES = 4;
@@ -34,11 +34,11 @@ const MAC_BYTES = 16;
 const RECIPIENT_BYTES = 1 + KEY_ID_BYTES + 3 * ID_BYTES + MAC_BYTES;
 const TARGET_HEAD_BYTES = 1 + ID_BYTES + 2 * LINK_BYTES;
 
-/** Bytes of a target's token beside its URL. */
+/** Number of bytes in a target's token, not counting its URL. */
 export const TARGET_OVERHEAD = TARGET_HEAD_BYTES + MAC_BYTES;
-/** Between the two parts. It needs no encoding in a URL, nor at the start of a line of quoted-printable. */
+/** Separates the two parts. It needs no encoding in a URL, nor at the start of a line in quoted-printable. */
 export const SEPARATOR = '~';
-/** Characters of a recipient's token, with the separator. */
+/** Length of a recipient's token, including the separator, in characters. */
 export const RECIPIENT_LENGTH = (RECIPIENT_BYTES * 4) / 3 + SEPARATOR.length;
 
 /** @returns the token with the separator */
@@ -69,7 +69,7 @@ function isGenuine(key: Buffer, bytes: Buffer): boolean {
   return timingSafeEqual(mac(key, content, MAC_BYTES), bytes.subarray(-MAC_BYTES));
 }
 
-/** @returns null unless both parts were made with one of the keys, for the same set */
+/** @returns null unless both parts were signed with one of the keys, for the same set */
 export function readSharedToken(
   keys: ReadonlyMap<string, Buffer>,
   recipientPart: string,

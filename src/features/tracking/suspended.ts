@@ -2,9 +2,9 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** After this time, the next request has the accounts read again; it does not wait for them. */
+/** After this time, the next request refreshes the list, without waiting for it. */
 const FRESH_MS = 3_000;
-/** After this time, requests wait for them. */
+/** After this time, requests wait for the refresh. */
 const MAX_AGE_MS = 10_000;
 const MAX_WAIT_MS = 1_000;
 
@@ -16,10 +16,10 @@ async function readPaused(client: Queryable): Promise<ReadonlySet<number>> {
 }
 
 /**
- * Knows which accounts an operator has paused: their links are dead. A pause by the brakes stops no links, because
- * reports by strangers can contribute to it. All requests of three seconds share one query, and while the
- * database is unavailable, the last known answer counts.
- * @returns whether the account is paused
+ * Caches which accounts an operator has paused, because their links do not work. A pause by the brakes does not affect
+ * links, because reports by strangers can contribute to it. All requests within three seconds share one query, and
+ * while the database is unavailable, the last known result is used.
+ * @returns a function that says whether an account is paused
  */
 export function createSuspendedAccounts(pool: pg.Pool, log: Logger): (accountId: number) => Promise<boolean> {
   let paused: ReadonlySet<number> = new Set();
@@ -34,7 +34,7 @@ export function createSuspendedAccounts(pool: pg.Pool, log: Logger): (accountId:
           readAt = performance.now();
         },
         (error: unknown) => {
-          // Asked again in three seconds, and not by each request.
+          // Retry in three seconds, instead of with each request.
           readAt = performance.now() - MAX_AGE_MS + FRESH_MS;
           log.warn({ err: error }, 'paused accounts could not be read');
         },

@@ -1,6 +1,6 @@
 /**
- * The tokens in the links and pixels of tracked mail. A token contains everything that its answer needs, the target
- * included, so that a redirect reads nothing from the database. Each is as long as its URL demands, whatever the ids.
+ * The tokens in the links and pixels of tracked mail. A token contains everything that its response needs, including
+ * the target, so that a redirect reads nothing from the database. Its length depends only on the URL, not on the ids.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -22,9 +22,9 @@ export interface TrackedTarget {
   messageId: number;
   /** Counted from 1; 0: the pixel. */
   link: number;
-  /** How many links of the message have tokens. */
+  /** Number of links in the message that have tokens. */
   links: number;
-  /** Of the link; empty for the pixel. */
+  /** The URL of the link; empty for the pixel. */
   url: string;
 }
 
@@ -33,9 +33,9 @@ export interface TrackingTokens {
   readonly keyId: string;
   /** @returns null if the key is unknown, because its secret was removed */
   signer(keyId: string): ((target: TrackedTarget) => string) | null;
-  /** Signs the parts of the tokens of mail that many recipients share. @returns null if the key is unknown */
+  /** Signs the two parts of shared tokens. @returns null if the key is unknown */
   sharedSigner(keyId: string): SharedSigner | null;
-  /** @returns null unless the token was made with one of the keys */
+  /** @returns null unless the token was signed with one of the keys */
   verify(token: string): TrackedTarget | null;
 }
 
@@ -46,15 +46,15 @@ export interface SharedSigner {
 
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
-/** Message ids jump by 2^32 each week, so six bytes last for 1,200 years. */
+/** Message ids grow by 2^32 each week, so six bytes last for 1,200 years. */
 const ID_BYTES = 6;
 const LINK_BYTES = 2;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + 2 * ID_BYTES + 2 * LINK_BYTES;
 const MAC_BYTES = 16;
 
-/** Bytes of a token beside its URL. */
+/** Number of bytes in a token, not counting its URL. */
 export const TOKEN_OVERHEAD = HEAD_BYTES + MAC_BYTES;
-/** Characters of a URL. Longer ones are not tracked. */
+/** Maximum length of a tracked URL, in characters. */
 export const MAX_URL_LENGTH = 1_500;
 export const MAX_TOKEN_LENGTH =
   RECIPIENT_LENGTH + Math.ceil((Math.max(TOKEN_OVERHEAD, TARGET_OVERHEAD) + MAX_URL_LENGTH) * (4 / 3));
@@ -88,7 +88,7 @@ function decode(content: Buffer): TrackedTarget {
   };
 }
 
-/** Only what we sign has targets. This check is for the day when that has a bug. */
+/** Every target was signed by us. This check guards against a bug in the code that signs. */
 function isPlausible({ link, links, url }: TrackedTarget): boolean {
   return link === 0 ? url === '' : link <= links && HTTP.test(url);
 }

@@ -3,12 +3,12 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
 const HIT_DAYS = 90;
 const ADDRESS_DAYS = 30;
-/** Hits are truncated in the order of their time, so many at once that a statement stays short. */
+/** Number of hits truncated by one statement, small enough to keep it short. Hits are processed in order of time. */
 const SLICE_MS = 5 * 60_000;
 
 /**
- * Replaces addresses of hits by their networks: /24 of IPv4, /48 of IPv6. A row remembers how far this has come, so that
- * no hit is read again.
+ * Replaces the addresses of hits with their networks: /24 for IPv4, /48 for IPv6. A row stores the progress, so that no
+ * hit is read again.
  */
 const truncatedAddresses: HousekeepingTask = {
   name: 'tracking_addresses',
@@ -38,7 +38,7 @@ const truncatedAddresses: HousekeepingTask = {
   },
 };
 
-/** Forgets how many hits were not kept, when the others are dropped, too. */
+/** Deletes the counts of hits that were not stored, at the age at which stored hits are dropped. */
 const overflow = batchTask(
   'tracking_overflow',
   `delete from tracking_overflow where ctid = any (array(

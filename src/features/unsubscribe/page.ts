@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { Preferences } from './preferences.ts';
 
-/** What a page shows of the brand. */
+/** The fields of the brand that a page shows. */
 export interface PageBrand {
   company_name: string | null;
   brand_color: string | null;
@@ -40,10 +40,10 @@ function contrast(one: string, other: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** The least contrast of text (WCAG 2.2, 1.4.3). */
+/** Minimum contrast of text (WCAG 2.2, 1.4.3). */
 const MIN_CONTRAST = 4.5;
 
-/** A colour of text that can be read on the background, whatever the brand has chosen. */
+/** A text color that is readable on the background, whatever the brand has chosen. */
 function readable(wanted: string, background: string): string {
   if (contrast(wanted, background) >= MIN_CONTRAST) return wanted;
   return contrast('#000000', background) >= contrast('#ffffff', background) ? '#000000' : '#ffffff';
@@ -104,7 +104,7 @@ ${content}
   };
 }
 
-/** `a•••@example.com`: enough to recognize an address that one knows, and no more. */
+/** `a•••@example.com`: enough for people to recognize their own address, and no more. */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const first = [...address.slice(0, at)][0] ?? '';
@@ -125,13 +125,13 @@ export function askPage(brand: PageBrand, address: string | null): RawResult {
     200,
     brand,
     `Unsubscribe from ${nameOf(brand)}?`,
-    `<p>${escape(nameOf(brand))} will send no more newsletters${who}. Receipts and other messages about your account may
+    `<p>${escape(nameOf(brand))} will stop sending newsletters${who}. Receipts and other messages about your account may
 still arrive.</p>
 <form method="post"><button type="submit">Unsubscribe</button></form>`,
   );
 }
 
-/** Confirms. */
+/** Confirms that the recipient is unsubscribed. */
 export function donePage(brand: PageBrand, address: string | null): RawResult {
   const verb = address === null ? 'are' : 'is';
   return page(
@@ -142,14 +142,14 @@ export function donePage(brand: PageBrand, address: string | null): RawResult {
   );
 }
 
-/** The page for a link that was not made here, or was changed on its way. It shows no brand. */
+/** The page for a link that is not genuine or was damaged. It shows no brand. */
 export function unknownPage(): RawResult {
   const plain: PageBrand = { company_name: null, brand_color: null, text_color: null, bg_color: null };
   return page(
     404,
     plain,
     'This link does not work',
-    '<p>It may be incomplete. Open it from the email once more, or answer the email and ask to be removed.</p>',
+    '<p>It may be incomplete. Open it from the email again, or reply to the email and ask to be removed.</p>',
   );
 }
 
@@ -162,10 +162,10 @@ function listsForm({ lists }: Preferences): string {
   });
   return `<form method="post">
 <fieldset>
-<legend>Lists that you are on</legend>
+<legend>Lists you are subscribed to</legend>
 ${boxes.join('\n')}
 </fieldset>
-<p>Clear the box of each list that you want to leave.</p>
+<p>Uncheck each list that you want to leave.</p>
 <button type="submit" name="action" value="save">Save</button>
 </form>
 `;
@@ -178,13 +178,13 @@ ${boxes.join('\n')}
 export function preferencePage(brand: PageBrand, preferences: Preferences, saved: boolean): RawResult {
   const { address, subscribed, lists } = preferences;
   const from = escape(nameOf(brand));
-  const confirmation = saved ? '<p role="status">Your choice is saved.</p>\n' : '';
-  const who = address === null ? '' : `<p>These are the settings of ${recipient(address)}.</p>\n`;
+  const confirmation = saved ? '<p role="status">Your changes have been saved.</p>\n' : '';
+  const who = address === null ? '' : `<p>These are the settings for ${recipient(address)}.</p>\n`;
   const isOut = address !== null && !subscribed;
   const all = isOut
-    ? `<p>${recipient(address)} is unsubscribed from all newsletters of ${from}.</p>`
+    ? `<p>${recipient(address)} is not subscribed to any newsletter from ${from}.</p>`
     : `<form method="post">
-<p>${lists.length > 0 ? 'Or receive' : 'Receive'} no more newsletters from ${from} at all. Receipts and other messages about your account may still
+<p>${lists.length > 0 ? 'Or stop' : 'Stop'} receiving all newsletters from ${from}. Receipts and other messages about your account may still
 arrive.</p>
 <button type="submit" name="action" value="unsubscribe">Unsubscribe from everything</button>
 </form>`;

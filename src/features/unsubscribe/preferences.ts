@@ -8,7 +8,7 @@ import { setSubscription } from '../contacts/service.ts';
 import { leaveLists, type ListOfContact, listsOf } from '../lists/service.ts';
 import { type UnsubscribeTarget, unsubscribeToken } from './tokens.ts';
 
-/** A contact of a brand with its email address. */
+/** A contact of a brand, with its email address. */
 export interface PreferenceContact {
   accountId: number;
   brandId: number;
@@ -17,9 +17,9 @@ export interface PreferenceContact {
 }
 
 /**
- * Makes the address of a contact's preference page. It works until APP_SECRET and APP_SECRET_PREVIOUS have both changed;
- * if the contact has another address by then, it unsubscribes the former one and shows no lists.
- * @param publicUrl base address of the API, without a trailing slash
+ * Creates the URL of a contact's preference page. It works until APP_SECRET and APP_SECRET_PREVIOUS have both changed.
+ * If the contact's address has changed since, the page unsubscribes the former address and shows no lists.
+ * @param publicUrl base URL of the API, without a trailing slash
  * @returns null if the text is not an email address
  */
 export function preferenceUrl(
@@ -33,10 +33,10 @@ export function preferenceUrl(
   return `${publicUrl}/preferences/${unsubscribeToken(keyring, target, 'preferences')}`;
 }
 
-/** What the form of the page asks for. */
+/** The request that the form of the page submits. */
 export type PreferenceChange = { kind: 'unsubscribe' } | { kind: 'leave'; listIds: number[] };
 
-/** At most as many lists as the page shows. */
+/** At most as many lists as a page shows. */
 export const MAX_SHOWN_LISTS = 200;
 
 function numbersOf(fields: URLSearchParams, name: string): number[] {
@@ -45,8 +45,8 @@ function numbersOf(fields: URLSearchParams, name: string): number[] {
 }
 
 /**
- * Reads the form. A browser does not send boxes that are not checked, so the form names all lists that it shows: lists
- * that the contact joined since then stay.
+ * Parses the form. Browsers do not send unchecked boxes, so the form also submits all lists that it shows. Lists that
+ * the contact has joined since then are not affected.
  * @returns null if it asks for nothing, such as a POST of a mail service
  */
 export function readPreferenceForm(body: Buffer | null): PreferenceChange | null {
@@ -58,9 +58,9 @@ export function readPreferenceForm(body: Buffer | null): PreferenceChange | null
   return { kind: 'leave', listIds: numbersOf(fields, 'shown').filter((id) => !kept.has(id)) };
 }
 
-/** The contact that a link is for, as the page shows it. */
+/** The settings of a link's contact, as the page shows them. */
 export interface Preferences {
-  /** Null, with the address and all lists: it was removed, or has another address by now. */
+  /** Null, with neither address nor lists: the contact was removed, or its address has changed. */
   contactId: number | null;
   address: string | null;
   subscribed: boolean;
@@ -78,7 +78,7 @@ interface PreferenceDeps {
   plusAddresses: boolean;
 }
 
-/** Finds and changes what the contact of a link receives. */
+/** Shows and changes the subscriptions of a link's contact. */
 export function createPreferences(deps: PreferenceDeps) {
   const { pool, keyring, fence } = deps;
   return {
@@ -106,7 +106,7 @@ export function createPreferences(deps: PreferenceDeps) {
       await inTransaction(pool, (trx) => leaveLists(trx, contactId, listIds));
     },
 
-    /** Afterwards, only batches that were already intended can leave. */
+    /** Afterwards, only batches that already had their intent can be sent. */
     async unsubscribe({ accountId, brandId }: UnsubscribeTarget, contactId: number): Promise<void> {
       const change = {
         accountId,

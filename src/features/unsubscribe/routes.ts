@@ -42,7 +42,7 @@ const pageRoute = {
 type Links = ReturnType<typeof createUnsubscribe>;
 type PreferenceActions = ReturnType<typeof createPreferences>;
 
-/** Finds who a link belongs to, and answers with a page. */
+/** Verifies a link and returns a page for its recipient. */
 type WithLink = (
   input: UnsubscribeInput,
   answer: (found: Unsubscriber) => RawResult | Promise<RawResult>,
@@ -57,7 +57,7 @@ function createWithLink(
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   return async ({ ctx, params: { token } }, answer) => {
     const network = clientNetwork(clientAddress(ctx.req));
-    // The limit of a network may need the database, so only genuine links are counted in it.
+    // The limit of a network may need the database, so it counts only genuine links.
     const target = links.verify(token, purpose);
     if (target) {
       await rateLimiter.request(`unsubscribe from ${network}`, REQUESTS_PER_SECOND);
@@ -105,7 +105,7 @@ function preferenceRoutes(
   const show = async ({ brand, target }: Unsubscriber, saved: boolean) =>
     preferencePage(brand, await preferences.find(target), saved);
 
-  /** An address that is no contact's any more is unsubscribed by the HMAC in the link. */
+  /** If no contact has the address any more, it is unsubscribed by the HMAC in the link. */
   async function unsubscribe(found: Unsubscriber): Promise<RawResult> {
     const { contactId, address } = await preferences.find(found.target);
     if (contactId === null) await links.unsubscribe({ ...found, address: null });
@@ -144,7 +144,7 @@ function preferenceRoutes(
 
 /**
  * The page of an unsubscribe link, one-click unsubscribe (RFC 8058), and the preference page. Scanners fetch links, so
- * only a POST acts: one-click unsubscribe with whatever body, the preference page with that of its forms.
+ * only a POST changes anything: one-click unsubscribe accepts any body, the preference page that of its forms.
  */
 export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefinition[] {
   const { config, database, keyring } = deps;

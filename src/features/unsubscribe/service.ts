@@ -18,7 +18,7 @@ import {
 
 export { preferenceUrl };
 
-/** A recipient of a brand, and the message or contact that the link is made for. */
+/** A recipient of a brand, and the message or contact for which the link is created. */
 export interface UnsubscribeRecipient {
   accountId: number;
   brandId: number;
@@ -27,17 +27,17 @@ export interface UnsubscribeRecipient {
   address: string;
 }
 
-/** What an email needs so that its recipient can unsubscribe. */
+/** The URLs by which the recipient of an email can unsubscribe. */
 export interface UnsubscribeLinks {
-  /** For the footer. It shows a page that asks. */
+  /** For the footer. It shows a page that asks for confirmation. */
   url: string;
   /** One-click unsubscribe (RFC 8058 §3.1). DKIM must sign both. */
   headers: { 'List-Unsubscribe': string; 'List-Unsubscribe-Post': string };
 }
 
 /**
- * Makes the unsubscribe links of an email.
- * @param publicUrl base address of the API, without a trailing slash; mail clients require https
+ * Creates the unsubscribe links of an email.
+ * @param publicUrl base URL of the API, without a trailing slash; mail clients require https
  * @returns null if the text is not an email address
  */
 export function unsubscribeLinks(
@@ -56,7 +56,7 @@ export function unsubscribeLinks(
 }
 
 /**
- * Makes the links by which the recipients of campaigns and flows unsubscribe.
+ * Creates the links by which recipients of campaigns and flows unsubscribe.
  * @param publicUrl PUBLIC_URL without a trailing slash; null: there are no pages, and so no links
  */
 export function createRecipientPages(
@@ -75,11 +75,11 @@ export function createRecipientPages(
   };
 }
 
-/** Who a link belongs to. */
+/** The recipient that a link belongs to. */
 export interface Unsubscriber {
   target: UnsubscribeTarget;
   brand: PageBrand;
-  /** Null if the message or the contact was removed, or the contact has another address by now. */
+  /** Null if the message or the contact was removed, or the contact's address has changed. */
   address: string | null;
 }
 
@@ -121,7 +121,7 @@ async function findAddress(
 /** Unsubscribes recipients by the links of {@link unsubscribeLinks}. */
 export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: UnsubscribeDeps) {
   return {
-    /** Needs no I/O. @returns null if the link is not genuine */
+    /** Verifies a link without I/O. @returns null if it is not genuine */
     verify: (token: string, purpose?: LinkPurpose): UnsubscribeTarget | null =>
       parseUnsubscribeToken(keyring, token, purpose),
 
@@ -135,9 +135,9 @@ export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: Unsub
     },
 
     /**
-     * Unsubscribes the recipient from the brand, and the contact that has the address; a second time it changes nothing.
-     * If the address is no longer known, its HMAC in the link is recorded, and the worker looks for a contact that has the
-     * address by now. Afterwards, only batches that were already intended can leave.
+     * Unsubscribes the recipient from the brand, and the contact with this address. Repeating it changes nothing. If
+     * the address is no longer known, its HMAC in the link is recorded, and the worker searches for a contact that now
+     * has the address. Afterwards, only batches that already had their intent can be sent.
      */
     async unsubscribe({ target, address }: Unsubscriber): Promise<void> {
       const { accountId, brandId, source, addressHash } = target;

@@ -2,11 +2,11 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { mac } from '../../platform/secrets/mac.ts';
 
-/** What an unsubscribe link is about. */
+/** What an unsubscribe link identifies. */
 export interface UnsubscribeTarget {
   accountId: number;
   brandId: number;
-  /** The message that has the link, or the contact if there is no message yet. */
+  /** The message that contains the link, or the contact if there is no message yet. */
   source: { messageId: number } | { contactId: number };
   /** HMAC of the address, as opt-outs store it: the link works after the message and the contact were removed. */
   addressHash: Buffer;
@@ -18,14 +18,17 @@ const MAC_BYTES = 16;
 const TOKEN =
   /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([mc])([0-9a-z]{1,11})-([A-Za-z0-9_-]{43})-([A-Za-z0-9_-]{22})$/;
 
-/** What a link is for: a token of one purpose is not accepted for another. */
+/** The purpose of a link. A token of one purpose is not accepted for another. */
 export type LinkPurpose = 'unsubscribe' | 'preferences';
 
 function macOf(key: Buffer, content: string, purpose: LinkPurpose): Buffer {
   return mac(key, `${purpose}:${content}`, MAC_BYTES);
 }
 
-/** Makes the token of an unsubscribe link. It has no address, and a MAC of 128 bits over everything else. */
+/**
+ * Creates the token of an unsubscribe link. It does not contain the address, and has a 128-bit MAC over its other
+ * parts.
+ */
 export function unsubscribeToken(
   keyring: TokenKeys,
   target: UnsubscribeTarget,
@@ -40,7 +43,7 @@ export function unsubscribeToken(
   return `${content}-${macOf(keyring.subkey('unsubscribe').key, content, purpose).toString('base64url')}`;
 }
 
-/** @returns null unless the token was made for this purpose, with one of the accepted secrets */
+/** @returns null unless the token was signed for this purpose, with one of the accepted secrets */
 export function parseUnsubscribeToken(
   keyring: TokenKeys,
   token: string,

@@ -3,10 +3,10 @@ import { create as createContentDisposition } from 'content-disposition';
 import { fileTypeFromBuffer } from 'file-type';
 
 const MAX_NAME_BYTES = 200;
-/** UTF-16 code units, the dot included. */
+/** In UTF-16 code units, including the dot. */
 const MAX_EXTENSION_LENGTH = 16;
 
-/** Control characters, and characters that reverse the direction of text, so that `gpj.exe` reads `exe.jpg`. */
+/** Control characters, and characters that reverse the direction of text and can make `gpj.exe` look like `exe.jpg`. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu;
 const SPACE_OR_DOT = /[\s.]/;
 
@@ -25,7 +25,9 @@ export function safeFilename(given: string): string {
   return shortened(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
-/** Removes spaces and dots at both ends. A regular expression for the end would be quadratic in a run of dots. */
+/**
+ * Removes spaces and dots at both ends. A regular expression for the end would take quadratic time for a run of dots.
+ */
 function trimmed(name: string): string {
   let start = 0;
   let end = name.length;
@@ -47,7 +49,7 @@ function shortened(name: string, maxBytes: number): string {
 }
 
 /**
- * The value of a Content-Disposition header (RFC 6266). A name that is not plain ASCII is given in UTF-8, too.
+ * The value of a Content-Disposition header (RFC 6266). A name that is not plain ASCII is also given in UTF-8.
  * @param filename from {@link safeFilename}
  */
 export function contentDisposition(type: 'inline' | 'attachment', filename: string): string {
@@ -55,10 +57,10 @@ export function contentDisposition(type: 'inline' | 'attachment', filename: stri
   return createContentDisposition(filename, { type, fallback });
 }
 
-/** Raster images contain nothing that runs, so a browser may display them. */
+/** Raster images cannot contain scripts, so browsers may display them. */
 const DISPLAYED_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** Whether a browser may display the file. All other files are offered for download. */
+/** Whether a browser may display the file. Other files are offered for download. */
 export function isDisplayed(contentType: string): boolean {
   return DISPLAYED_TYPES.has(contentType);
 }

@@ -20,7 +20,7 @@ class UploadModel extends TenantModel {
   declare filename: string;
   /** Detected from the content. */
   declare content_type: string;
-  /** Bytes. */
+  /** In bytes. */
   declare size: number;
   declare storage_key: string;
 }
@@ -60,8 +60,8 @@ export async function deleteUnused(
 }
 
 /**
- * Counts the bytes of the account's uploads. Uploads of one account wait here for each other until they commit, so that
- * several at once cannot exceed the quota together.
+ * Returns the total size of the account's uploads, in bytes. Concurrent uploads of one account wait here until the
+ * previous one has committed, so that together they cannot exceed the quota.
  * @param trx the transaction that inserts the upload
  */
 export async function bytesUnderLock(trx: Queryable, { accountId }: AccountScope): Promise<number> {

@@ -45,7 +45,7 @@ function createUploadRoute(uploads: Uploads): RouteDefinition {
     description:
       'Takes one file of at most 5 MB, for example a logo. Use its `signed_id` for `avatar`, `banner` and `logo`. ' +
       'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download. Uploads that are not in use ' +
-      'as an avatar, banner or logo are removed after 30 days. The uploads of an account have a quota in all.',
+      'as an avatar, banner or logo are removed after 30 days. A quota limits the total size of the uploads of an account.',
     auth: 'brand',
     testKeys: 'refused',
     body: z.strictObject({}),

@@ -27,7 +27,7 @@ export interface Uploads {
    * @throws AppError validation_error if the file is empty
    */
   store(scope: AccountScope, file: ReceivedFile): Promise<NewUpload>;
-  /** Removes stored content that got no row. */
+  /** Removes stored content for which no row was inserted. */
   discard(stored: NewUpload): Promise<void>;
   /**
    * Inserts the row of a stored file.
@@ -43,7 +43,7 @@ export interface Uploads {
   find(accountId: number, id: number): Promise<UploadRow | null>;
   /** Returns the id that clients use: the `signed_id` of an upload, and the value of avatar, banner and logo. */
   signedIdOf(upload: Pick<UploadRow, 'id' | 'account_id'>): string;
-  /** @returns the upload of any account; null if we did not sign the id or the upload is gone */
+  /** @returns the upload, of whatever account; null if we did not sign the id or the upload is gone */
   findSigned(signedId: string): Promise<UploadRow | null>;
   /** @returns null if the content is gone */
   open(upload: UploadRow): Promise<Blob | null>;
@@ -53,7 +53,7 @@ export interface UploadsDeps {
   db: Queryable;
   store: BlobStore;
   signedIds: SignedIds;
-  /** Bytes of all uploads of one account. */
+  /** Maximum total size of the uploads of one account, in bytes. */
   quotaBytes: number;
 }
 
@@ -77,7 +77,7 @@ export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps)
       if ((await bytesUnderLock(trx, scope)) + stored.size > quotaBytes) {
         const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
         throw invalid({
-          file: [`exceeds the quota of ${quota} for all uploads of the account; delete some`],
+          file: [`exceeds the account's quota of ${quota} for uploads; delete some first`],
         });
       }
       return insertUpload(trx, scope, stored);
@@ -93,7 +93,7 @@ export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps)
           'the upload is in use as an avatar, banner or logo; replace it there first',
         );
       }
-      // If this fails, housekeeping clears the file, which no row refers to any more.
+      // If this fails, housekeeping removes the file, because no row refers to it any more.
       await store.remove(removed.storage_key);
       return removed;
     },
@@ -113,8 +113,8 @@ export function uploadUrl(publicUrl: string, signedId: string): string {
 }
 
 /**
- * Uploaded images that other rows refer to: avatar, banner, logo. The rows store the reference `upload:<id>`, so that a
- * new APP_SECRET changes only the signed ids that clients see.
+ * References to uploaded images: avatar, banner, logo. Rows store `upload:<id>`, so that a new APP_SECRET changes only
+ * the signed ids that clients see.
  */
 export interface ImageReferences {
   /**

@@ -5,7 +5,10 @@ import { USED_SQL } from './references.ts';
 
 const UNUSED_DAYS = 30;
 
-/** Deletes uploads that no avatar, banner or logo refers to. Their files are cleared like all files without a row. */
+/**
+ * Deletes uploads that no avatar, banner or logo refers to. Housekeeping then removes their files, as all files without
+ * a row.
+ */
 const unusedUploads = batchTask(
   'unused_uploads',
   `delete from uploads where id = any (array(

@@ -1,12 +1,12 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** How long the network of a login is known as the user's. */
+/** How long the network of a login is remembered as the user's. */
 export const KNOWN_NETWORK_DAYS = 30;
 
-/** Of one user. */
+/** Maximum number of networks of one user. */
 const MAX_NETWORKS = 50;
 
-/** Whether the user with an address has logged in from a network lately. @param network null: unknown */
+/** Whether the user with an address has recently logged in from a network. @param network null: unknown */
 export async function isKnownNetwork(
   db: Queryable,
   emailKey: string,
@@ -22,7 +22,8 @@ export async function isKnownNetwork(
 }
 
 /**
- * Remembers a login, unless the user's sessions were ended meanwhile. Of a user's networks the newest are kept.
+ * Remembers the network of a login, unless the user's sessions were ended in the meantime. Only the user's newest
+ * networks are kept.
  * @param network null: unknown
  */
 export async function rememberNetwork(
@@ -43,5 +44,5 @@ export async function rememberNetwork(
   );
 }
 
-/** SQL: forgets from where a user has logged in. @param userId a parameter */
+/** SQL: forgets the networks from which a user has logged in. @param userId a parameter */
 export const forgetNetworksSql = (userId: string) => `delete from login_networks where user_id = ${userId}`;

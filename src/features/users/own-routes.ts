@@ -51,7 +51,7 @@ export function createOwnUserRoutes({ database: { pool } }: { database: Database
       operationId: 'changeUser',
       tag,
       summary: 'Change the logged-in user',
-      description: 'An API key has no user: 403. A field left out stays as it is; null clears it.',
+      description: 'An API key has no user: 403. An omitted field stays unchanged; null clears it.',
       auth: 'account',
       testKeys: 'refused',
       body: changeUserBody,

@@ -11,17 +11,20 @@ export async function verifyPassword(passwordHash: string, password: string): Pr
   }
 }
 
-/** Each has 19 MiB and a core for 20 ms, in the thread pool that the process needs for other things, too. */
+/**
+ * Maximum number of concurrent checks. Each takes 19 MiB and a core for 20 ms, in the thread pool that the process also
+ * needs for other things.
+ */
 const AT_ONCE = 2;
 const MAX_WAITING = 50;
 const WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
-/** All passwords wait in one queue. */
+/** All checks share one queue. */
 const QUEUE = 0;
 
 /**
- * Bounds the passwords that a process checks at once, whoever logs in.
- * @returns {@link verifyPassword}, which throws unavailable if too many passwords wait to be checked
+ * Limits how many passwords a process checks at once.
+ * @returns {@link verifyPassword}, which throws unavailable if too many checks are waiting
  */
 export function createPasswordChecks(): typeof verifyPassword {
   const gate = new FairGate({
@@ -29,7 +32,7 @@ export function createPasswordChecks(): typeof verifyPassword {
     perKey: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
-    refusal: () => new Overload('too many logins at once; try again', RETRY_AFTER_SECONDS),
+    refusal: () => new Overload('too many logins at once; try again in a moment', RETRY_AFTER_SECONDS),
   });
   return (passwordHash, password) => gate.run(QUEUE, () => verifyPassword(passwordHash, password));
 }

@@ -31,9 +31,9 @@ function loginRoute({ config, database, tokens, rateLimiter }: AuthRouteDeps): R
     summary: 'Log a user in',
     description:
       'Returns the user. The Authorization header of the response has a session token, valid for 24 hours. ' +
-      'Failed logins are limited: 10 a minute for one email address from one network, 100 for an email address, and ' +
-      '100 from a network. From a network where the user has logged in within 30 days, 100 more for the user, which ' +
-      'strangers cannot use up. If too many passwords wait to be checked, the answer is 503.',
+      'Failed logins are limited: 10 per minute for an email address from one network, 100 for an email address, and ' +
+      '100 from a network. From a network where the user has logged in within 30 days, the user has a separate limit of ' +
+      '100, which others cannot exhaust. If too many logins are waiting to be checked, the response is 503.',
     auth: 'none',
     idempotency: 'none',
     body: loginBody,

@@ -21,10 +21,10 @@ export const userSchema = z
     first_name: z.string(),
     last_name: z.string(),
     email: z.string(),
-    mobile: z.string().meta({ description: 'In E.164 form; empty if it is not known.' }),
-    country_code: z.string().meta({ description: 'ISO 3166-1 alpha-2; empty if it is not known.' }),
+    mobile: z.string().meta({ description: 'In E.164 form; empty if unknown.' }),
+    country_code: z.string().meta({ description: 'ISO 3166-1 alpha-2; empty if unknown.' }),
     admin: z.boolean().meta({
-      description: 'Whether the user is one of the operators of the service. It gives no rights in the API.',
+      description: 'Whether the user is an operator of this installation. It grants no rights in the API.',
     }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
@@ -35,17 +35,16 @@ export type User = z.infer<typeof userSchema>;
 
 const MAX_NAME = 255;
 
-/** A field left out stays as it is; null clears it. */
+/** An omitted field stays unchanged; null clears it. */
 export const changeUserBody = z.strictObject({
   first_name: oneLine(MAX_NAME).nullish(),
   last_name: oneLine(MAX_NAME).nullish(),
   mobile: z.string().max(40).nullish().meta({
-    description:
-      'In E.164 form, or in national form with `country_code`. Test SMS of templates may go to it.',
+    description: 'In E.164 form, or in national form with `country_code`. Templates can send test SMS to it.',
   }),
   country_code: z
     .string()
-    .regex(/^([A-Za-z]{2})?$/, 'must be a country code of two letters (ISO 3166-1)')
+    .regex(/^([A-Za-z]{2})?$/, 'must be a two-letter country code (ISO 3166-1)')
     .transform((code) => code.toUpperCase())
     .nullish()
     .meta({ description: 'ISO 3166-1 alpha-2.' }),

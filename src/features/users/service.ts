@@ -53,8 +53,8 @@ export interface LoginAttempt {
 
 export interface Login {
   /**
-   * Checks a password, and remembers the network of a login that succeeds. The user's own failures from such a network
-   * have a limit of their own: strangers cannot lock them out there.
+   * Checks a password, and remembers the network of a successful login. Failures from a known network have a separate
+   * limit, so that others cannot lock the user out there.
    * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong.
    *   rate_limited; unavailable
    */
@@ -64,17 +64,17 @@ export interface Login {
 /**
  * Counts an attempt as failed.
  * @param isKnown whether the user has logged in from the network lately
- * @returns takes this back
+ * @returns a function that takes this back
  * @throws AppError rate_limited
  */
 export type CountFailure = (attempt: Pick<LoginAttempt, 'email' | 'network'>, isKnown: boolean) => () => void;
 
 export function createLogin(db: Queryable, countFailure: CountFailure): Login {
-  // Checked for unknown addresses, so that the response takes as long as for known ones.
+  // Checked if the address is unknown, so that the response takes as long as for a known one.
   const dummyHash = hashPassword(generatePassword());
   const check = createPasswordChecks();
 
-  /** The database is asked about the network only if the attempt would be refused. */
+  /** Queries the database about the network only if the attempt would otherwise be refused. */
   async function count(attempt: LoginAttempt): Promise<() => void> {
     try {
       return countFailure(attempt, false);
@@ -133,7 +133,7 @@ export interface AddedMember {
   password: string | null;
 }
 
-/** Normalizes an address; `users.email_key` has the result. */
+/** Normalizes an address, as `users.email_key` stores it. */
 export function emailKey(email: string): string {
   return email.trim().toLowerCase();
 }
@@ -208,7 +208,7 @@ export async function getUser(db: Queryable, userId: number): Promise<UserRow> {
   return row;
 }
 
-/** What is known of a user. A field that is left out stays as it is; an empty text clears it. */
+/** The profile of a user. An omitted field stays unchanged; an empty text clears it. */
 export interface UserChanges {
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -216,7 +216,7 @@ export interface UserChanges {
   mobile?: string | undefined;
   /** Two letters in upper case. */
   countryCode?: string | undefined;
-  /** For operators only. */
+  /** Can only be changed by operators. */
   admin?: boolean | undefined;
 }
 
@@ -243,7 +243,7 @@ function mobileOf(text: string | undefined, country: string): string | undefined
 }
 
 /**
- * Sets a new password, ends all sessions of the user and forgets from where the user has logged in.
+ * Sets a new password, ends all sessions of the user, and forgets the user's known networks.
  * @throws AppError `not_found`
  */
 export async function setPassword(db: Queryable, userId: number, password: string): Promise<void> {
@@ -257,7 +257,7 @@ export async function setPassword(db: Queryable, userId: number, password: strin
 
 /**
  * Ends a session: its token is refused from then on.
- * @param options.all ends all sessions of the user, and forgets from where the user has logged in
+ * @param options.all ends all sessions of the user, and forgets the user's known networks
  * @returns the user
  * @throws AppError not_found
  */

@@ -78,7 +78,7 @@ describe('the preference page', () => {
     const box = (id: number) => `<label><input type="checkbox" name="list" value="${id}" checked>`;
     expect(html).toContain(`${box(news)}News &amp; &lt;updates&gt;<small>Each month</small></label>`);
     expect(html).toContain(`${box(offers)}Offers</label>`);
-    expect(html).toMatch(/<html lang="en">[^]*<fieldset>\s*<legend>Lists that you are on<\/legend>/);
+    expect(html).toMatch(/<html lang="en">[^]*<fieldset>\s*<legend>Lists you are subscribed to<\/legend>/);
     expect(html).toContain('background: #ffee00; color: #000000');
     expect(html).not.toMatch(/<script|src=|<link|url\(/);
     const headers = Object.fromEntries(response.headers);
@@ -117,7 +117,7 @@ describe('saving', () => {
       ['action', 'save'],
     ]);
     expect([status, await memberships(), await optedOut()]).toEqual([200, [offers, later], false]);
-    expect(html).toContain('<p role="status">Your choice is saved.</p>');
+    expect(html).toContain('<p role="status">Your changes have been saved.</p>');
     expect(html).not.toContain('News &amp;');
   });
 
@@ -149,7 +149,7 @@ describe('unsubscribing from everything', () => {
     expect(html).toContain('You are unsubscribed');
     expect(await memberships()).toEqual([news, offers]);
     const page = await get();
-    expect(page).toContain('is unsubscribed from all newsletters');
+    expect(page).toContain('is not subscribed to any newsletter');
     expect(page).not.toContain('value="unsubscribe"');
   });
 
