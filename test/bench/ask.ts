@@ -1,6 +1,9 @@
 import type { Stage } from './stage.ts';
 
-/** Asks the API of a stage. @throws Error with the answer unless it is a success */
+/**
+ * Sends a request to a stage's API.
+ * @throws Error with the response unless it is a success
+ */
 export async function ask<T>(stage: Stage, method: string, path: string, body?: object): Promise<T> {
   const response = await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my${path}`, {
     method,

@@ -3,8 +3,8 @@ import Koa from 'koa';
 import { z } from 'zod';
 
 /**
- * The calibration of accepted requests: a Koa server that only parses a JSON body, validates it with zod and responds.
- * A GET is the calibration of redirects.
+ * Calibrates accepted requests: a Koa server that only parses a JSON body, validates it with zod and responds. A GET
+ * calibrates redirects.
  */
 const schema = z.strictObject({
   channel: z.enum(['email', 'sms']),

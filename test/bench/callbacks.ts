@@ -23,11 +23,11 @@ export interface CallbacksBenchOptions {
 }
 
 const CONNECTIONS = 32;
-/** Mailgun reports each event by itself, SendGrid up to a thousand at once. */
+/** Mailgun reports each event in a request of its own, SendGrid up to a thousand at once. */
 const SINGLE = 'mailgun';
 const BATCHED = 'sendgrid';
 const BATCH = 100;
-/** Requests with which V8 compiles the hot code. */
+/** Number of requests after which V8 has compiled the hot code. */
 const WARM_UP = 2_000;
 const WRITTEN_AT_ONCE = 1_000;
 
@@ -58,11 +58,11 @@ async function sentMessages(
 
 type Callbacks = (references: readonly string[]) => SignedCallback[];
 
-/** One callback for each message. Each has a token of its own. */
+/** One callback per message, each with a token of its own. */
 const singles: Callbacks = (references) =>
   references.map((reference) => mailgunCallback(randomBytes(25).toString('hex'), 'delivered', reference));
 
-/** Callbacks that report a hundred messages each. */
+/** Callbacks that each report a hundred messages. */
 const batches: Callbacks = (references) => {
   const timestamp = Math.floor(Date.now() / 1_000);
   const events = references.map((reference, n) => ({
@@ -80,7 +80,7 @@ const batches: Callbacks = (references) => {
   );
 };
 
-/** Posts callbacks, one at a time on each connection. */
+/** Posts callbacks over several connections, one at a time on each. */
 async function post(
   port: number,
   path: string,
@@ -110,7 +110,7 @@ async function post(
   };
 }
 
-/** The calibration: the same requests to a server that only parses them. */
+/** Calibrates: sends the same requests to a server that only parses them. */
 async function bareKoa(callbacks: readonly SignedCallback[], facts: number): Promise<number> {
   const server = await startInteractive('test/bench/bare-koa.ts');
   try {
@@ -167,7 +167,7 @@ async function oneRun({ facts }: CallbacksBenchOptions) {
   }
 }
 
-/** Measures deliveries that signed callbacks report: one in each, and a hundred in each. */
+/** Measures deliveries reported by signed callbacks: one per request, and a hundred per request. */
 export async function benchCallbacks(options: CallbacksBenchOptions) {
   const { runs, of } = await repeatRuns(options.runs, () => oneRun(options));
   return {

@@ -1,11 +1,11 @@
-/** The content of a campaign of the usual size: 5 KB of HTML with a text part, a name, links and a footer. */
+/** The content of an average campaign: 5 KB of HTML with a text part, a name, links and a footer. */
 const HTML_BYTES = 5_000;
 const SENTENCE = 'This week we have new things in the shop, and some that you asked for are back again. ';
 
 const linkOf = (n: number) =>
   `<a href="https://shop.example.com/p/${n}?ref=mail&amp;list=${n}">Offer ${n}</a>`;
 
-/** @param links how many web links it has */
+/** @param links number of web links */
 export function campaignHtml(links: number): string {
   const head = '<!doctype html><html><head><meta charset="utf-8"><title>News</title></head><body>';
   const opening = `${head}<h1>Hello {{ contact.first_name }},</h1>`;

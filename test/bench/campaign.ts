@@ -25,7 +25,7 @@ export interface CampaignBenchOptions {
   senders: number;
   links: number;
   dkim: boolean;
-  /** Whether to measure each statement. This costs PostgreSQL some microseconds for each. */
+  /** Whether to measure each statement, which costs PostgreSQL some microseconds per statement. */
   statements?: boolean;
 }
 
@@ -33,12 +33,15 @@ const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 const SMTP_CONNECTIONS = 16;
 const POLL_MS = 20;
 const LIMIT_MS = 30 * 60_000;
-/** Verified, of the stage's brand. */
+/** A verified domain of the stage's brand. */
 export const DOMAIN = 'news.bench.test';
-/** What the composed mail has beside the body: headers, both parts, longer links. */
+/** Size of a composed message in bytes: the body plus headers, both parts and longer links. */
 const MESSAGE_BYTES = 8_000;
 
-/** Fills a list with contacts. @returns its id */
+/**
+ * Fills a list with contacts.
+ * @returns the list's id
+ */
 async function fillList({ database: { pool }, accountId, brandId }: Stage, count: number): Promise<number> {
   const { rows } = await pool.query<{ id: number }>(
     `insert into lists (account_id, brand_id, name) values ($1, $2, 'Everyone') returning id`,
@@ -107,7 +110,7 @@ interface Arrivals {
   count: number;
 }
 
-/** Looks at the SMTP server until it is stopped. */
+/** Polls the SMTP server until it is stopped. */
 function watchArrivals(server: Interactive) {
   const seen: Arrivals = { firstAt: 0, lastAt: 0, count: 0 };
   let stopped = false;
@@ -130,7 +133,7 @@ function watchArrivals(server: Interactive) {
   };
 }
 
-/** Reads the row, because each look through the API counts the recipients of the blocks under way. */
+/** Reads the row instead of using the API, where each request counts the recipients of the blocks in progress. */
 async function untilCompleted(stage: Stage, id: number): Promise<void> {
   const end = performance.now() + LIMIT_MS;
   for (;;) {
@@ -186,7 +189,7 @@ interface StatementCost {
 
 const MAX_STATEMENTS = 25;
 
-/** The statements that took the most time since the last reset, as a clock on the wall measures it. */
+/** The statements that took the most time since the last reset, by the wall clock. */
 async function statementCosts({ database: { pool } }: Stage, recipients: number): Promise<StatementCost[]> {
   const { rows } = await pool.query<StatementCost>(
     `select calls::int, round((rows / calls::numeric), 1)::float8 as rows_per_call,
@@ -199,7 +202,7 @@ async function statementCosts({ database: { pool } }: Stage, recipients: number)
   return rows;
 }
 
-/** What each process has used. */
+/** The usage of each process. */
 type Usages = Record<string, Usage>;
 
 interface Running {
@@ -253,7 +256,7 @@ async function sendOne(stage: Stage, running: Running, listId: number, options: 
   };
 }
 
-/** Each run has processes of its own, so that none is warm, and the contacts of the same list. */
+/** Each run has new processes, so that none is warm, and the same list of contacts. */
 async function oneRun(stage: Stage, engine: EngineServer, listId: number, options: CampaignBenchOptions) {
   const { pool } = stage.database;
   await pool.query(
@@ -273,7 +276,7 @@ async function oneRun(stage: Stage, engine: EngineServer, listId: number, option
   const senders = Array.from({ length: options.senders }, () => startRole('sender', settings));
   try {
     await waitForApi(stage.apiPort);
-    // The senders and the worker have started when their loops report.
+    // The senders and the worker have started once their loops report.
     await sleep(5_000);
     const running = { api, worker, senders, engine, server };
     return { calibration, campaign: await sendOne(stage, running, listId, options) };
@@ -301,7 +304,7 @@ export async function withEngine<T>(stage: Stage, use: (engine: EngineServer) =>
   }
 }
 
-/** Sends a campaign as a whole: from POST send to completed, against an SMTP server that counts. */
+/** Runs a whole campaign, from POST send to completed, with an SMTP server that counts. */
 export async function benchCampaign(options: CampaignBenchOptions) {
   const stage = await openStage({ statements: options.statements === true });
   try {

@@ -10,7 +10,7 @@ import { openStage, type Stage } from './stage.ts';
 export interface ContactsBenchOptions {
   runs: number;
   seconds: number;
-  /** Contacts that the brand has before. */
+  /** Number of contacts that the brand already has. */
   contacts: number;
   connections: number;
 }
@@ -59,7 +59,7 @@ async function oneRun(stage: Stage, { seconds, connections }: ContactsBenchOptio
       errors: result.errors,
       api_cpu_us_per_contact: cpuPer(before.api, after.api, result.requests),
       postgres_cpu_us_per_contact: cpuPer(before.postgres, after.postgres, result.requests),
-      /** Contacts with a 2xx that the database does not have. */
+      /** Number of contacts with a 2xx response that the database does not have. */
       lost: result.requests - ((await countOf(stage)) - before.count),
       api_peak_memory_mb: rounded(api.usage().peakMemoryMb),
     };
@@ -68,7 +68,7 @@ async function oneRun(stage: Stage, { seconds, connections }: ContactsBenchOptio
   }
 }
 
-/** `npm run bench -- contacts`: new contacts by `POST /contacts`, into a brand that has many. */
+/** `npm run bench -- contacts`: new contacts by `POST /contacts`, in a brand that has many. */
 export async function benchContacts(options: ContactsBenchOptions) {
   const stage = await openStage();
   try {

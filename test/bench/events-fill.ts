@@ -6,10 +6,10 @@ export interface EventsFilling {
   contacts: number;
 }
 
-/** Event names of the brand. The first has 40 % of the events. */
+/** Number of event names of the brand. 40% of the events have the first name. */
 export const NAMES = 20;
 const ROWS_AT_ONCE = 250_000;
-/** The events are spread evenly over so many days up to now. */
+/** The events are spread evenly over this many days up to now. */
 const DAYS = 700;
 
 /** SQL: the name of the `n`th event. */

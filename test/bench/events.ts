@@ -11,7 +11,7 @@ import { openStage, type Stage } from './stage.ts';
 export interface EventsBenchOptions extends EventsFilling {
   runs: number;
   seconds: number;
-  /** Events of each batch. */
+  /** Number of events per batch. */
   batch: number;
 }
 
@@ -19,7 +19,7 @@ const CONNECTIONS = 32;
 const BATCH_CONNECTIONS = 3;
 const WARM_UP_SECONDS = 4;
 
-/** Event `n`: every second one names its contact by address. */
+/** Event `n`. Every second event names its contact by address. */
 function eventOf(n: number, { contacts }: EventsBenchOptions, firstContact: number) {
   const contact = (n * 104_729) % contacts;
   return {
@@ -32,7 +32,7 @@ function eventOf(n: number, { contacts }: EventsBenchOptions, firstContact: numb
   };
 }
 
-/** Counts the events since then. A bound that moves would lose some of the events that the brand had before. */
+/** Counts the events since a fixed time. A moving bound would miss some of the events that the brand already had. */
 async function countOf(stage: Stage, since: Date): Promise<number> {
   const { rows } = await stage.database.pool.query<{ count: number }>(
     'select count(*) from contact_events where created_at >= $1 and updated_at >= $1',
@@ -41,7 +41,10 @@ async function countOf(stage: Stage, since: Date): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Measures one kind of request. @param each events of one request */
+/**
+ * Measures one kind of request.
+ * @param each number of events per request
+ */
 async function measure(
   stage: Stage,
   api: Measured,
@@ -63,7 +66,7 @@ async function measure(
     errors: result.errors,
     api_cpu_us_per_event: cpuPer(before.api, usage.api, sent),
     postgres_cpu_us_per_event: cpuPer(before.postgres, usage.postgres, sent),
-    /** Events with a 2xx that the database does not have. */
+    /** Number of events with a 2xx response that the database does not have. */
     lost: sent - (await countOf(stage, since)),
   };
 }
@@ -113,7 +116,7 @@ async function oneRun(stage: Stage, options: EventsBenchOptions, firstContact: n
   }
 }
 
-/** Milliseconds of `GET /events` and `GET /events/{id}` at the filled size, each asked several times. */
+/** Latency in ms of `GET /events` and `GET /events/{id}` at the filled size, each requested several times. */
 async function reads(stage: Stage, firstContact: number) {
   const api = startRole('api', { ...stage.settings, EMAIL_PROVIDER_URL: 'capture:' });
   const { rows } = await stage.database.pool.query<{ oldest: number; newest: number }>(
@@ -143,7 +146,7 @@ async function reads(stage: Stage, firstContact: number) {
   }
 }
 
-/** `npm run bench -- events`: tracked events, single and in batches, into a brand that has many. */
+/** `npm run bench -- events`: tracked events, single and in batches, in a brand that has many. */
 export async function benchEvents(options: EventsBenchOptions) {
   const stage = await openStage();
   try {

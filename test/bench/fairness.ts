@@ -12,19 +12,19 @@ import { openStage, type Stage } from './stage.ts';
 
 export interface FairnessBenchOptions {
   runs: number;
-  /** Seconds in which the small account posts. */
+  /** How long the small account posts, in seconds. */
   seconds: number;
-  /** Queued messages of the large account. */
+  /** Number of queued messages of the large account. */
   backlog: number;
-  /** Messages that the small account posts in a second. */
+  /** Number of messages that the small account posts per second. */
   rate: number;
-  /** Milliseconds that the relay takes for each message. */
+  /** How long the relay takes for each message, in ms. */
   messageMs: number;
-  /** Connections of the sender. */
+  /** Number of the sender's connections. */
   connections: number;
 }
 
-/** The large account alone, before the small one posts; also the sender's warm-up. */
+/** How long the large account sends alone before the small one posts. This also warms up the sender. */
 const ALONE_SECONDS = 5;
 const WARM_UP_MESSAGES = 200;
 const LARGE = 'large';
@@ -46,7 +46,10 @@ export async function smallAccount({ database }: Stage): Promise<{ accountId: nu
   return { accountId: account.id, key };
 }
 
-/** Posts at a steady rate. @returns when each request was sent, by recipient */
+/**
+ * Posts at a steady rate.
+ * @returns when each request was sent, by recipient
+ */
 async function post(stage: Stage, key: string, count: number, rate: number): Promise<Map<string, number>> {
   const starts = new Map<string, number>();
   const startedAt = performance.now();
@@ -73,13 +76,13 @@ function arrivalsOf(arrivals: readonly Arrival[], starts: ReadonlyMap<string, nu
   return new Map(arrivals.filter(({ to }) => starts.has(to)).map(({ to, at }) => [to, at]));
 }
 
-/** The messages of the large account that arrived in the last `seconds`, in a second. */
+/** How many of the large account's messages arrived per second, in the last `seconds`. */
 function largePerSecond(arrivals: readonly Arrival[], seconds: number): number {
   const from = performance.now() - seconds * 1_000;
   return arrivals.filter(({ to, at }) => to.startsWith(LARGE) && at >= from).length / seconds;
 }
 
-/** Posts for the small account and times each message from its request to the relay. */
+/** Posts for the small account, and times each message from its request to the relay. */
 async function latencyOfSmall(
   stage: Stage,
   arrivals: readonly Arrival[],
@@ -140,7 +143,7 @@ async function oneRun(stage: Stage, key: string, options: FairnessBenchOptions) 
 }
 
 /**
- * `npm run bench -- fairness`: how long the messages of a small account take beside the backlog of a large one, if the
+ * `npm run bench -- fairness`: how long the messages of a small account take next to the backlog of a large one if the
  * relay is slow, and what that costs the large one.
  */
 export async function benchFairness(options: FairnessBenchOptions) {

@@ -1,14 +1,14 @@
-/** What runs of flows cost the engine, by the events of their histories. */
+/** The load of flow runs on the engine, measured by the events in their histories. */
 import { Connection } from '@temporalio/client';
 import { flowRunWorkflowId } from '../../workflows/flows/contract.ts';
 import { rounded } from './machine.ts';
 import type { Stage } from './stage.ts';
 
 const NAMESPACE = 'default';
-/** Runs whose histories are read. */
+/** Number of runs whose histories are read. */
 const SAMPLE = 20;
 
-/** Operations of the engine, and the event of a history that stands for each (`temporal.api.enums.v1.EventType`). */
+/** The engine's operations, each with the history event that represents it (`temporal.api.enums.v1.EventType`). */
 const OPERATIONS = new Map([
   [1, 'starts'],
   [7, 'workflow_tasks'],
@@ -41,7 +41,7 @@ async function eventsOf(connection: Connection, workflowId: string, runId: strin
   return history?.events ?? [];
 }
 
-/** Counts the events of a workflow and of all runs that it continues. */
+/** Counts the events of a workflow, including all runs that it continued as new. */
 async function countEvents(connection: Connection, workflowId: string): Promise<Counted> {
   const byOperation = new Map<string, number>();
   let events = 0;
@@ -58,7 +58,7 @@ async function countEvents(connection: Connection, workflowId: string): Promise<
   return { events, byOperation };
 }
 
-/** @returns operations and events for each step that the sampled runs of a flow have done, by kind */
+/** @returns operations and events per step that the sampled runs of a flow have done, by kind */
 export async function engineCost(stage: Stage, address: string, flowId: number) {
   const { rows } = await stage.database.pool.query<SampledRun>(
     `select r.flow_id, r.contact_id, r.cause, (select count(*)::int from flow_run_steps s where s.run_id = r.id) as steps

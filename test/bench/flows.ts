@@ -14,15 +14,15 @@ import { openStage, type Stage } from './stage.ts';
 
 export interface FlowBenchOptions {
   runs: number;
-  /** Runs that are started as fast as the service takes them. */
+  /** Number of runs that are started as fast as the service accepts them. */
   entries: number;
-  /** Seconds of the measurement of the latency, and events a second in it. */
+  /** Duration of the latency measurement in seconds, and the number of events per second. */
   seconds: number;
   rate: number;
   workers: number;
-  /** Entries of a burst, beside which a campaign is sent; 0: none. */
+  /** Number of entries in a burst, during which a campaign is sent; 0: no burst. */
   burst: number;
-  /** Runs that sleep while the memory of the workers is read; 0: none. */
+  /** Number of runs that sleep while the memory of the workers is read; 0: none. */
   sleeping: number;
 }
 
@@ -30,7 +30,7 @@ const LIMIT_MS = 30 * 60_000;
 const EVENTS_AT_ONCE = 500;
 const WARM_UP_RUNS = 50;
 const CAMPAIGN_RECIPIENTS = 10;
-/** Runs of another account beside a burst. */
+/** Number of runs of another account during a burst. */
 const NEIGHBOUR_RUNS = 10;
 
 const email = (subject: string) => ({
@@ -39,7 +39,7 @@ const email = (subject: string) => ({
   body: `<p>Hi {{ contact.first_name }}: ${subject}</p>`,
 });
 
-/** Six steps: nothing arrives for the fifth. */
+/** Six steps. The event that the fifth step waits for never arrives. */
 const STEPS = [
   email('First'),
   { type: 'wait', duration: 2 },
@@ -85,7 +85,7 @@ async function activate(stage: Stage, event: string, steps: object[] = STEPS): P
   return id;
 }
 
-/** Tracks an event for contacts of a prefix, in batches one after another. */
+/** Tracks an event for contacts of a prefix, in consecutive batches. */
 async function trackAll(stage: Stage, event: string, prefix: string, count: number): Promise<void> {
   for (let first = 0; first < count; first += EVENTS_AT_ONCE) {
     const events = Array.from({ length: Math.min(EVENTS_AT_ONCE, count - first) }, (_, n) => ({
@@ -97,7 +97,7 @@ async function trackAll(stage: Stage, event: string, prefix: string, count: numb
 }
 
 interface Progress {
-  /** Runs that have done their first step, and when the last of them did. */
+  /** Number of runs that have done their first step, and when the last of them did. */
   started: number;
   lastStartAt: number;
   ended: number;
@@ -127,7 +127,7 @@ async function until(
     const progress = await progressOf(stage, flowId);
     if (progress[name] >= count) return progress;
     if (performance.now() > end) throw new Error(`only ${progress[name]} of ${count} runs have ${name}`);
-    // Counting takes longer the more runs there are, and its time would be part of what is measured.
+    // Counting takes longer the more runs there are, and would distort the measurement.
     await sleep(Math.max(250, count / 2));
   }
 }
@@ -152,7 +152,7 @@ const msPer = (before: Usages, after: Usages, count: number) =>
     ]),
   );
 
-/** Starts runs as fast as the service takes them, and waits for their ends. */
+/** Starts runs as fast as the service accepts them, and waits until they have ended. */
 async function throughput(stage: Stage, running: Running, { entries }: FlowBenchOptions) {
   await insertContacts(stage, 'load', entries);
   const flowId = await activate(stage, 'bench_load');
@@ -179,7 +179,7 @@ async function throughput(stage: Stage, running: Running, { entries }: FlowBench
   };
 }
 
-/** From POST /events to the first mail of the run, at a steady rate. */
+/** Measures from POST /events to the run's first mail, at a steady rate. */
 async function latency(stage: Stage, { arrivals }: Running, { seconds, rate }: FlowBenchOptions) {
   const count = seconds * rate;
   await insertContacts(stage, 'steady', count);
@@ -206,7 +206,7 @@ async function latency(stage: Stage, { arrivals }: Running, { seconds, rate }: F
   };
 }
 
-/** How long a campaign takes to its first mail. */
+/** How long a campaign takes to send its first mail. */
 async function campaignBeside(stage: Stage, { arrivals }: Running): Promise<number> {
   const contacts = await insertContacts(stage, 'campaign', CAMPAIGN_RECIPIENTS);
   const { id: listId } = await ask<{ id: number }>(stage, 'POST', '/lists', { name: 'Beside' });
@@ -229,7 +229,7 @@ async function campaignBeside(stage: Stage, { arrivals }: Running): Promise<numb
   );
 }
 
-/** A second account that may send as the first one does. */
+/** A second account with the same right to send as the first. */
 async function otherAccount(stage: Stage): Promise<Stage> {
   const { pool } = stage.database;
   const { accountId, key } = await smallAccount(stage);
@@ -240,7 +240,7 @@ async function otherAccount(stage: Stage): Promise<Stage> {
   return { ...stage, accountId, brandId: rows[0]?.id ?? 0, apiKey: key };
 }
 
-/** From POST /events to the first mail of a run of another account, one after the other. */
+/** Measures from POST /events to the first mail of another account's runs, one run after another. */
 async function neighbourBeside(stage: Stage, { arrivals }: Running): Promise<number[]> {
   const other = await otherAccount(stage);
   await insertContacts(other, 'neighbour', NEIGHBOUR_RUNS);
@@ -256,7 +256,7 @@ async function neighbourBeside(stage: Stage, { arrivals }: Running): Promise<num
   return times;
 }
 
-/** Many entries at once, a campaign that is sent among them, and runs of another account. */
+/** Many entries at once, a campaign sent in the middle of them, and runs of another account. */
 async function burst(stage: Stage, running: Running, { burst: count }: FlowBenchOptions) {
   if (count === 0) return null;
   await insertContacts(stage, 'burst', count);
@@ -276,7 +276,7 @@ async function burst(stage: Stage, running: Running, { burst: count }: FlowBench
   };
 }
 
-/** What runs cost that wait for a day. */
+/** The cost of runs that wait for a day. */
 async function sleepers(stage: Stage, { workers, engine }: Running, { sleeping: count }: FlowBenchOptions) {
   if (count === 0) return null;
   const memory = () => workers.map(({ pid }) => rounded(usageOf(pid).memoryMb));
@@ -339,7 +339,7 @@ async function oneRun(stage: Stage, engine: EngineServer, options: FlowBenchOpti
   }
 }
 
-/** `npm run bench -- flows`: runs of a flow of six steps, from the event to the last mail. */
+/** `npm run bench -- flows`: runs of a flow with six steps, from the event to the last mail. */
 export async function benchFlows(options: FlowBenchOptions) {
   const stage = await openStage();
   try {

@@ -20,7 +20,7 @@ export interface LoadResult {
   p50_ms: number;
   p99_ms: number;
   requests: number;
-  /** The number of responses other than 2xx and 302. */
+  /** Number of responses other than 2xx and 302. */
   errors: number;
 }
 
@@ -45,7 +45,9 @@ function createWriter({ path, headers, body, get, key }: LoadOptions): (n: numbe
   };
 }
 
-/** Returns the length of the response at the start of `text`, which has a Content-Length; 0 if it is incomplete. */
+/**
+ * Returns the length of the response at the start of `text`, which must have a Content-Length; 0 if it is incomplete.
+ */
 function responseLength(text: string): number {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd === -1) return 0;

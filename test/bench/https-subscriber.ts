@@ -6,14 +6,14 @@ import { testIdentity } from '../support/https-receiver.ts';
 
 export interface Subscriber {
   port: number;
-  /** The number of requests acknowledged so far. */
+  /** Number of requests acknowledged so far. */
   readonly acknowledged: number;
   close(): Promise<void>;
 }
 
 /**
- * Starts a benchmark's subscriber on loopback: it acknowledges `/ok`, responds to `/fail` with 500, and never responds to
- * `/silent`.
+ * Starts a benchmark's subscriber on loopback. It acknowledges `/ok`, responds to `/fail` with 500, and never responds
+ * to `/silent`.
  * @param onBody called with the body of each acknowledged request
  */
 export async function startSubscriber(onBody?: (body: string) => void): Promise<Subscriber> {
@@ -42,7 +42,8 @@ export async function startSubscriber(onBody?: (body: string) => void): Promise<
   };
 }
 
-// As a program: prints `{"port":…}`, answers each line of input with `{"count":…}`, and ends when its input ends.
+// When run as a program, it prints `{"port":…}`, answers each line of input with `{"count":…}`, and ends with its
+// input.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const subscriber = await startSubscriber();
   const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -8,8 +8,8 @@ import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 import { testEvents } from '../support/events.ts';
 
 /**
- * A process that imports the file of each import whose id it reads, and prints seconds, processor seconds and its
- * largest memory in MiB.
+ * A process that reads ids of imports, imports the file of each, and prints seconds, processor seconds and its peak
+ * memory in MiB.
  */
 const [url = '', home = '', secret = ''] = process.argv.slice(2);
 const { pool } = openDatabase({ url, poolMax: 2 });

@@ -18,7 +18,7 @@ export interface ImportsBenchOptions {
 const PLANS = ['free', 'pro', 'team'];
 const BLOCK_ROWS = 1_000;
 
-/** Six columns: address, two names, phone, country, and one of `data`. Not in the order of addresses. */
+/** Six columns: address, two names, phone, country, and one of `data`. Rows are not sorted by address. */
 export async function* fileOf(rows: number, first: number): AsyncIterable<Buffer> {
   yield Buffer.from('email,first_name,last_name,phone,country_code,plan\n');
   for (let from = 0; from < rows; from += BLOCK_ROWS) {
@@ -32,7 +32,7 @@ export async function* fileOf(rows: number, first: number): AsyncIterable<Buffer
   }
 }
 
-/** How fast PostgreSQL takes the same columns with COPY, without an index. */
+/** How fast PostgreSQL loads the same columns with COPY, without an index. */
 async function bareCopy({ database: { pool } }: Stage, rows: number): Promise<number> {
   await pool.query(`
     create table bare (email text, first_name text, last_name text, phone text, country_code text, data jsonb);
@@ -48,7 +48,7 @@ async function bareCopy({ database: { pool } }: Stage, rows: number): Promise<nu
   return rounded(rows / seconds, 0);
 }
 
-/** Imports a file in a process of its own, as a worker does but without the engine. */
+/** Imports a file in a separate process, like a worker does but without the engine. */
 async function importFile(stage: Stage, rows: number, first: number) {
   const { accountId, brandId, settings } = stage;
   const store = createHomeStore(settings.CARILLON_HOME ?? '');
@@ -84,11 +84,11 @@ async function oneRun({ rows, contacts }: ImportsBenchOptions) {
   try {
     const copied = await bareCopy(stage, rows);
     const empty = await importFile(stage, rows, 0);
-    // Further contacts, which the second import finds beside those that it changes.
+    // Further contacts, besides those that the second import changes.
     if (contacts > rows) await importFile(stage, contacts - rows, rows);
     await stage.database.pool.query('vacuum analyze contacts');
     const half = Math.floor(rows / 2);
-    // Half of the rows are contacts already.
+    // Half of the rows are already contacts.
     const full = await importFile(stage, rows, Math.max(contacts, rows) - half);
     return { bare_copy_rows_per_second: copied, empty, full };
   } finally {
@@ -96,7 +96,7 @@ async function oneRun({ rows, contacts }: ImportsBenchOptions) {
   }
 }
 
-/** `npm run bench -- imports`: rows/s of an import into an empty and into a full brand. */
+/** `npm run bench -- imports`: rows/s of an import into an empty brand and into a full one. */
 export async function benchImports(options: ImportsBenchOptions) {
   const { runs, of } = await repeatRuns(options.runs, () => oneRun(options));
   return {

@@ -13,11 +13,11 @@ import { senderSettings } from './webhooks.ts';
 
 export interface LiveBenchOptions {
   runs: number;
-  /** Seconds of full load, and of each steady rate. */
+  /** Duration of full load, and of each steady rate, in seconds. */
   seconds: number;
-  /** Requests a second of the steady part. */
+  /** Number of requests per second in the steady part. */
   rate: number;
-  /** Measures full load a second time, with prices, a spend cap and a wallet. */
+  /** Whether to measure full load a second time, with prices, a spend cap and a wallet. */
   paid: boolean;
 }
 
@@ -29,7 +29,7 @@ const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 
 const paragraph = 'Thank you for your order. It is on its way and will arrive within three days. ';
 
-/** A message of about 1 KB of HTML and 1 KB of text; recipient and subject differ in every message. */
+/** A message with about 1 KB of HTML and 1 KB of text. Recipient and subject differ in every message. */
 function bodyOf(prefix: string): (n: number) => string {
   return (n) =>
     JSON.stringify({
@@ -48,7 +48,7 @@ async function empty({ database }: Stage): Promise<void> {
   );
 }
 
-/** Gives the account's tier a price for each email, and the account a spend cap and funds that last. */
+/** Gives the account's tier a price per email, and the account a spend cap and sufficient funds. */
 async function makePay({ database, accountId }: Stage): Promise<void> {
   await database.pool.query('delete from account_months');
   await setPrice(database, 10);
@@ -84,7 +84,7 @@ export async function subscribeTo(stage: Stage, port: number): Promise<void> {
   if (!answer.ok) throw new Error(`webhook refused: ${await answer.text()}`);
 }
 
-/** The roles with a relay; `use` runs while both are up. */
+/** Runs the roles with a relay while `use` runs. */
 async function withRoles<T>(stage: Stage, smtpPort: number, use: (roles: Roles) => Promise<T>): Promise<T> {
   const settings = {
     ...senderSettings(stage),
@@ -122,7 +122,7 @@ function cpuPerMessage(before: Usages, after: Usages, messages: number) {
   };
 }
 
-/** Posts as fast as the API answers; counts what reaches the SMTP server, and the endpoint, in the same seconds. */
+/** Posts as fast as the API responds, and counts what reaches the SMTP server and the endpoint in the same time. */
 async function fullLoad(stage: Stage, seconds: number, withWebhook: boolean) {
   await empty(stage);
   const smtp = await startInteractive(COUNTING_SERVER, ['0']);
@@ -152,7 +152,7 @@ async function fullLoad(stage: Stage, seconds: number, withWebhook: boolean) {
   }
 }
 
-/** Posts at a steady rate, with a webhook endpoint; times each message from its request to the SMTP server. */
+/** Posts at a steady rate, with a webhook endpoint. Times each message from its request to the SMTP server. */
 async function steady(stage: Stage, rate: number, seconds: number) {
   await empty(stage);
   const arrivals = new Map<string, number>();
@@ -229,7 +229,7 @@ async function oneRun(stage: Stage, options: LiveBenchOptions) {
   };
 }
 
-/** `npm run bench -- live`: API and sender at once, from POST to the SMTP server and to a webhook endpoint. */
+/** `npm run bench -- live`: API and sender together, from POST to the SMTP server and to a webhook endpoint. */
 export async function benchLive(options: LiveBenchOptions) {
   const stage = await openStage();
   try {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 
-/** Describes the machine and the commit, without which a figure has no meaning. */
+/** Describes the machine and the commit. Without them, a figure has no meaning. */
 export function describeMachine() {
   const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
   return {

@@ -52,7 +52,7 @@ program
   .option('--senders <n>', 'sender processes', Number, 1)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519', false)
-  .option('--statements', 'measure the statements that PostgreSQL runs, too', false)
+  .option('--statements', 'also measure the statements that PostgreSQL runs', false)
   .action(printing('campaign', benchCampaign));
 
 program
@@ -61,12 +61,12 @@ program
     'runs of a flow of six steps: started/s, steps/s, what they cost the engine, latency from the event',
   )
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 1)
-  .option('--entries <n>', 'runs that are started as fast as possible', Number, 1_000)
-  .option('--seconds <n>', 'seconds of the measurement of the latency', Number, 20)
-  .option('--rate <n>', 'events a second in it', Number, 5)
+  .option('--entries <n>', 'number of runs that are started as fast as possible', Number, 1_000)
+  .option('--seconds <n>', 'duration of the latency measurement in seconds', Number, 20)
+  .option('--rate <n>', 'events per second in it', Number, 5)
   .option('--workers <n>', 'worker processes', Number, 1)
-  .option('--burst <n>', 'entries at once, beside which a campaign is sent; 0: none', Number, 0)
-  .option('--sleeping <n>', 'runs that wait for a day while memory is read; 0: none', Number, 0)
+  .option('--burst <n>', 'number of entries at once, during which a campaign is sent; 0: none', Number, 0)
+  .option('--sleeping <n>', 'number of runs that wait for a day while memory is read; 0: none', Number, 0)
   .action(printing('flows', benchFlows));
 
 program
@@ -85,7 +85,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--deliveries <n>', 'webhook deliveries per measured part', Number, 60_000)
   .option('--endpoints <n>', 'endpoints in the part with many endpoints', Number, 1_000)
-  .option('--dead <n>', 'number of those that never respond', Number, 100)
+  .option('--dead <n>', 'number of endpoints that never respond', Number, 100)
   .option('--latency-seconds <n>', 'seconds at 20 events/s', Number, 15)
   .action(printing('webhooks', benchWebhooks));
 
@@ -120,11 +120,11 @@ program
 
 program
   .command('neighbour')
-  .description('what an account gets while another one imports: contacts/s, and the latency of its messages')
+  .description('the service that an account gets while another one imports: contacts/s, and message latency')
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
-  .option('--rows <n>', 'rows of the import, enough for the time of a measurement', Number, 300_000)
+  .option('--rows <n>', 'rows of the import; it must last as long as a measurement', Number, 300_000)
   .option('--seconds <n>', 'seconds of each measurement', Number, 15)
-  .option('--rate <n>', 'messages that the neighbour posts in a second', Number, 20)
+  .option('--rate <n>', 'messages per second that the neighbour posts', Number, 20)
   .action(printing('neighbour', benchNeighbour));
 
 program
@@ -132,9 +132,9 @@ program
   .description(
     'how long the pause of an account takes under full load, until it is confirmed and until the last mail',
   )
-  .option('--pauses <n>', 'how often the account is paused and resumed', Number, 5)
+  .option('--pauses <n>', 'number of times the account is paused and resumed', Number, 5)
   .option('--senders <n>', 'sender processes', Number, 2)
-  .option('--connections <n>', 'connections that post messages', Number, 32)
+  .option('--connections <n>', 'number of connections that post messages', Number, 32)
   .action(printing('pause', benchPause));
 
 program
@@ -154,10 +154,10 @@ program
 
 program
   .command('providers')
-  .description('messages/s through one provider, alone and beside another that refuses connections or hangs')
+  .description('messages/s through one provider, alone and next to another that refuses connections or hangs')
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
-  .option('--backlog <n>', 'queued messages of the provider that works', Number, 30_000)
-  .option('--stuck <n>', 'queued messages of the provider that fails', Number, 5_000)
+  .option('--backlog <n>', 'queued messages of the working provider', Number, 30_000)
+  .option('--stuck <n>', 'queued messages of the failing provider', Number, 5_000)
   .action(printing('providers', benchProviders));
 
 program
@@ -165,10 +165,10 @@ program
   .description(
     'API and sender at once: messages/s from POST to the SMTP server and a webhook, and latency at a rate',
   )
-  .option('--runs <n>', 'runs, whose medians are printed', Number, 3)
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--seconds <n>', 'seconds of each measurement', Number, 15)
-  .option('--rate <n>', 'requests a second of the steady measurement', Number, 500)
-  .option('--paid', 'full load once more with a price, a spend cap and a wallet', false)
+  .option('--rate <n>', 'requests per second of the steady measurement', Number, 500)
+  .option('--paid', 'measure full load again, with a price, a spend cap and a wallet', false)
   .action(printing('live', benchLive));
 
 program
@@ -177,7 +177,7 @@ program
     'all roles under a steady load with a campaign and an import: lost or doubled mail, latency and memory by tenth of the time',
   )
   .option('--seconds <n>', 'seconds of load', Number, 600)
-  .option('--rate <n>', 'messages posted in a second; half as many tracked events are', Number, 100)
+  .option('--rate <n>', 'messages posted per second, and half as many tracked events', Number, 100)
   .option(
     '--recipients <n>',
     'recipients of the campaign, which starts after a tenth of the time',
@@ -197,13 +197,13 @@ program
 
 program
   .command('fairness')
-  .description('latency of a small account beside the backlog of a large one, with a slow relay')
+  .description('latency of a small account next to the backlog of a large one, with a slow relay')
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
-  .option('--seconds <n>', 'seconds in which the small account posts', Number, 20)
+  .option('--seconds <n>', 'how long the small account posts, in seconds', Number, 20)
   .option('--backlog <n>', 'queued messages of the large account', Number, 12_000)
-  .option('--rate <n>', 'requests a second of the small account', Number, 5)
-  .option('--message-ms <n>', 'milliseconds that the relay takes for a message', Number, 50)
-  .option('--connections <n>', 'connections of the sender', Number, 16)
+  .option('--rate <n>', 'requests per second of the small account', Number, 5)
+  .option('--message-ms <n>', 'how long the relay takes for a message, in ms', Number, 50)
+  .option('--connections <n>', 'number of the sender’s connections', Number, 16)
   .action(printing('fairness', benchFairness));
 
 program
@@ -214,7 +214,7 @@ program
   .option('--contacts <n>', 'contacts of the brand', Number, 1_000_000)
   .option('--events <n>', 'their tracked events in the last year, with twenty names', Number, 10_000_000)
   .option('--engagement <n>', 'mails sent, opened and clicked in the last year', Number, 6_000_000)
-  .option('--rate <n>', 'events a second that arrive meanwhile', Number, 500)
+  .option('--rate <n>', 'events per second that arrive meanwhile', Number, 500)
   .option('--warm <n>', 'previews of each segment', Number, 20)
   .option('--cold <n>', 'previews of each segment just after a restart', Number, 3)
   .option('--explain', 'print the plan of each segment to stderr', false)
@@ -225,7 +225,7 @@ program
   .description('the same on an empty and on a large database: accepted/s, drained/s, lists, status, claims')
   .option('--messages <n>', 'messages sent in the last year', Number, 20_000_000)
   .option('--accounts <n>', 'accounts that sent them', Number, 10_000)
-  .option('--queued <n>', 'messages that are queued', Number, 500_000)
+  .option('--queued <n>', 'number of queued messages', Number, 500_000)
   .option('--queued-accounts <n>', 'accounts whose messages these are', Number, 2_000)
   .option('--content-share <share>', 'share of the messages whose content is still kept', Number, 0.1)
   .option('--seconds <n>', 'seconds of each measurement', Number, 20)
@@ -233,7 +233,7 @@ program
 
 program
   .command('validation')
-  .description('candidates/s with a cold and a warm cache of DNS, and the time of quotes over a large brand')
+  .description('candidates/s with a cold and a warm DNS cache, and the time of quotes over a large brand')
   .option('--candidates <n>', 'candidates of an operation', Number, 50_000)
   .option('--domains <n>', 'domains of their addresses', Number, 2_000)
   .option('--contacts <n>', 'contacts of the brand that is quoted', Number, 1_000_000)

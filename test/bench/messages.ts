@@ -16,14 +16,14 @@ export interface MessagesBenchOptions {
   seconds: number;
   backlog: number;
   latencySeconds: number;
-  /** Tracked links in each drained message. */
+  /** Number of tracked links in each drained message. */
   links: number;
 }
 
 const CONNECTIONS = 32;
 const SMTP_CONNECTIONS = 16;
 const LATENCY_PER_SECOND = 20;
-/** V8 collects the garbage of a start twice, 8 and 16 seconds after it, and takes 40 ms each time. */
+/** V8 collects the garbage of a start after 8 and after 16 seconds, which takes 40 ms each time. */
 const WARM_UP_SECONDS = 18;
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 
@@ -45,7 +45,7 @@ export async function waitForApi(port: number): Promise<void> {
   throw new Error('the API did not become ready');
 }
 
-/** The calibration of requests with a small JSON body. */
+/** Calibrates requests with a small JSON body. */
 export async function bareKoa(seconds: number): Promise<LoadResult> {
   const server = await startInteractive('test/bench/bare-koa.ts');
   const port = server.first.port ?? 0;
@@ -79,7 +79,7 @@ async function accepted(stage: Stage, api: Measured, seconds: number) {
     body,
     connections: CONNECTIONS,
   };
-  // Warm up: in the first seconds V8 has not compiled the hot code yet.
+  // Warm up: in the first seconds, V8 has not compiled the hot code yet.
   await loadHttp({ ...options, seconds: 4 });
   const before = { api: api.usage(), postgres: stage.postgresUsage() };
   const result = await loadHttp({ ...options, seconds });
@@ -152,7 +152,7 @@ async function drained(stage: Stage, { backlog, links }: MessagesBenchOptions) {
   }
 }
 
-/** Measures, at 20 requests a second, from the start of a request to the message's last byte at the SMTP server. */
+/** Measures from the start of a request to the message's last byte at the SMTP server, at 20 requests per second. */
 async function latency(stage: Stage, seconds: number) {
   await empty(stage);
   const arrivals = new Map<string, number>();

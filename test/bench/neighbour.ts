@@ -17,10 +17,10 @@ import { senderSettings } from './webhooks.ts';
 
 export interface NeighbourBenchOptions {
   runs: number;
-  /** Of the import. */
+  /** Number of rows of the import. */
   rows: number;
   seconds: number;
-  /** Messages that the neighbour posts in a second. */
+  /** Number of messages that the neighbour posts per second. */
   rate: number;
 }
 
@@ -38,7 +38,10 @@ interface Neighbour {
 
 let sent = 0;
 
-/** Posts messages at a steady rate. @returns the times from the request to the SMTP server */
+/**
+ * Posts messages at a steady rate.
+ * @returns the times from the request to the SMTP server
+ */
 async function postMessages(
   { stage, key, arrivals }: Neighbour,
   rate: number,
@@ -61,7 +64,7 @@ async function postMessages(
   return [...starts].map(([to, at]) => (arrivals.get(to) ?? Infinity) - at);
 }
 
-/** What the neighbour gets: contacts as fast as the API answers, and messages at a steady rate. */
+/** The neighbour's share: contacts as fast as the API responds, and messages at a steady rate. */
 async function measure(neighbour: Neighbour, { rate, seconds }: NeighbourBenchOptions) {
   const { stage, key } = neighbour;
   const first = sent++;
@@ -82,7 +85,10 @@ async function measure(neighbour: Neighbour, { rate, seconds }: NeighbourBenchOp
   };
 }
 
-/** Imports a file of the stage's account, in a process of its own. @returns its rows a second */
+/**
+ * Imports a file for the stage's account, in a separate process.
+ * @returns rows per second
+ */
 async function importRows({ accountId, brandId, settings, database }: Stage, rows: number, first: number) {
   const store = createHomeStore(settings.CARILLON_HOME ?? '');
   const key = newBlobKey('imports', accountId);
@@ -114,14 +120,14 @@ async function oneRun(neighbour: Neighbour, options: NeighbourBenchOptions, run:
   void done.then(() => (isImporting = false));
   await sleep(WARM_UP_SECONDS * 1_000);
   const beside = await measure(neighbour, options);
-  // Otherwise a part of the time was measured without the import: it needs more rows.
+  // Otherwise the import ended before the measurement did, and needs more rows.
   const wasImporting = isImporting;
   return { alone, beside, imported_throughout: wasImporting, import_rows_per_second: await done };
 }
 
 /**
- * `npm run bench -- neighbour`: what one account gets, alone and while another one imports contacts. Importing takes all of
- * one process and much of PostgreSQL, so that the share of the cores is what is left to see.
+ * `npm run bench -- neighbour`: the service that one account gets, alone and while another account imports contacts. An
+ * import uses one whole process and much of PostgreSQL, so this shows how the rest of the cores is shared.
  */
 export async function benchNeighbour(options: NeighbourBenchOptions) {
   const stage = await openStage();

@@ -17,12 +17,12 @@ export interface PauseBenchOptions {
 }
 
 const WARM_UP_MS = 5_000;
-/** Sending under full load before each pause. */
+/** How long to send under full load before each pause. */
 const SENDING_MS = 3_000;
-/** How long mail may still come after the pause was confirmed. */
+/** How long mail may still arrive after the pause was confirmed. */
 const AFTER_MS = 2_000;
 
-/** Pauses and resumes the account while everything sends. */
+/** Pauses and resumes the account while everything is sending. */
 async function pauseOnce(stage: Stage, arrivals: { count: number; lastAt: number }) {
   const { pool } = stage.database;
   const before = arrivals.count;
@@ -38,8 +38,8 @@ async function pauseOnce(stage: Stage, arrivals: { count: number; lastAt: number
 }
 
 /**
- * `npm run bench -- pause`: how long it takes until the pause of an account is confirmed, and until its last mail, while
- * clients post and senders send as fast as they can.
+ * `npm run bench -- pause`: how long it takes until the pause of an account is confirmed, and until its last mail,
+ * while clients post and senders send as fast as they can.
  */
 export async function benchPause({ pauses, senders, connections }: PauseBenchOptions) {
   const stage = await openStage();

@@ -5,7 +5,7 @@ const TICKS_PER_SECOND = 100;
 
 export interface Usage {
   cpuSeconds: number;
-  /** In use now. */
+  /** Memory currently in use. */
   memoryMb: number;
   peakMemoryMb: number;
 }
@@ -13,7 +13,7 @@ export interface Usage {
 interface Stat {
   parent: number;
   cpuTicks: number;
-  /** Of its children that have ended. */
+  /** Processor ticks of its children that have ended. */
   endedTicks: number;
 }
 
@@ -48,8 +48,8 @@ export function usageOf(pid: number): Usage {
 }
 
 /**
- * Returns what a process and its direct children have used, such as a PostgreSQL server with its backends, those that have
- * ended included. The memory is that of the largest.
+ * Returns what a process and its direct children have used, including children that have ended, such as a PostgreSQL
+ * server with its backends. The memory is that of the largest process.
  */
 export function usageOfFamily(pid: number): Usage {
   const pids = readdirSync('/proc')
@@ -68,7 +68,7 @@ export function usageOfFamily(pid: number): Usage {
   };
 }
 
-/** Returns the processor microseconds per unit of work, from the usage before and after. */
+/** Returns the processor time per unit of work in microseconds, from the usage before and after. */
 export function cpuPer(before: Usage, after: Usage, count: number): number {
   return rounded(((after.cpuSeconds - before.cpuSeconds) / Math.max(1, count)) * 1e6);
 }

@@ -11,7 +11,7 @@ export interface Measured {
   stop(): Promise<void>;
 }
 
-/** A child process that answers each line of input with a line of JSON. */
+/** A child process that responds to each line of input with a line of JSON. */
 export interface Interactive extends Measured {
   /** The line that it printed when it was ready. */
   first: Record<string, number>;
@@ -45,7 +45,7 @@ function nextLine(lines: Interface): Promise<Record<string, number>> {
 
 /**
  * Runs a program of this repository that prints `{"port":…}` when it is ready.
- * @param role whose Node flags the program gets, because it stands for it
+ * @param role the role that the program stands for; it gets that role's Node flags
  */
 export async function startInteractive(file: string, args: string[] = [], role = ''): Promise<Interactive> {
   const child = spawn(process.execPath, ['--no-warnings', ...nodeFlagsOf(role), pathOf(file), ...args], {
@@ -66,8 +66,8 @@ export async function startInteractive(file: string, args: string[] = [], role =
 }
 
 /**
- * Runs one role as `carillon start` does.
- * @param onLog called with each line that it logs as an error
+ * Runs one role like `carillon start` does.
+ * @param onLog called with each line that the role logs as an error
  */
 export function startRole(
   role: string,

@@ -10,15 +10,15 @@ import { openStage, type Stage } from './stage.ts';
 
 export interface ProvidersBenchOptions {
   runs: number;
-  /** Queued messages of the provider that works. */
+  /** Number of queued messages of the working provider. */
   backlog: number;
-  /** Queued messages of the provider that fails. */
+  /** Number of queued messages of the failing provider. */
   stuck: number;
 }
 
 const CONNECTIONS = 8;
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
-/** Nothing listens here. */
+/** A port on which nothing listens. */
 const CLOSED_PORT = 1;
 
 async function startSilentServer() {
@@ -44,7 +44,10 @@ function add(stage: Stage, name: string, port: number) {
   return addProvider(stage.database.pool, keyring, { name, kind: requireProviderKind('smtp'), settings });
 }
 
-/** Drains a backlog through a provider that works. @param failingPort of the provider beside it; null: there is none */
+/**
+ * Drains a backlog through a working provider.
+ * @param failingPort of the second provider; null if there is none
+ */
 async function drained(stage: Stage, failingPort: number | null, { backlog, stuck }: ProvidersBenchOptions) {
   const { pool } = stage.database;
   await pool.query(
@@ -92,7 +95,10 @@ async function oneRun(stage: Stage, options: ProvidersBenchOptions) {
   }
 }
 
-/** `npm run bench -- providers`: what a provider that refuses connections or hangs costs the messages of another one. */
+/**
+ * `npm run bench -- providers`: how a provider that refuses connections or hangs slows down the messages of another
+ * one.
+ */
 export async function benchProviders(options: ProvidersBenchOptions) {
   const stage = await openStage();
   try {

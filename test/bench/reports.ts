@@ -13,17 +13,17 @@ import { openStage, type Stage } from './stage.ts';
 
 export interface ReportsBenchOptions {
   runs: number;
-  /** Reports in each run. */
+  /** Number of reports per run. */
   reports: number;
-  /** Connections of the reporting servers. */
+  /** Number of connections of the reporting servers. */
   connections: number;
 }
 
-/** The role's limit for one address. */
+/** The role's limit of connections from one address. */
 const MAX_CONNECTIONS = 20;
 const START_LIMIT_MS = 60_000;
 
-/** New messages that a provider has accepted. */
+/** Writes new messages that a provider has accepted. */
 async function sentMessages(stage: Stage, count: number): Promise<number[]> {
   const ids = await queueEmails(stage.database, stage, count, { prefix: `r${Date.now()}-` });
   await stage.database.pool.query('truncate send_queue');
@@ -46,7 +46,10 @@ interface Mail {
   data: Buffer;
 }
 
-/** Mails over several connections at once. @returns mails accepted in a second */
+/**
+ * Mails over several connections at once.
+ * @returns mails accepted per second
+ */
 async function mailAll(port: number, mails: Mail[], connections: number): Promise<number> {
   const left = [...mails];
   const startedAt = performance.now();
@@ -75,7 +78,7 @@ function reportMails(stage: Stage, ids: readonly number[]): Mail[] {
 
 async function oneRun(stage: Stage, port: number, { reports, connections }: ReportsBenchOptions) {
   const mails = reportMails(stage, await sentMessages(stage, reports));
-  // The same mails to an address that records nothing: what SMTP and parsing alone allow here.
+  // The same mails to an address that records nothing: the limit that SMTP and parsing set here.
   const unrecorded = mails.map(({ data }) => ({ to: 'postmaster@mail.bench.test', data }));
   const calibration = await mailAll(port, unrecorded, connections);
   const recorded = await mailAll(port, mails, connections);
@@ -91,7 +94,7 @@ async function oneRun(stage: Stage, port: number, { reports, connections }: Repo
   };
 }
 
-/** Mails bounces to the `mail` role, which accepts each once it is committed. */
+/** Mails bounces to the `mail` role, which accepts each one once it is committed. */
 export async function benchReports(options: ReportsBenchOptions) {
   const stage = await openStage();
   const port = await claimPort(0, 'MAIL_PORT');

@@ -3,7 +3,7 @@ import { median, rounded } from './machine.ts';
 
 /**
  * Makes the runs one after another, and prints each to stderr when it ends.
- * @returns the runs, and `of`, which returns the median of one of their figures
+ * @returns the runs, and `of`, which returns the median of one figure
  */
 export async function repeatRuns<Run>(count: number, oneRun: () => Promise<Run>) {
   const runs: Run[] = [];

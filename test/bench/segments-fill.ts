@@ -8,7 +8,7 @@ export interface Audience {
 
 const ROWS_AT_ONCE = 500_000;
 const NAMES = 20;
-/** Of all events, so many have the first name. */
+/** The share of all events that have the first name. */
 const LARGEST_SHARE = 0.4;
 const rest = 1 - LARGEST_SHARE;
 const MONTHS = 13;
@@ -69,7 +69,7 @@ async function fillTables(query: Query, stage: Stage, { contacts, events, engage
     `insert into lists (id, account_id, brand_id, name) select n, $1, $2, 'List ' || n from generate_series(1, 5) n`,
     [accountId, brandId],
   );
-  // The lists have a half, a fifth, a tenth and so on of the contacts.
+  // The lists contain a half, a fifth, a tenth and so on of the contacts.
   await query(
     `insert into list_members (list_id, contact_id)
      select l.n, c from unnest(array[2, 5, 10, 100, 1000]) with ordinality l (every, n), generate_series(1, $1, l.every) c`,
@@ -91,7 +91,7 @@ async function fillTables(query: Query, stage: Stage, { contacts, events, engage
   );
 }
 
-/** Fills a brand set by set, and leaves the tables as autovacuum does after a while. */
+/** Fills a brand table by table, and leaves the tables in the state that autovacuum brings about after a while. */
 export async function fillAudience(stage: Stage, audience: Audience): Promise<void> {
   const client = await stage.database.pool.connect();
   try {

@@ -21,7 +21,7 @@ const didNot = (name: string, value: object) => ({ name, predicate: 'did_not', v
 const eq = (name: string, value: unknown) => ({ name, predicate: 'eq', value });
 const subscribed = { name: 'subscribed_email', predicate: 'true' };
 
-/** `event_1` is the largest name. */
+/** `event_1` is the most frequent name. */
 const segments: Record<string, unknown[]> = {
   'plan and country': [eq('data.plan', 'pro'), eq('country_code', 'DE')],
   'list and subscribed': [eq('list', 2), subscribed],
@@ -81,14 +81,17 @@ async function preview(stage: Stage, filters: unknown[]): Promise<Measured> {
   return { ms: performance.now() - startedAt, count: body.count, slow_because: body.slow_because };
 }
 
-/** Inserts events at a steady rate until it is stopped. @returns how to stop it, which returns the events a second */
+/**
+ * Inserts events at a steady rate until it is stopped.
+ * @returns a function that stops it and returns the events per second
+ */
 function startArrivals(stage: Stage, { rate, contacts }: SegmentsBenchOptions) {
   const EACH_MS = 100;
   const startedAt = performance.now();
   let inserted = 0;
   const state = { running: true };
   const insert = async () => {
-    // Those that were late arrive now: PostgreSQL may have been restarting.
+    // Catches up on late events: PostgreSQL may have been restarting.
     const count = Math.round((rate * (performance.now() - startedAt)) / 1_000) - inserted;
     await stage.database.pool.query(
       `insert into contact_events (account_id, brand_id, contact_id, name_id, data, created_at)
@@ -112,7 +115,10 @@ function startArrivals(stage: Stage, { rate, contacts }: SegmentsBenchOptions) {
   };
 }
 
-/** What PostgreSQL needs to count every contact, and the events of the largest name in 90 days, without filters. */
+/**
+ * How long PostgreSQL takes to count every contact, and the events of the most frequent name in 90 days, without
+ * filters.
+ */
 async function calibrate({ database: { pool }, brandId }: Stage) {
   const timed = async (statement: string, values: unknown[]) => {
     await pool.query(statement, values);
@@ -161,12 +167,12 @@ async function warmFigures(stage: Stage, filters: unknown[], runs: number) {
   };
 }
 
-/** Just after a restart, the buffers of PostgreSQL are empty; the files may still be in the memory of the system. */
+/** Just after a restart, PostgreSQL's buffers are empty, but the files may still be in the system's cache. */
 async function coldFigures(stage: Stage, filters: unknown[], runs: number) {
   const times: number[] = [];
   for (let n = 0; n < runs; n += 1) {
     await stage.restartPostgres();
-    // Opens the connections of the API again, which are not a part of the preview.
+    // Reopens the API's connections, which are not part of the preview.
     await eventually(() => preview(stage, [eq('id', 1)]), 30_000);
     times.push((await preview(stage, filters)).ms);
   }

@@ -9,7 +9,7 @@ import { testCa } from '../support/https-receiver.ts';
 import { rounded } from './machine.ts';
 
 /**
- * The calibration of webhook deliveries: only signed POST requests with the same body, over keep-alive connections.
+ * Calibrates webhook deliveries: only signed POST requests with the same body, over keep-alive connections.
  * @param options.requests total over all connections
  */
 export async function runSignedPosts(options: { port: number; connections: number; requests: number }) {

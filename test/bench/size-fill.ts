@@ -14,13 +14,13 @@ export interface Filling {
   contentShare: number;
 }
 
-/** A year of weeks, each of which is a range of ids. */
+/** Number of weeks in the year. Each week is a range of ids. */
 const WEEKS = 52;
-/** Of so many messages, one belongs to the account whose lists are measured. */
+/** One in this many messages belongs to the account whose lists are measured. */
 const OWN_SHARE = 20;
 const BYTES_PER_MESSAGE = 1_500;
 const ROWS_AT_ONCE = 500_000;
-/** After gigabytes were written at once, a virtual machine's disk may answer slowly for a while. */
+/** After gigabytes were written at once, a virtual machine's disk may be slow for a while. */
 const DISK_REST_MS = 60_000;
 
 function progress(text: string): void {
@@ -36,7 +36,7 @@ async function requireSpace(filling: Filling): Promise<void> {
   if (free < needed) throw new Error('too little space: set TMPDIR, or --messages to a lower number');
 }
 
-/** A connection of its own without a time-out, which commits without waiting for the disk. */
+/** A separate connection without a time-out, which commits without waiting for the disk. */
 async function fillBy(stage: Stage, work: (query: Query) => Promise<void>): Promise<void> {
   const client = await stage.database.pool.connect();
   try {
@@ -50,7 +50,7 @@ async function fillBy(stage: Stage, work: (query: Query) => Promise<void>): Prom
 
 type Query = (text: string, values?: unknown[]) => Promise<unknown>;
 
-/** Accounts 1,000,001 and so on, each with a brand of the same id. */
+/** Accounts 1,000,001 and so on. Each has a brand with the same id. */
 const FIRST_ACCOUNT = 1_000_001;
 
 async function insertAccounts(query: Query, count: number): Promise<void> {
@@ -66,10 +66,10 @@ async function insertAccounts(query: Query, count: number): Promise<void> {
 
 const SELECT_ACCOUNT = `case when n % ${OWN_SHARE} = 0 then $3::bigint else ${FIRST_ACCOUNT} + (n::bigint * 7919) % $5 end`;
 const SELECT_BRAND = `case when n % ${OWN_SHARE} = 0 then $4::bigint else ${FIRST_ACCOUNT} + (n::bigint * 7919) % $5 end`;
-/** One message of a hundred bounced, one of 20,000 failed. */
+/** One message in a hundred bounced, one in 20,000 failed. */
 const SELECT_STATUS = `case when n % 20000 = 11 then 'failed' when n % 100 = 7 then 'bounced' else 'sent' end`;
 
-/** Inserts messages `from` to before `to` of a week, evenly over it. */
+/** Inserts the messages of a week, from `from` to before `to`, evenly spread. */
 async function insertSent(
   query: Query,
   stage: Stage,
@@ -101,7 +101,10 @@ async function insertSent(
   );
 }
 
-/** Contents of the last messages, events of those that were not sent at once, and the keys of the last week. */
+/**
+ * Writes the contents of the last messages, the events of those that were not sent at once, and the keys of the last
+ * week.
+ */
 async function insertParts(query: Query, filling: Filling, week: number): Promise<void> {
   const bounds = [week * RANGE_IDS, (week + 1) * RANGE_IDS];
   if (week >= WEEKS * (1 - filling.contentShare)) {
@@ -166,7 +169,7 @@ export async function queueMessages(stage: Stage, count: number, accounts: numbe
   });
 }
 
-/** Inserts the accounts; both databases have them, so that they differ in messages only. */
+/** Inserts the accounts. Both databases have them, so that they differ only in messages. */
 export function fillAccounts(stage: Stage, count: number): Promise<void> {
   return fillBy(stage, (query) => insertAccounts(query, count));
 }

@@ -15,7 +15,7 @@ export interface SizeBenchOptions extends Filling {
 const CONNECTIONS = 32;
 const WARM_UP_SECONDS = 5;
 const REQUESTS_PER_PATH = 60;
-/** More than four senders hand over during a measurement. */
+/** Enough for more than four senders during a measurement. */
 const DRAINED_PER_SECOND = 15_000;
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 
@@ -42,7 +42,10 @@ async function accepted(stage: Stage, seconds: number): Promise<number> {
   return result.requests_per_second;
 }
 
-/** Times a list, a filter or a resource. @returns p95 in milliseconds */
+/**
+ * Times a request for a list, a filter or a resource.
+ * @returns p95 in ms
+ */
 async function timed(stage: Stage, path: string): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < REQUESTS_PER_PATH; n++) {
@@ -59,7 +62,7 @@ async function timed(stage: Stage, path: string): Promise<number> {
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
-/** @returns p95 of each path in milliseconds */
+/** @returns p95 of each path in ms */
 async function lists(stage: Stage): Promise<Record<string, number>> {
   const { rows } = await stage.database.pool.query<{ id: number; idempotency_key: string; to_key: string }>(
     `select id, idempotency_key, to_key from messages where brand_id = $1 and idempotency_key is not null
@@ -88,7 +91,7 @@ async function lists(stage: Stage): Promise<Record<string, number>> {
   return found;
 }
 
-/** Cost of the claims since the last reset: microseconds of the statement for each message that it returned. */
+/** The cost of claims since the last reset: microseconds of the statement per message returned. */
 async function claimCost(stage: Stage): Promise<number> {
   const { rows } = await stage.database.pool.query<{ cost: number | null }>(
     `select sum(total_exec_time) * 1000 / nullif(sum(rows), 0) as cost from pg_stat_statements
@@ -97,7 +100,7 @@ async function claimCost(stage: Stage): Promise<number> {
   return rounded(rows[0]?.cost ?? 0);
 }
 
-/** Counts what reaches the SMTP server in a period while so many senders drain a backlog that does not end. */
+/** Counts what reaches the SMTP server in a period while this many senders drain a backlog that never ends. */
 async function drained(stage: Stage, senders: number, seconds: number) {
   const server = await startInteractive(COUNTING_SERVER, ['0']);
   const count = async () => (await server.ask('count')).count ?? 0;

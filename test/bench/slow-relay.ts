@@ -3,13 +3,16 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 /** A message that the relay has accepted. */
 export interface Arrival {
   to: string;
-  /** When its last byte came, in milliseconds of a monotonic clock. */
+  /** When its last byte arrived, in milliseconds of a monotonic clock. */
   at: number;
 }
 
 const FINAL_DOT = '\r\n.\r\n';
 
-/** One connection: replies to commands at once, and to each message after its time. Messages come one after another. */
+/**
+ * One connection. It replies to commands at once, and to each message after a fixed time. Messages come one after
+ * another.
+ */
 class Conversation {
   readonly #socket: Socket;
   readonly #messageMs: number;

@@ -4,20 +4,20 @@ import type { SmtpConnection, SmtpSubmission } from '../../src/delivery/smtp/con
 
 export interface SmtpLoopResult {
   messagesPerSecond: number;
-  /** Processor time of this process only, user and system. */
+  /** Processor time of this process alone, user and system. */
   cpuMicrosPerMessage: number;
 }
 
-/** Messages that a connection hands over at once, as many as a sender's batch. */
+/** Number of messages that a connection hands over at once, the same as in a sender's batch. */
 const BATCH_SIZE = 50;
-/** Of the body. */
+/** Length of the body in bytes. */
 const SMALL_BYTES = 840;
 const LINE_BYTES = 70;
 
 /**
- * The calibration of draining: hands over the same message again and again over pipelined connections.
+ * Calibrates draining: hands over the same message again and again over pipelined connections.
  * @param options.messages total over all connections
- * @param options.bytes of the message, about; left out: 1.2 kB
+ * @param options.bytes approximate size of the message; default: 1.2 kB
  */
 export async function runSmtpLoop(options: {
   host: string;

@@ -21,7 +21,7 @@ export interface Stage {
   apiPort: number;
   settings: Record<string, string>;
   postgresUsage(): Usage;
-  /** Restarts the server on its port, with empty buffers. */
+  /** Restarts the server on the same port, with empty buffers. */
   restartPostgres(): Promise<void>;
   close(): Promise<void>;
 }

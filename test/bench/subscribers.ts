@@ -11,7 +11,7 @@ import type { Stage } from './stage.ts';
 const MAX_PER_BRAND = 10;
 const EVENTS_PER_TRANSACTION = 200;
 
-/** A brand with its own account, and at most ten webhooks for `email.sent`. */
+/** A brand in an account of its own, with at most ten webhooks for `email.sent`. */
 export interface Subscribed extends QueuedAccount {
   webhookIds: number[];
 }
@@ -42,7 +42,7 @@ export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribe
   return brands;
 }
 
-/** Publishes `count` events to each brand. Returns the number of webhook deliveries that follow. */
+/** Publishes `count` events to each brand. Returns the number of webhook deliveries that this causes. */
 export async function publish(stage: Stage, brands: readonly Subscribed[], count: number): Promise<number> {
   const message = { subject: 'Your receipt', idempotencyKey: null, tags: null, to: 'ann@example.com' };
   const all = Array.from({ length: count }, (_, n) =>

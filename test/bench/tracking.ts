@@ -25,7 +25,7 @@ const LINKS = 5;
 const STEADY_PER_SECOND = 200;
 const WARM_UP_SECONDS = 3;
 
-/** The paths of all links, or all pixels, message by message. */
+/** The paths of all links, or of all pixels, message by message. */
 function pathsOf(stage: Stage, ids: number[], tokens: TrackingTokens, kind: 'clicks' | 'opens'): string[] {
   return ids.flatMap((id) => {
     const [pixel, ...links] = targetsOf(stage, id, LINKS);
@@ -52,7 +52,7 @@ async function bareRedirect(seconds: number) {
   }
 }
 
-/** Hits that are kept, or counted. */
+/** Number of hits that are stored, or counted. */
 async function countHits({ database }: Stage): Promise<number> {
   const { rows } = await database.pool.query<{ hits: number }>(
     `select (select count(*) from tracking_hits) + coalesce((select sum(hits) from tracking_overflow), 0)::bigint as hits`,
@@ -80,7 +80,7 @@ async function fullSpeed(stage: Stage, api: Measured, paths: string[], seconds: 
   };
 }
 
-/** Requests at a steady rate, whatever the latency of the earlier ones. */
+/** Sends requests at a steady rate, whatever the latency of earlier ones. */
 async function steady(port: number, paths: string[], seconds: number) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const latencies: number[] = [];
@@ -108,7 +108,7 @@ async function steady(port: number, paths: string[], seconds: number) {
   return { p50_ms: rounded(percentile(latencies, 0.5), 2), p99_ms: rounded(percentile(latencies, 0.99), 2) };
 }
 
-/** How fast one worker decides opens and clicks. */
+/** How fast one worker judges opens and clicks. */
 async function decisions({ database: { pool } }: Stage) {
   const asOf = new Date(Date.now() + 60_000);
   const startedAt = performance.now();
@@ -148,7 +148,7 @@ async function oneRun(stage: Stage, options: TrackingBenchOptions) {
   }
 }
 
-/** `npm run bench -- tracking`: clicks and opens, every hit kept, each run with its calibration. */
+/** `npm run bench -- tracking`: clicks and opens, with every hit stored, each run with its calibration. */
 export async function benchTracking(options: TrackingBenchOptions) {
   const stage = await openStage();
   try {

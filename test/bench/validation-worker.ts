@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
 
-/** Runs the operations whose ids it reads from its input, as a worker does but without the engine. */
+/** Runs the operations whose ids it reads from its input, like a worker does but without the engine. */
 const [url = '', dnsServer = ''] = process.argv.slice(2);
 const { pool } = openDatabase({ url, poolMax: 12, applicationName: 'bench validation' });
 const resolver = createResolver([dnsServer]);

@@ -16,7 +16,7 @@ const ROWS_AT_ONCE = 200_000;
 const ALL = 1;
 const CHECKED = 2;
 
-/** Fills a brand, of which list 1 has all contacts and list 2 the candidates. Half of all have a result. */
+/** Fills a brand. List 1 has all contacts, list 2 the candidates. Half of all contacts have a result. */
 async function fill({ database, accountId, brandId }: Stage, options: ValidationBenchOptions): Promise<void> {
   const { contacts, candidates, domains } = options;
   const client = await database.pool.connect();
@@ -79,7 +79,7 @@ function fillZone(dns: TestDnsServer, domains: number): void {
   }
 }
 
-/** `npm run bench -- validation`: quotes over a large brand, and candidates/s with a cold and a warm cache of DNS. */
+/** `npm run bench -- validation`: quotes over a large brand, and candidates/s with a cold and a warm DNS cache. */
 export async function benchValidation(options: ValidationBenchOptions) {
   const stage = await openStage();
   const dns = await startDnsServer();

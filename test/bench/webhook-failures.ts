@@ -15,13 +15,13 @@ import type { Stage } from './stage.ts';
 import { publish, subscribe } from './subscribers.ts';
 
 const EVENTS = 2_000;
-/** Two retries a second apart, then an hour. */
+/** Two retries a second apart, then one after an hour. */
 const SCHEDULE = '1,1,3600';
 const ATTEMPTS_PER_EVENT = 3;
 
 /**
- * Counts the history events over all runs of a workflow. The list of executions lacks the length of a running one,
- * so each is described.
+ * Counts the history events over all runs of a workflow. The list of executions lacks the length of a running one, so
+ * each is described.
  */
 async function historyEvents(address: string, workflowId: string): Promise<number> {
   const connection = await Connection.connect({ address });
@@ -55,7 +55,9 @@ async function untilFailed(stage: Stage, attempts: number): Promise<number> {
   }
 }
 
-/** Measures what an endpoint that always responds with 500 costs the engine under load, with worker and engine. */
+/**
+ * Measures the load that an endpoint which always responds with 500 puts on the engine, with worker and engine running.
+ */
 export async function failingUnderLoad(stage: Stage, settings: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-bench-engine-'));
   const guard = createGuard();

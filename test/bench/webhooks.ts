@@ -51,7 +51,10 @@ async function bareLoop(requests: number) {
   }
 }
 
-/** Gives every endpoint `each` webhook deliveries, and measures until the healthy endpoints have acknowledged theirs. */
+/**
+ * Queues `each` webhook deliveries for every endpoint, and measures until the healthy endpoints have acknowledged
+ * theirs.
+ */
 async function acknowledged(stage: Stage, urls: string[], each: number, server: Interactive) {
   await empty(stage);
   const brands = await subscribe(stage, urls);
@@ -80,7 +83,7 @@ async function acknowledged(stage: Stage, urls: string[], each: number, server: 
   }
 }
 
-/** Measures, at 20 events a second, from an event's commit to the request's last byte at the subscriber. */
+/** Measures from an event's commit to the request's last byte at the subscriber, at 20 events per second. */
 async function latency(stage: Stage, seconds: number) {
   await empty(stage);
   const arrivals: number[] = [];
@@ -110,7 +113,7 @@ async function latency(stage: Stage, seconds: number) {
   }
 }
 
-/** Measures the same number of endpoints twice: all healthy, then some silent. Only the silent ones differ. */
+/** Measures the same number of endpoints twice: all healthy, then some silent. Nothing else differs. */
 async function manyEndpoints(stage: Stage, options: WebhooksBenchOptions, server: Interactive) {
   const { endpoints, dead, deliveries } = options;
   const base = `https://127.0.0.1:${server.first.port}`;
@@ -138,7 +141,7 @@ async function oneRun(stage: Stage, options: WebhooksBenchOptions) {
   }
 }
 
-/** `npm run bench -- webhooks`: deliveries/s, latency, and the cost of dead endpoints for the others and the engine. */
+/** `npm run bench -- webhooks`: deliveries/s, latency, and what dead endpoints cost the others and the engine. */
 export async function benchWebhooks(options: WebhooksBenchOptions) {
   const stage = await openStage();
   try {

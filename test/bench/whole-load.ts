@@ -11,13 +11,13 @@ import type { Stage } from './stage.ts';
 
 export interface WholeBenchOptions {
   seconds: number;
-  /** Messages posted in a second; half as many events are. */
+  /** Number of messages posted per second. The number of events is half of it. */
   rate: number;
   recipients: number;
   rows: number;
 }
 
-/** The time is divided into so many parts. */
+/** Number of parts into which the time is divided. */
 export const PARTS = 10;
 const OPENED_EVERY = 10;
 const OPEN_AFTER_MS = 2_000;
@@ -29,17 +29,17 @@ interface Client {
   from?: string;
 }
 
-/** What the load did and what became of it. */
+/** What the load did, and its results. */
 export interface Ledger {
-  /** Accepted messages, by recipient: in which part of the time they were posted, and when, in milliseconds. */
+  /** Accepted messages by recipient: in which part of the time each was posted, and when (in ms). */
   accepted: Map<string, { part: number; at: number }>;
-  /** Accepted messages of the account with the webhook. */
+  /** Number of accepted messages of the account with the webhook. */
   subscribed: number;
   arrivals: Map<string, number>;
   twice: string[];
   events: number;
   opens: number;
-  /** How often each error came. */
+  /** Number of occurrences of each error. */
   errors: Map<string, number>;
 }
 
@@ -79,7 +79,7 @@ async function pace(rate: number, seconds: number, act: (n: number) => Promise<v
   await Promise.all(acts);
 }
 
-/** @returns the answer, or null with the error counted */
+/** @returns the response; null if there was an error, which is counted */
 async function post({ stage, ledger }: Running, key: string, path: string, body: object) {
   try {
     const answer = await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my${path}`, {
@@ -96,7 +96,7 @@ async function post({ stage, ledger }: Running, key: string, path: string, body:
   return null;
 }
 
-/** Fetches the pixel of a message as a reader does. */
+/** Fetches the pixel of a message like a reader's mail client does. */
 async function open({ stage, settings, ledger }: Running, { accountId }: Client, messageId: number) {
   await sleep(OPEN_AFTER_MS);
   const tokens = createTrackingTokens(createKeyring(settings.APP_SECRET ?? ''));
@@ -159,7 +159,10 @@ async function postImport({ stage }: Running, rows: number): Promise<number> {
 const mapped = <T>(processes: Record<string, () => Usage>, map: (usage: Usage) => T) =>
   Object.fromEntries(Object.entries(processes).map(([name, usage]) => [name, map(usage())]));
 
-/** Does all of the load. @returns ids of campaign and import, and what each process used part by part */
+/**
+ * Runs the whole load.
+ * @returns ids of campaign and import, and what each process used in each part
+ */
 export async function load(running: Running, listId: number, options: WholeBenchOptions) {
   const { stage, processes } = running;
   const { seconds, rate, recipients, rows } = options;

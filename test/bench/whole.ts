@@ -26,7 +26,10 @@ const LIMIT_MS = 60_000;
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 const roles = ['api', 'worker', 'sender', 'mail'] as const;
 
-/** Looks every 50 ms until it is true. @returns whether it became true in time */
+/**
+ * Checks a condition every 50 ms until it is true.
+ * @returns whether it became true in time
+ */
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   const end = performance.now() + LIMIT_MS;
   while (!(await isTrue())) {
@@ -41,7 +44,7 @@ async function rowOf<T>({ database: { pool } }: Stage, sql: string, values: unkn
   return rows[0] as T;
 }
 
-/** What the database says when everything has ended. */
+/** The state of the database when everything has ended. */
 async function stateOf(stage: Stage, campaignId: number, importId: number) {
   return {
     messages: await rowOf<object>(
@@ -84,7 +87,7 @@ function latencies({ accepted, arrivals }: Ledger) {
   });
 }
 
-/** How much of a core each process used, from processor seconds before and after. */
+/** The share of a core that each process used, from its processor seconds before and after. */
 function coresBusy(before: Record<string, number> = {}, after: Record<string, number> = {}, seconds: number) {
   return Object.fromEntries(
     Object.entries(after).map(([name, cpu]) => [name, rounded((cpu - (before[name] ?? 0)) / seconds, 3)]),
@@ -175,7 +178,9 @@ async function run(stage: Stage, engine: { address: string; pid: number }, optio
   }
 }
 
-/** `npm run bench -- whole`: all roles at once under a steady load; what gets lost, slower or larger with time. */
+/**
+ * `npm run bench -- whole`: all roles at once under a steady load; shows what gets lost, slower or larger over time.
+ */
 export async function benchWhole(options: WholeBenchOptions) {
   const stage = await openStage();
   try {

@@ -1,8 +1,8 @@
 /**
- * The static checks, side by side: `check.ts` checks everything, `check.ts --changed` the files that differ from the last
- * commit, `check.ts FILE…` these files or folders.
+ * The static checks, all at the same time. `check.ts` checks everything, `check.ts --changed` the files that differ
+ * from the last commit, `check.ts FILE…` the files or folders given.
  *
- * Nothing is cached. Errors that a change causes in other files are found if everything is checked.
+ * Nothing is cached. Errors that a change causes in other files are found only if everything is checked.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -43,18 +43,21 @@ function filesIn(paths: readonly string[]): string[] {
   return paths.flatMap((path) => {
     const name = path.replace(/^[.][/]/, '').replace(/[/]$/, '');
     const found = files.filter((file) => file === name || file.startsWith(`${name}/`));
-    if (found.length === 0) throw new Error(`${path} is no file or folder of the project`);
+    if (found.length === 0) throw new Error(`${path} is not a file or folder of the project`);
     return found;
   });
 }
 
-/** The settings of a tool, such as tsconfig.json or .oxlintrc.json. */
+/** The settings of a tool, such as tsconfig.json or .oxlintrc.json, concern all files. */
 const settings = /^(?:[.][^/]+|[^/]+[.](?:js|json))$/;
 
-/** A file that is gone concerns all that imported it. */
+/** A removed file concerns every file that imported it. */
 const concernsAll = (file: string) => settings.test(file) || !existsSync(join(root, file));
 
-/** Says what is checked. @returns null for everything */
+/**
+ * Prints what is checked.
+ * @returns null for everything
+ */
 function chosenFiles(args: readonly string[]): string[] | null {
   if (args.length === 0) return null;
   const files = args[0] === '--changed' ? changedFiles() : filesIn(args);
@@ -119,7 +122,7 @@ function checkLicences(): Outcome {
 }
 
 function checksOf(files: readonly string[] | null): Check[] {
-  // Whether something is unused can be seen only in everything.
+  // Only a check of everything can see that something is unused.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
   const comments = { name: 'comments', run: () => checkComments(files ?? allFiles()) };
   // A page may name a file that was moved, so all pages are checked.

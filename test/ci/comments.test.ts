@@ -4,7 +4,7 @@ import { findCommentFaults } from './comments.ts';
 
 const sentence = '// A sum has no order.';
 
-/** As a comment of this file would be found. */
+/** Builds the comment from parts: written as a whole, it would be found in this file, too. */
 const directive = (linter: string, action: string) => `/* ${linter}-${action} */`;
 
 describe('directives', () => {

@@ -1,9 +1,9 @@
-/** What comments must and must not say. The linter cannot check it: the comments in question switch the linter off. */
+/** Rules for comments. The linter cannot check them, because such comments switch the linter off. */
 
-/** As the linter's own settings say which rules apply where, no comment does. */
+/** The linter's settings alone say which rules apply where; no comment may do so. */
 const directive = /\b(?:eslint|oxlint)-(?:disable|enable)/;
 
-/** A reader of a failed run sees the file's first line: it says what the file proves. */
+/** A reader of a failed run sees the file's first line, which says what the file proves. */
 const sentence = /^[/]{2} [A-Z].*[.]$/;
 
 /** @returns what is wrong, as `path:line: message` */

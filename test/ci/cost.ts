@@ -1,4 +1,6 @@
-/** What a run of a suite may take, in seconds on two cores. A suite beyond its budget by a third is reported. */
+/**
+ * How long a run of a suite may take, in seconds on two cores. A suite that exceeds its budget by a third is reported.
+ */
 export const budgets = {
   test: { suite: 480, file: 10 },
   'test:system': { suite: 540, file: 90 },
@@ -8,7 +10,7 @@ export const budgets = {
 export type Suite = keyof typeof budgets;
 
 export interface FileCost {
-  /** Path from the repository's root. */
+  /** The path from the repository's root. */
   name: string;
   seconds: number;
 }

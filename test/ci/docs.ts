@@ -1,19 +1,19 @@
-/** What pages of the documentation may name: files and pages that exist. */
+/** What pages of the documentation may refer to: files and pages that exist. */
 import { posix } from 'node:path';
 
-/** Where a path that a page names may begin: the documentation leaves out `src/`. */
+/** Where a path in a page may begin: the documentation leaves out `src/`. */
 const ROOTS = ['', 'src/'];
 /** A path in backticks, such as `delivery/send/loop.ts`. Names without a folder could be anywhere. */
 const MENTION = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|js|md|sql|json|yml|toml|py))(?:`|:)/g;
 /** The target of a link, without the anchor. */
 const LINK = /\]\((?!\w+:)([^)#\s]+)(?:#[^)]*)?\)/g;
-/** The example of "Adding a resource" does not exist, nor does what a running service writes. */
+/** The example of "Adding a resource" does not exist, nor do the files that a running service writes. */
 const EXAMPLES = /(?:^|\/)(?:notes|[.]carillon)(?:\/|[.]|$)|^migrations\/\d+_notes/;
 
 /**
  * @param path of a Markdown file
  * @param exists whether the project has a file or folder
- * @returns what the page names that does not exist, as `path:line: message`
+ * @returns what the page refers to but does not exist, as `path:line: message`
  */
 export function findDocFaults(path: string, text: string, exists: (path: string) => boolean): string[] {
   if (!/^(?:docs\/[^/]+|README|test\/README|src\/.*README)[.]?(?:md)?$/.test(path)) return [];

@@ -1,7 +1,7 @@
 /**
  * Judges the runs of the suites for CI: `judge-run.ts [<npm script> <Jest's JSON report> <exit code>]…`.
  *
- * A test file with a failure runs again once, alone. A test that then passes is listed as flaky; a test that fails
+ * A test file with a failure runs again once, alone. A test that then passes is listed as flaky. A test that fails
  * again makes the run red, and so does a skipped test. The last line reads `N passed, N failed`.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,14 +11,14 @@ import { join, relative } from 'node:path';
 import { budgets, costLines, type Suite } from './cost.ts';
 import { failedFiles, outcomeOf, parseReport, skippedTests, type JestReport } from './outcome.ts';
 
-/** A suite's run. */
+/** The run of a suite. */
 interface Run {
   suite: Suite;
   reportPath: string;
   exitCode: number;
 }
 
-/** What a suite adds to the last line. */
+/** What a suite contributes to the last line. */
 interface Counts {
   passed: number;
   failed: number;

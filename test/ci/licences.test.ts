@@ -20,7 +20,7 @@ function faultsOf(packages: Record<string, Given>, { page = PAGE, dependencies =
   });
 }
 
-/** The packages as the lock file has them. It leaves out licences that are not a text. */
+/** The packages in the form of the lock file, which leaves out licences that are not text. */
 function lockedOf(packages: Record<string, Given>): Lock['packages'] {
   const entries = Object.entries(packages).map(([name, { license, dev = false }]) => [
     `node_modules/${name}`,
@@ -73,8 +73,8 @@ describe('the check of licences', () => {
     ]);
   });
 
-  it('reports a dependency that the page lists in vain or with another licence', () => {
-    expect(faultsOf({}, { dependencies: [] })).toEqual(['docs/licences.md: koa is no dependency.']);
+  it('reports a page that lists a package that is not a dependency, or a wrong licence', () => {
+    expect(faultsOf({}, { dependencies: [] })).toEqual(['docs/licences.md: koa is not a dependency.']);
     expect(faultsOf({}, { page: PAGE.replace('MIT', 'ISC') })).toEqual([
       'docs/licences.md: koa has the licence MIT, not ISC.',
     ]);

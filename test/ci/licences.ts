@@ -1,8 +1,11 @@
-/** Which licences the packages that Carillon runs with may have, and that docs/licences.md lists those it names itself. */
+/**
+ * Which licences the packages that Carillon runs with may have. Also checks that docs/licences.md lists the packages
+ * that package.json names.
+ */
 
 /**
- * Permissive licences, and two that ask for more: MPL-2.0 for the source of files that we would change, CC-BY-4.0 for
- * naming the author of data. We change neither, and distribute the packages as they are.
+ * Permissive licences, and two with a further condition: MPL-2.0 requires the source of files that we would change,
+ * CC-BY-4.0 the name of the author of data. We change neither, and distribute the packages unchanged.
  */
 const ALLOWED = new Set([
   '0BSD',
@@ -20,10 +23,10 @@ const ALLOWED = new Set([
   'Unlicense',
 ]);
 
-/** Packages that name their licence in a file only. */
+/** Packages that state their licence only in a file. */
 const NAMED_ELSEWHERE: Readonly<Record<string, string>> = { unionfs: 'Unlicense' };
 
-/** The parts of a `package.json` that name a licence. Old packages have `licenses`, or a URL behind the name. */
+/** The parts of a `package.json` that state a licence. Old packages have `licenses`, or a URL after the name. */
 export interface LicensedPackage {
   name: string;
   license?: unknown;
@@ -58,9 +61,10 @@ function listedIn(page: string): Map<string, string> {
 
 /**
  * @param page the text of docs/licences.md
- * @param dependencies the names of the packages that `package.json` names for running
- * @param readPackage reads the `package.json` in a folder such as `node_modules/koa`; null: it is not installed
- * @returns what is wrong: a package is missing in the page, or listed in vain or wrongly, or its licence is not allowed
+ * @param dependencies the names of the runtime packages in `package.json`
+ * @param readPackage reads the `package.json` in a folder such as `node_modules/koa`; null if it is not installed
+ * @returns what is wrong: a package that the page lacks, lists needlessly or with another licence, or whose licence is
+ *   not allowed
  */
 export function findLicenceFaults(
   page: string,
@@ -74,7 +78,7 @@ export function findLicenceFaults(
   for (const [folder, { dev = false, license }] of Object.entries(lock.packages)) {
     if (folder === '' || dev) continue;
     const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
-    // Packages for other platforms are not installed. The lock file names the licence of these.
+    // Packages for other platforms are not installed. The lock file states their licence.
     const licence = licenceOf(readPackage(folder) ?? { name, license });
     if (folder === `node_modules/${name}`) licences.set(name, licence);
     if (licence === null) faults.push(`${folder} names no licence.`);
@@ -88,5 +92,5 @@ export function findLicenceFaults(
     }
   }
   const unneeded = [...listed.keys()].filter((name) => !dependencies.includes(name));
-  return [...faults, ...unneeded.map((name) => `docs/licences.md: ${name} is no dependency.`)];
+  return [...faults, ...unneeded.map((name) => `docs/licences.md: ${name} is not a dependency.`)];
 }

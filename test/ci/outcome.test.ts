@@ -6,7 +6,7 @@ type Tests = Record<string, 'passed' | 'failed' | 'pending'>;
 
 const times = { startTime: 0, endTime: 1_000 };
 
-/** A file's part of a report; without tests it did not load. */
+/** A file's part of a report. A file without tests did not load. */
 function file(name: string, tests: Tests, status?: string): JestReport['testResults'][number] {
   const results = Object.entries(tests).map(([fullName, each]) => ({ fullName, status: each }));
   const failed = results.length === 0 || results.some((test) => test.status === 'failed');

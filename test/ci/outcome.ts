@@ -9,7 +9,7 @@ const file = z.object({
   assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
 });
 
-/** The parts of Jest's `--json` report that decide a run. */
+/** The parts of Jest's `--json` report that decide the outcome of a run. */
 const report = z.object({ testResults: z.array(file) });
 
 export type JestReport = z.infer<typeof report>;
@@ -35,19 +35,19 @@ export function skippedTests({ testResults }: JestReport): string[] {
   );
 }
 
-/** The result of a run whose failed files ran once more. */
+/** The outcome of a run whose failed files ran a second time. */
 export interface Outcome {
   passed: number;
   failed: number;
-  /** Failed in one run and passed in the other; one line each: file and test. */
+  /** Tests that failed in one run and passed in the other; one line each: file and test. */
   flaky: string[];
-  /** Failed and never passed; one line each. */
+  /** Tests that failed and never passed; one line each. */
   broken: string[];
 }
 
 const WHOLE_FILE = 'fails outside its tests';
 
-/** A file that is not in the report counts as one that did not run. */
+/** A file missing from the report counts as one that did not run. */
 function failuresOf(run: FileReport | undefined): string[] {
   if (!run) return [];
   const failed = testsWith(run, 'failed');
@@ -56,7 +56,7 @@ function failuresOf(run: FileReport | undefined): string[] {
 
 function judgeFile(first: FileReport, second: FileReport | undefined): Outcome {
   const passed = new Set([first, ...(second ? [second] : [])].flatMap((run) => testsWith(run, 'passed')));
-  // What fails outside the tests is reported only if no test fails: only a clean second run acquits the file.
+  // A failure outside the tests is reported only if no test fails: only a clean second run clears the file.
   if (second && !failuresOf(second).includes(WHOLE_FILE)) passed.add(WHOLE_FILE);
   const failed = [...new Set([...failuresOf(first), ...failuresOf(second)])];
   const broken = failed.filter((test) => !passed.has(test));
@@ -73,7 +73,7 @@ function judgeFile(first: FileReport, second: FileReport | undefined): Outcome {
 
 /**
  * Judges a run.
- * @param again reports of the failed files, each run once more
+ * @param again reports of the second runs of the failed files
  */
 export function outcomeOf(first: JestReport, again: readonly JestReport[]): Outcome {
   const seconds = new Map(

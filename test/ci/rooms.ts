@@ -1,4 +1,4 @@
-/** What each folder of the covered parts of the code must have: a README.md that says what belongs in it. */
+/** Every folder in the covered parts of the code must have a README.md that says what belongs in it. */
 import { posix } from 'node:path';
 
 /** The folders whose own folders are checked, too. */
@@ -21,7 +21,7 @@ const COVERED = [
   'src/features/wallet',
   'src/features/webhooks',
 ];
-/** Their folders are all alike, so the README.md above them speaks for them. */
+/** Their subfolders are all alike, so one README.md above them is enough. */
 const ALIKE = ['src/delivery/providers'];
 const MAX_LINES = 10;
 
@@ -29,7 +29,7 @@ const isCovered = (folder: string) =>
   COVERED.some((root) => folder === root || folder.startsWith(`${root}/`)) &&
   !ALIKE.some((parent) => folder.startsWith(`${parent}/`));
 
-/** @returns what is wrong with the text; null: nothing */
+/** @returns what is wrong with the text; null if nothing is */
 function faultOf(text: string): string | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const body = lines[0]?.startsWith('# ') ? lines.slice(1) : lines;

@@ -1,4 +1,7 @@
-/** Writes how long each folder takes into test/README.md: `write-times.ts <report of npm test> <report of test:system>`. */
+/**
+ * Writes into test/README.md how long the tests of each folder take: `write-times.ts <report of npm test> <report of
+ * test:system>`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +32,7 @@ function timesOf(path: string): Map<string, Times> {
 
 const cells = (times: Times | undefined) => (times ? `${times.files} | ${times.seconds.toFixed(1)}` : ' | ');
 
-/** @returns a table in Markdown, with a row for each folder, in seconds of its files added up */
+/** @returns a table in Markdown with a row per folder: the sum of the seconds of its files */
 function tableOf(test: Map<string, Times>, system: Map<string, Times>): string {
   const rows = [...new Set([...test.keys(), ...system.keys()])]
     .sort()
