@@ -7,10 +7,10 @@ import type { Brand } from '../brands/schema.ts';
 import { createBrandReader } from '../brands/service.ts';
 import { createImageReferences } from '../uploads/service.ts';
 
-/** Reads what contents take from a brand. */
+/** Reads the values of a brand that contents use. */
 export type BrandOf = (scope: BrandScope) => Promise<Brand>;
 
-/** @param publicUrl the setting PUBLIC_URL without a trailing slash; null: an uploaded logo has no URL */
+/** @param publicUrl the setting PUBLIC_URL without a trailing slash; null: uploaded logos have no URL */
 export function createBrandOf(pool: pg.Pool, keyring: Keyring, publicUrl: string | null): BrandOf {
   const read = createBrandReader(pool, createImageReferences(pool, createSignedIds(keyring)));
   return async (scope) => {
@@ -20,7 +20,7 @@ export function createBrandOf(pool: pg.Pool, keyring: Keyring, publicUrl: string
   };
 }
 
-/** What `brand` is in a content. */
+/** The value of `brand` in contents. */
 export function brandValues(brand: Brand): Record<string, unknown> {
   return Object.fromEntries(BRAND_FIELDS.map((name) => [name, brand[name]]));
 }

@@ -12,18 +12,18 @@ export async function fromEngine<T>(work: Promise<T> | T): Promise<T> {
   }
 }
 
-/** A problem in words that continue the name of its field: `body cannot be used: line 2: …`. */
+/** Describes a problem in words that follow the name of its field: `body cannot be used: line 2: …`. */
 export function fieldMessage({ code, message }: Problem): string {
   if (code === 'missing_content') return 'has no content';
   return code === 'too_slow' ? message : `cannot be used: ${message}`;
 }
 
-/** Continues the name of a field that has the id of a template. */
+/** The error of a field whose template is for the other channel. */
 export function otherChannel(given: Channel, needed: Channel): string {
   return `names a template for ${given} instead of ${needed}`;
 }
 
-/** Problems as errors of a request. */
+/** Converts problems to errors of a request. */
 export function errorsOf(problems: readonly Problem[]): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const problem of problems) {
@@ -33,8 +33,8 @@ export function errorsOf(problems: readonly Problem[]): ValidationErrors {
 }
 
 /**
- * Refuses a content with mistakes. What is only missing may come later, and a mistake in a part of the brand is not
- * the template's.
+ * Refuses a content with mistakes. Missing content may still follow, and mistakes in parts of the brand are not the
+ * template's.
  * @throws AppError validation_error
  */
 export function requireNoMistakes(problems: readonly Problem[]): void {

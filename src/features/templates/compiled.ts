@@ -1,4 +1,4 @@
-/** Contents of campaigns and flows are compiled between transactions, never inside one: that takes up to seconds. */
+/** Compiles contents of campaigns and flows between transactions, never inside one, because that may take seconds. */
 import type { ContentEngine, ContentSource } from '../../delivery/contents/content.ts';
 import { AppError } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
@@ -14,7 +14,7 @@ interface Missing {
 
 /** The contents that a request has compiled so far. */
 export interface CompiledContents {
-  /** Never waits. What is not compiled yet has no content, and {@link requireAll} then throws. */
+  /** Returns without waiting. A source that is not compiled yet has no content, and then {@link requireAll} throws. */
   compile(source: ContentSource, accountId: number): Promise<Compiled>;
   /**
    * Call it when all contents were asked for.
@@ -24,7 +24,10 @@ export interface CompiledContents {
   requireAll(): void;
 }
 
-/** A run finds the content of a campaign or flow, another one its variants. The others are for changes by other requests. */
+/**
+ * Maximum number of runs of the transaction. One finds the content of a campaign or flow, and one its variants. The
+ * others allow for changes by other requests.
+ */
 const MAX_RUNS = 6;
 
 /** For a transaction of `inPreparedTransaction`, which runs until all contents that it needs are compiled. */
@@ -49,7 +52,7 @@ export function createCompiledContents(contents: Pick<ContentEngine, 'compile'>)
       if (missing.length === 0) return;
       runs += 1;
       if (runs < MAX_RUNS) throw new NotPreparedError(compileMissing);
-      throw new AppError('conflict', 'the content is being changed by others; try again');
+      throw new AppError('conflict', 'other requests are changing the content; try again');
     },
   };
 }

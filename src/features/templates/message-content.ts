@@ -19,11 +19,11 @@ export interface TemplateRequest {
   variables: Record<string, unknown>;
   /** The recipient as `to_key` of messages; null: `to` is not an address. */
   toKey: string | null;
-  /** The recipient as it was given. */
+  /** The recipient as in the request. */
   to: string;
 }
 
-/** What a template makes of a message. */
+/** The part of a message that its template determines. */
 export interface TemplateMessage {
   templateId: number;
   versionId: number;
@@ -42,7 +42,7 @@ export interface MessageContentDeps extends TemplateDeps, LinkDeps {}
 
 const FIELD = 'template_id';
 const MAX_KNOWN = 1_000;
-/** Bytes of the versions in the cache, about. */
+/** Approximate maximum size of the versions in the cache, in bytes. */
 const MAX_KNOWN_SIZE = 32 * 1024 * 1024;
 const OVERHEAD = 2_000;
 
@@ -51,7 +51,10 @@ interface Present {
   brand: Brand;
 }
 
-/** Which content a template has now: its row and its brand's have not changed while the name is the same. */
+/**
+ * Returns a name for the present content of a template. It changes whenever the row of the template or of its brand
+ * does.
+ */
 async function presentName(
   { pool }: TemplateDeps,
   { accountId, brandId }: BrandScope,
@@ -78,15 +81,15 @@ async function pin(deps: TemplateDeps, scope: BrandScope, templateId: number): P
   throw invalid({ [FIELD]: reasons.map((reason) => `names a template whose ${reason}`) });
 }
 
-/** Whether the content names something of its recipient. */
+/** Whether the content uses data of its recipient. */
 function readsContact({ paths, html, text, subject }: VersionContent): boolean {
   if (paths.length > 0) return true;
   return [subject, html, text].some((part) => part !== null && /unsubscribe_url|preferences_url/.test(part));
 }
 
 /**
- * Creates what renders templates for POST /messages. Compiled versions are cached until their template or brand
- * changes, which each message checks by one look-up.
+ * Creates the function that renders templates for POST /messages. Compiled versions are cached until their template or
+ * brand changes, which one look-up per message checks.
  */
 export function createMessageContents(deps: MessageContentDeps): RenderForMessage {
   const cache = new LRUCache<string, Present>({

@@ -58,7 +58,7 @@ export class TemplateModel extends TenantModel {
 /** A row of `templates`. */
 export type TemplateRow = Omit<ModelObject<TemplateModel>, 'removed_at'>;
 
-/** The columns that a writer gives. */
+/** The columns that a writer sets. */
 export type TemplateValues = Pick<
   TemplateRow,
   | 'name'
@@ -73,7 +73,7 @@ export type TemplateValues = Pick<
   | 'variables'
 >;
 
-/** What a template is the content of; all null: a template of the brand. */
+/** The campaign or flow step whose content a template is. All null: a template of the brand. */
 export type OwnerColumns = Pick<TemplateRow, 'campaign_id' | 'flow_id' | 'action_id'>;
 
 export async function insertTemplate(
@@ -100,7 +100,7 @@ export async function findTemplate(
   return row ?? null;
 }
 
-/** Finds a template, and keeps others from changing it until the transaction ends. */
+/** Finds and locks a template. */
 export async function lockTemplate(
   trx: Queryable,
   scope: BrandScope,
@@ -114,7 +114,7 @@ export async function lockTemplate(
   return row ?? null;
 }
 
-/** Finds the first template of an owner under a lock. @returns null if the owner has none */
+/** Finds and locks the first template of an owner. @returns null if the owner has none */
 export async function lockOwnTemplate(
   trx: Queryable,
   scope: BrandScope,
@@ -130,7 +130,7 @@ export async function lockOwnTemplate(
   return row ?? null;
 }
 
-/** Changes a template of the brand that is locked. Its content has no version until it is compiled again. */
+/** Changes a locked template of the brand. Its content has no version until it is compiled again. */
 export async function updateTemplate(
   trx: Queryable,
   scope: BrandScope,
@@ -149,7 +149,7 @@ export async function hideTemplate(trx: Queryable, scope: BrandScope, id: number
   await TemplateModel.ofBrand(trx, scope).where('id', id).patch({ removed_at: fn.now() });
 }
 
-/** Stores what compiling a template has found, unless it was changed since it was read. */
+/** Stores the version and variables of a compiled template, unless it was changed since it was read. */
 export async function keepCompiled(
   db: Queryable,
   row: Pick<TemplateRow, 'id' | 'updated_at'>,
@@ -163,7 +163,10 @@ export async function keepCompiled(
   );
 }
 
-/** Finds the status of a campaign, which stays as it is until the transaction ends. @returns null if it is gone */
+/**
+ * Finds the status of a campaign, and prevents changes of it until the transaction ends.
+ * @returns null if it was deleted
+ */
 export async function lockCampaignStatus(trx: Queryable, campaignId: number): Promise<string | null> {
   const { rows } = await trx.query<{ status: string }>(
     'select status from campaigns where id = $1 and removed_at is null for share',
@@ -172,7 +175,7 @@ export async function lockCampaignStatus(trx: Queryable, campaignId: number): Pr
   return rows[0]?.status ?? null;
 }
 
-/** A template in a list: without its design, and in a summary without its body. */
+/** A template in a list: without its design, and in summaries without its body. */
 export type ListedTemplateRow = Omit<TemplateRow, 'design' | 'body'> & { body?: string | null };
 
 const columnsWithout = (...omitted: string[]) =>
@@ -180,11 +183,11 @@ const columnsWithout = (...omitted: string[]) =>
 const LISTED_COLUMNS = columnsWithout('design');
 const SUMMARY_COLUMNS = columnsWithout('design', 'body');
 
-/** SQL: bytes of `t`, a row of `templates`, in a list, about. @param bodies how often its body is shown there */
+/** SQL: approximate bytes of `t`, a row of `templates`, in a list. @param bodies how often its body is shown there */
 export const listedBytesSql = (bodies: number): string =>
   `(octet_length(t.variables::text) + 1000 + ${bodies} * coalesce(octet_length(t.body), 0))`;
 
-/** Finds templates of a brand by id, also those that were removed: campaigns and flows show what they sent. */
+/** Finds templates of a brand by id, including deleted ones: campaigns and flows show what they sent. */
 export async function findTemplateRows(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -200,7 +203,7 @@ export async function findTemplateRows(
 
 /**
  * Like {@link findTemplateRows}, without designs.
- * @param summary whether bodies are left out, too
+ * @param summary whether to leave out bodies, too
  * @returns newest first
  */
 export async function findListedTemplates(
@@ -242,7 +245,7 @@ function filtersSql(query: ListTemplatesQuery, values: unknown[]): string {
   return conditions.map((condition) => ` and ${condition}`).join('');
 }
 
-/** The templates of a page, newest first, before they are read. */
+/** Finds the ids and sizes of the templates of a page, newest first. */
 export async function findTemplates(
   db: Queryable,
   { accountId, brandId }: BrandScope,
@@ -264,7 +267,7 @@ export async function findTemplates(
 }
 
 /**
- * Finds the version of a content. Whoever finds one will name it, so that it is not removed as an old one.
+ * Finds the version of a content. The caller is going to name it, so it is no longer marked for removal.
  * @returns null if there is no version of this content yet
  */
 export async function findVersionOf(
@@ -288,7 +291,7 @@ export async function findVersionOf(
   return rowCount === 1 ? version : null;
 }
 
-/** Inserts a version unless another process has just inserted it. @returns the version */
+/** Inserts a version, unless another process has just inserted it. @returns the stored version */
 export async function keepVersion(
   db: Queryable,
   version: Omit<VersionRow, 'id'>,
@@ -334,7 +337,7 @@ const VERSION_LIST_COLUMNS = [
 /** A version in a list. */
 export type ListedVersion = Pick<VersionRow & { created_at: Date }, (typeof VERSION_LIST_COLUMNS)[number]>;
 
-/** Newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
+/** Finds versions, newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
 export async function findVersions(
   db: Queryable,
   templateId: number,

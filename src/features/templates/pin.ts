@@ -15,7 +15,7 @@ import type { BrandOf } from './brand-parts.ts';
 import { findTemplate, findVersionOf, keepCompiled, keepVersion, type TemplateRow } from './model.ts';
 import { withSamples } from './samples.ts';
 
-/** Raise it when the same content compiles to something else: versions are then made again. */
+/** Raise this when the same content compiles to a different result, so that new versions are made. */
 const COMPILER_VERSION = 1;
 
 export interface TemplateDeps {
@@ -24,14 +24,14 @@ export interface TemplateDeps {
   brandOf: BrandOf;
 }
 
-/** What pinning needs. In a transaction, `compile` must not wait. */
+/** What pinning needs. Inside a transaction, `compile` must not wait. */
 export interface PinDeps {
   pool: Queryable;
   contents: Pick<ContentEngine, 'compile'>;
   brandOf: BrandOf;
 }
 
-/** A template that was compiled, or why it cannot be. */
+/** A compiled template, or the problems that prevent compiling it. */
 export type Pinned =
   | { versionId: number; version: VersionContent; problems: Problem[] }
   | { versionId: null; version: null; problems: Problem[] };
@@ -46,7 +46,7 @@ export function footerOf({ campaign_id, flow_id }: Pick<Written, 'campaign_id' |
   return campaign_id === null && flow_id === null ? 'none' : 'marketing';
 }
 
-/** What a template is compiled from. */
+/** Returns the source from which a template is compiled. */
 export function sourceOf(
   row: Written,
   brand: Brand,
@@ -79,7 +79,7 @@ export function sourceOf(
   };
 }
 
-/** Compiles a template that was read, unless this content has a version already. */
+/** Compiles a template, unless this content already has a version. */
 async function pinRow({ pool, contents }: PinDeps, row: TemplateRow, source: ContentSource): Promise<Pinned> {
   const { from_name, from_email, reply_to } = row;
   const hash = fingerprintOf({ compiler: COMPILER_VERSION, source, from_name, from_email, reply_to });
@@ -114,7 +114,7 @@ async function pinRow({ pool, contents }: PinDeps, row: TemplateRow, source: Con
  * Pins the present content of a template: compiles it with its brand's parts, and stores a version unless one exists.
  * Later changes of the template or the brand make other versions. Call it outside of transactions: compiling takes
  * milliseconds to seconds.
- * @param options.footer by default the one of campaigns and flows for their templates, and none for all others
+ * @param options.footer by default that of campaigns and flows for their templates, and none for all others
  * @returns no version if the content cannot be compiled; the problems then say why
  * @throws AppError not_found if the brand has no such template; ContentEngineUnavailableError
  */

@@ -1,7 +1,7 @@
-/** A rendered email for people to look at, in an application that is not a mail client. */
+/** Shows a rendered email to people outside a mail client. */
 import { Parser } from 'htmlparser2';
 
-/** Elements that run, load or send something; what is inside is left out, too. */
+/** Elements that run, load or send something. They are removed together with their contents. */
 const REMOVED = new Set([
   'applet',
   'audio',
@@ -25,7 +25,7 @@ const REMOVED = new Set([
   'video',
   'xmp',
 ]);
-/** Form elements lose their tags; what is inside stays. */
+/** Form elements, of which only the tags are removed. */
 const UNWRAPPED = new Set(['form', 'input', 'button', 'select', 'textarea', 'option', 'fieldset', 'dialog']);
 const EMPTY = new Set([
   'area',
@@ -65,14 +65,14 @@ const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities
 function attributeText(name: string, value: string): string {
   const isKept = ATTRIBUTE_NAME.test(name) && !name.startsWith('on') && !REMOVED_ATTRIBUTES.has(name);
   if (!isKept) return '';
-  // Browsers ignore controls and spaces in a scheme.
+  // Browsers ignore control characters and spaces in a scheme.
   if (URL_ATTRIBUTES.has(name) && !SAFE_URL.test(value.replace(/[\u0000-\u0020]/g, ''))) return '';
   return ` ${name}="${escape(value)}"`;
 }
 
 /**
- * Removes what could run, load a document or send a form from HTML: scripts, frames, forms, event attributes, links
- * with other schemes. Reads the text once.
+ * Removes everything from HTML that could run, load a document or send a form: scripts, frames, forms, event
+ * attributes, and links with other schemes. Reads the text once.
  */
 export function sanitize(html: string): string {
   const parts: string[] = [];
@@ -116,7 +116,7 @@ export const PREVIEW_HEADERS: Record<string, string> = {
   'X-Frame-Options': 'SAMEORIGIN',
 };
 
-/** A text as a page. */
+/** Returns a text as a page. */
 export function textPage(text: string): string {
   return `<!doctype html><pre style="white-space: pre-wrap">${escape(text)}</pre>`;
 }

@@ -18,13 +18,16 @@ import type { RenderBody } from './schema.ts';
 import { sampleValues } from './values.ts';
 
 export interface RenderDeps extends TemplateDeps {
-  /** The setting PUBLIC_URL without a trailing slash; null: it is missing. */
+  /** The setting PUBLIC_URL without a trailing slash; null if it is not set. */
   publicUrl: string | null;
 }
 
 const NOTHING: RenderedContent = { subject: null, html: null, text: null };
 
-/** Test keys do not read contacts: ids could be counted up. @throws AppError validation_error */
+/**
+ * Finds the contact. Test keys cannot read contacts, because ids can be counted up.
+ * @throws AppError validation_error
+ */
 export async function requireContact(
   db: Queryable,
   { brandId, actor }: Pick<Tenant, 'brandId' | 'actor'>,
@@ -37,7 +40,7 @@ export async function requireContact(
   return contact;
 }
 
-/** Renders a content. @returns why it could not be rendered, if it could not */
+/** Renders a content. @returns an error if it cannot be rendered */
 export async function tryRender(
   contents: Pick<ContentEngine, 'render'>,
   content: Renderable,
@@ -53,7 +56,7 @@ export async function tryRender(
 
 /**
  * Renders a template for a contact or with sample values, as it would be sent now. Stores nothing.
- * @returns texts of null if the template cannot be compiled or rendered; `problems` say why
+ * @returns null texts if the template cannot be compiled or rendered; `problems` then say why
  * @throws AppError not_found, validation_error, unavailable
  */
 export async function renderTemplate(

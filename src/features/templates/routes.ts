@@ -56,7 +56,7 @@ export interface TemplateRouteDeps {
   contents: ContentEngine;
   waker: Waker;
   largeLists: LargeLists;
-  /** Flows, which templates cannot import. */
+  /** The flows, which this feature cannot import. */
   owners: TemplateOwners;
 }
 
@@ -70,7 +70,7 @@ const tag = 'Templates';
 
 const CONTENT =
   'Texts are Liquid. A mistake in Liquid, MJML or the design is a 422 that names the field and the line. Of `body` and ' +
-  '`design`, the one that was given last is sent.';
+  '`design`, the one that was set last is sent.';
 
 function listRoute({ pool, largeLists }: Parts): RouteDefinition {
   return defineRoute({
@@ -79,8 +79,7 @@ function listRoute({ pool, largeLists }: Parts): RouteDefinition {
     operationId: 'listTemplates',
     tag,
     summary: 'List templates, newest first, without their designs',
-    description:
-      'Templates of campaigns and flows are left out, unless `owner=all` or a filter asks for them.',
+    description: 'Without `owner=all` or a filter for them, templates of campaigns and flows are left out.',
     auth: 'brand',
     testKeys: 'allowed',
     query: listTemplatesQuery,
@@ -145,8 +144,8 @@ function changeRoute(parts: Parts): RouteDefinition {
     summary: 'Change a template',
     description:
       `A field left out stays as it is; null clears it. ${CONTENT} Messages that were made from it stay as they are. The ` +
-      'content of a campaign that was sent changes with `PATCH /campaigns/{id}`; that of an active flow reaches the runs ' +
-      'that have not come to its step.',
+      'content of a sent campaign changes with `PATCH /campaigns/{id}`. The content of an active flow applies to runs ' +
+      'that have not reached its step.',
     auth: 'brand',
     testKeys: { only: 'templates that a test key has created, and the content of drafts' },
     params: templateParams,
@@ -168,7 +167,7 @@ function deleteRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'Delete a template',
     description:
-      'Messages that were made from it stay as they are. The content of a campaign or flow cannot be deleted: 409.',
+      'Messages that were made from it do not change. The content of a campaign or flow cannot be deleted: 409.',
     auth: 'brand',
     testKeys: 'refused',
     params: templateParams,
@@ -187,7 +186,7 @@ function duplicateRoute({ pool }: Parts): RouteDefinition {
     operationId: 'duplicateTemplate',
     tag,
     summary: 'Copy a template',
-    description: 'Also one of a campaign or flow. The copy is a template of the brand.',
+    description: 'Copies a template of the brand, a campaign or a flow. The copy is a template of the brand.',
     auth: 'brand',
     testKeys: 'refused',
     params: templateParams,
@@ -209,7 +208,7 @@ function versionsRoute({ pool }: Parts): RouteDefinition {
     operationId: 'listTemplateVersions',
     tag,
     summary: 'List the versions of a template, newest first',
-    description: 'A send pins a version: the content with the parts of its brand, compiled once.',
+    description: 'Sending pins a version: the content with the parts of the brand, compiled once.',
     auth: 'brand',
     testKeys: 'allowed',
     params: templateParams,
@@ -232,8 +231,8 @@ function checkRoute(parts: Parts): RouteDefinition {
     tag,
     summary: 'Check a template',
     description:
-      'Lists what keeps it from being sent, and what should be better: variables without a value, broken links, a missing ' +
-      'unsubscribe link, HTML of more than 102 KB, images without an alternative text.',
+      'Lists what prevents it from being sent, and what could be better: variables without a value, broken links, a missing ' +
+      'unsubscribe link, more than 102 KB of HTML, images without alternative text.',
     auth: 'brand',
     testKeys: 'allowed',
     params: templateParams,
@@ -260,7 +259,7 @@ function renderRoute(parts: Parts): RouteDefinition {
     params: templateParams,
     body: renderBody,
     bodyOptional: true,
-    responses: { 200: { description: 'What would be sent.', schema: renderedSchema } },
+    responses: { 200: { description: 'The content that would be sent.', schema: renderedSchema } },
     async handler({ tenant, params, body }) {
       return { status: 200, body: await renderTemplate(parts, tenant, params.id, body) };
     },
@@ -274,7 +273,7 @@ function previewRoute(parts: Parts): RouteDefinition {
     operationId: 'previewTemplate',
     tag,
     summary: 'Show a template with its samples as a page',
-    description: 'The page has no scripts, forms and frames. A template that cannot be rendered is a 422.',
+    description: 'The page has no scripts, forms or frames. A template that cannot be rendered is a 422.',
     auth: 'brand',
     testKeys: 'allowed',
     params: templateParams,
@@ -299,9 +298,9 @@ function sendTestRoute(parts: Parts): RouteDefinition {
     tag,
     summary: 'Send a template to test recipients',
     description:
-      'To the `test_email_recipients` of the account and the addresses of its users only. The subject begins with ' +
-      '`[Test]`. Tests have no webhooks and no tracking and are not counted, except in the allowance and the sandbox cap. ' +
-      'SMS are charged. An account sends at most 1,000 a day (UTC), together with messages of test keys. With a test key ' +
+      'Sends only to the `test_email_recipients` of the account and the addresses of its users. The subject begins with ' +
+      '`[Test]`. Tests have no webhooks and no tracking. They count only in the allowance and the sandbox cap. ' +
+      'SMS are charged. An account can send at most 1,000 a day (UTC), together with messages of test keys. With a test key, ' +
       'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
     testKeys: { only: 'samples and variables, no `contact_id`' },

@@ -1,17 +1,17 @@
 import { MAX_VALUE_NAME, MAX_VALUES, MAX_VALUES_BYTES } from './schema.ts';
 
-/** Names of a template's variables, with sample values. */
+/** The names of a template's variables, with sample values. */
 export type Samples = Record<string, unknown>;
 
-/** Names that the service always gives a value. They need no sample. */
+/** Names that always have a value and need no sample. */
 const GIVEN = /^(brand\.|campaign\.|brand$|campaign$|unsubscribe_url$|preferences_url$)/;
 const MAX_NAME_PARTS = 10;
 /** Bytes of `,null` and of the quotation marks and the colon of a name, as JSON. */
 const BYTES_PER_NAME = 8;
 
 /**
- * The names found in a content with the samples that the client has given. A sample of another name is kept. Names that
- * a request with all the others could not have are left out, so that a client can send a template back.
+ * Adds the names found in a content to the samples of the client, which all stay. Leaves out names that would exceed
+ * the limits of a request, so that a client can send the template back.
  */
 export function withSamples(found: readonly string[], given: Samples): Samples {
   let count = Object.keys(given).length;
@@ -27,7 +27,7 @@ export function withSamples(found: readonly string[], given: Samples): Samples {
   return { ...added, ...given };
 }
 
-/** The names that have a sample, by their first parts. */
+/** The first parts of the names that have a sample. */
 export function namesWithSample(samples: Samples): string[] {
   const names = Object.keys(samples).filter((name) => samples[name] !== null);
   return [...new Set(names.map((name) => name.split('.', 1)[0] ?? ''))];
@@ -38,14 +38,14 @@ type Nested = Record<string, unknown>;
 const isNested = (value: unknown): value is Nested =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An object without a prototype: every name is an ordinary property. */
+/** Creates an object without a prototype, so that every name is an ordinary property. */
 function bare(value: Nested = {}): Nested {
   return Object.assign(Object.create(null) as Nested, value);
 }
 
 /**
- * Makes objects of dotted names: `{"order.total": 5}` becomes `{"order": {"total": 5}}`. Names without a value are left
- * out.
+ * Turns dotted names into objects: `{"order.total": 5}` becomes `{"order": {"total": 5}}`. Names without a value are
+ * left out.
  */
 export function nested(samples: Samples): Nested {
   const values = bare();
@@ -64,7 +64,7 @@ export function nested(samples: Samples): Nested {
   return values;
 }
 
-/** The contact of a sample. */
+/** The sample contact. */
 export const SAMPLE_CONTACT = {
   id: 1,
   uuid: '00000000-0000-4000-8000-000000000001',
@@ -78,7 +78,7 @@ export const SAMPLE_CONTACT = {
   data: {},
 };
 
-/** The sample contact with the samples of its fields. */
+/** Returns the sample contact with the client's samples of its fields. */
 export function sampleContact(values: Nested): Nested {
   const { contact } = values;
   if (!isNested(contact)) return SAMPLE_CONTACT;

@@ -9,11 +9,11 @@ import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/pagi
 const MAX_NAME = 255;
 const MAX_SUBJECT = 998;
 const MAX_BODY_BYTES = 512 * 1024;
-/** Names of a template's variables, and of the values of a request. */
+/** Maximum number of variables of a template, and of values in a request. */
 export const MAX_VALUES = 200;
 export const MAX_VALUE_NAME = 200;
 export const MAX_VALUES_BYTES = 64 * 1024;
-/** A test goes to the account's test recipients and its users. */
+/** Maximum number of recipients of a test. */
 const MAX_TEST_RECIPIENTS = 20;
 
 const email = z
@@ -37,7 +37,7 @@ export const templateValues = z
     `must have at most ${MAX_VALUES_BYTES / 1024} KB`,
   );
 
-/** An id in a query string. */
+/** A filter by id in a query string. */
 function idFilter(description: string) {
   return idParam.optional().meta({ description });
 }
@@ -54,18 +54,18 @@ const contentShape = {
     .meta({
       maxLength: MAX_BODY_BYTES,
       description:
-        'MJML if it begins with `<mjml`, HTML if it has tags, else plain text in paragraphs; with Liquid. Of `body` and ' +
-        '`design`, the one that was given last is sent.',
+        'MJML if it begins with `<mjml`, HTML if it has tags, else plain text in paragraphs. May contain Liquid. Of `body` and ' +
+        '`design`, the one that was set last is sent.',
     }),
   preheader: oneLine(500).nullish().meta({ description: 'Liquid.' }),
   from_name: oneLine(200).nullish(),
   from_email: email
     .nullish()
-    .meta({ description: 'Must be a verified sender of the brand when it is sent.' }),
+    .meta({ description: 'Must be a verified sender of the brand when the template is sent.' }),
   reply_to: email.nullish(),
   design: designSchema.nullish(),
   variables: templateValues.nullish().meta({
-    description: 'Sample values by the name of the variable, such as `contact.first_name`.',
+    description: 'Sample values by names of variables, such as `contact.first_name`.',
   }),
 };
 
@@ -79,7 +79,7 @@ export const emailOnlyFields = [
   'design',
 ] as const;
 
-/** The content of a campaign or of a step of a flow, in its own request. A field left out stays as it is. */
+/** The content of a campaign or of a flow step in its own request. Fields that are left out do not change. */
 export const templateAttributes = z
   .strictObject({
     template_id: z.int().positive().max(MAX_ID).optional().meta({
@@ -90,7 +90,7 @@ export const templateAttributes = z
   .meta({ id: 'TemplateAttributes' });
 export type TemplateAttributes = z.output<typeof templateAttributes>;
 
-/** What a writer gives of a template. */
+/** The content that a writer sets. */
 export type TemplateContent = Omit<TemplateAttributes, 'template_id'> & { name?: string | null | undefined };
 
 const name = oneLine(MAX_NAME).min(1).nullish();
@@ -102,7 +102,7 @@ export const createTemplateBody = z.strictObject({
 });
 export type CreateTemplateBody = z.output<typeof createTemplateBody>;
 
-/** A field left out stays as it is; null clears it. */
+/** Fields that are left out do not change. Null clears a field. */
 export const changeTemplateBody = z.strictObject({ name, ...contentShape });
 export type ChangeTemplateBody = z.output<typeof changeTemplateBody>;
 
@@ -126,10 +126,10 @@ const templateFields = {
   reply_to: nullableText,
   content_from: z
     .enum(['body', 'design'])
-    .meta({ description: 'Which of `body` and `design` is sent: the one that was given last.' }),
-  variables: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'The names of the variables in the content, with sample values; null: no sample.' }),
+    .meta({ description: 'Which of `body` and `design` is sent: the one that was set last.' }),
+  variables: z.record(z.string(), z.unknown()).meta({
+    description: 'The names of the variables in the content, with sample values. Null if there is no sample.',
+  }),
   created_at: when,
   updated_at: when,
 };
@@ -144,12 +144,12 @@ export type Template = z.input<typeof templateResource>;
 export const templateSummary = z
   .object({
     ...templateFields,
-    body: nullableText.optional().meta({ description: 'Left out in a summary.' }),
+    body: nullableText.optional().meta({ description: 'Left out in summaries.' }),
   })
   .meta({ id: 'TemplateSummary' });
 export type TemplateSummary = z.input<typeof templateSummary>;
 
-/** A client may send a template back as it received it. */
+/** Fields that are ignored, so that a client can send a template back as it received it. */
 export const templateReadOnlyFields = [
   'id',
   'channel',
@@ -167,9 +167,9 @@ export const listTemplatesQuery = z.strictObject({
   ...pageQuery,
   ...summaryQuery,
   owner: z.enum(['all']).optional().meta({
-    description: '`all`: also templates of campaigns and flows, which the list leaves out by default.',
+    description: '`all` includes templates of campaigns and flows, which the list leaves out by default.',
   }),
-  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only templates of exactly this name.' }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only templates with exactly this name.' }),
   channel: z.enum(channels).optional(),
   campaign_id: idFilter('The templates of this campaign.'),
   flow_id: idFilter('The templates of this flow.'),
@@ -212,7 +212,7 @@ export const renderBody = z.strictObject({
   contact_id: z.int().positive().max(MAX_ID).optional().meta({ description: 'A contact of the brand.' }),
   variables: templateValues
     .optional()
-    .meta({ description: 'Values of the variables, before the sample values.' }),
+    .meta({ description: 'Values of the variables, which take precedence over the sample values.' }),
   sample: z
     .boolean()
     .default(true)
@@ -237,8 +237,8 @@ export const sendTestBody = z.strictObject({
     .optional()
     .meta({
       description:
-        'Each one of `test_email_recipients` of the account, or the address of one of its users. By default the ' +
-        'calling user, or all `test_email_recipients` if an API key calls.',
+        'Each must be one of the `test_email_recipients` of the account or the address of one of its users. By default, the ' +
+        'calling user, or all `test_email_recipients` if the caller is an API key.',
     }),
   contact_id: renderBody.shape.contact_id,
   variables: renderBody.shape.variables,

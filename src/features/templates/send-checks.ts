@@ -1,4 +1,4 @@
-/** What must be right about a content before a campaign or flow sends it. */
+/** Checks contents before a campaign or flow sends them. */
 import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
 import type { Channel } from '../../delivery/message.ts';
 import type { Problems } from '../../errors.ts';
@@ -7,8 +7,8 @@ import { fieldMessage } from './compile.ts';
 import type { Pinned } from './pin.ts';
 
 /**
- * Adds what is wrong with a content that was pinned.
- * @param field the name of a template's field in the request
+ * Adds the problems of a pinned content.
+ * @param field returns the path in the request of a template's field
  */
 export function addContentProblems(
   problems: Problems,
@@ -29,8 +29,9 @@ export function addContentProblems(
 }
 
 /**
- * Adds what the footer of an email lacks: the postal address of the brand, and an address for the unsubscribe link.
- * @param what is sent, such as `campaigns`
+ * Adds what is missing for the footer of an email: the postal address of the brand, or the base URL of unsubscribe
+ * links.
+ * @param what the kind of mail, such as `campaigns`
  */
 export function addFooterProblems(
   problems: Problems,
@@ -43,6 +44,6 @@ export function addFooterProblems(
     problems.add({ 'brand.physical_address': [`is required to send ${what}; set it with PUT /brand`] });
   }
   if (publicUrl === null) {
-    problems.add({ unsubscribe_url: ['is empty: the operator of the service has to set PUBLIC_URL'] });
+    problems.add({ unsubscribe_url: ['is empty: the operator of the service must set PUBLIC_URL'] });
   }
 }

@@ -31,7 +31,7 @@ export interface SendTestDeps extends RenderDeps {
 }
 
 const MARK = '[Test] ';
-/** A test's messages get their ids at once, but others may take ids in between. */
+/** Maximum distance between the ids of a test's messages: other messages may take ids in between. */
 const MAX_ID_SPAN = 10_000;
 
 interface Recipient {
@@ -55,7 +55,7 @@ async function readAllowed(db: Queryable, accountId: number): Promise<Allowed> {
   return rows[0] ?? { test_email_recipients: [], users: [] };
 }
 
-/** Addresses by their keys. Texts that are not addresses of the channel are left out. */
+/** Returns addresses by their keys. Leaves out texts that are not addresses of the channel. */
 function byKey(channel: Channel, addresses: readonly string[]): Map<string, Recipient> {
   return new Map(
     addresses.flatMap((address) => {
@@ -66,8 +66,8 @@ function byKey(channel: Channel, addresses: readonly string[]): Map<string, Reci
 }
 
 /**
- * Finds whom a test goes to.
- * @throws AppError validation_error that names each address that may not get tests
+ * Finds the recipients of a test.
+ * @throws AppError validation_error for each address that must not get tests
  */
 function recipientsOf(
   channel: Channel,
@@ -82,7 +82,7 @@ function recipientsOf(
     const caller = allowed.users.filter(({ id }) => actor.kind === 'user' && id === actor.id).map(ofUser);
     const chosen = [...byKey(channel, actor.kind === 'user' ? caller : forTests).values()];
     if (chosen.length > 0) return chosen;
-    throw invalid({ to: ['is required: there is no test recipient by default'] });
+    throw invalid({ to: ['is required: the account has no default test recipient'] });
   }
   const known = byKey(channel, [...forTests, ...allowed.users.map(ofUser)]);
   const errors: ValidationErrors = {};
@@ -172,8 +172,8 @@ export async function prepareTest(
 type TestMessage = NewMessage & { events: string[] | null };
 
 /**
- * Reserves what the SMS of a test cost. Emails of tests cost nothing, and neither does what stays inside the service.
- * @throws AppError of the first one that the account cannot pay: then there is no test
+ * Reserves the price of a test's SMS. Emails of tests cost nothing, and neither do messages of test keys.
+ * @throws AppError of the first SMS that the account cannot pay; then no test is sent
  */
 async function reserved(
   trx: Queryable,
@@ -204,7 +204,7 @@ function messagesOf(tenant: Tenant, prepared: PreparedTest, recipients: readonly
   });
 }
 
-/** Writes the messages of a test. @returns them, and the backlogs in which they wait */
+/** Writes the messages of a test. @returns the messages, and the backlogs in which they wait */
 async function writeTestMessages(
   trx: Queryable,
   { limits }: Pick<SendTestDeps, 'limits'>,
@@ -229,7 +229,7 @@ async function writeTestMessages(
   return { sent, backlogs: simulated ? [] : [...new Set(backlogs)], firstId: Math.min(...ids) };
 }
 
-/** The messages of an earlier test: one transaction wrote all of them. */
+/** Finds the messages of an earlier test, all of which one transaction wrote. */
 export async function findSentTest(
   db: Queryable,
   { accountId, brandId }: Tenant,
@@ -246,15 +246,15 @@ export async function findSentTest(
 }
 
 /**
- * Sends a template to test recipients of the account, with sample values or those of a contact. Its messages are
- * marked as tests in their subject, and have no webhooks, events and counts, but SMS are charged, and emails from the
- * sandbox count in its cap. A day's tests count with the messages of test keys. With a test key, nothing leaves the
+ * Sends a template to test recipients of the account, with sample values or those of a contact. Its messages are marked
+ * as tests in their subject, and have no webhooks, events and counts. But SMS are charged, and emails from the sandbox
+ * count in its cap. The daily limit of tests includes messages of test keys. With a test key, nothing leaves the
  * service, and nothing is charged.
  * @param prepared from {@link prepareTest}
- * @param to the addresses that the client chose
- * @returns also the id of the first message, and the backlogs to wake after the commit
- * @throws AppError validation_error that names the field; sandbox_limit_reached, spend_cap_reached,
- *   insufficient_funds, rate_limited, unavailable
+ * @param to the addresses in the request
+ * @returns the messages, the id of the first one, and the backlogs to wake after the commit
+ * @throws AppError validation_error that names the field; sandbox_limit_reached, spend_cap_reached, insufficient_funds,
+ *   rate_limited, unavailable
  */
 export async function sendTest(
   trx: Queryable,

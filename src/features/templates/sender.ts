@@ -2,7 +2,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { BrandSenders } from '../../delivery/sender-identity.ts';
 import type { NewMessage } from '../../delivery/accept/new-message.ts';
 
-/** Whom a template is sent from. */
+/** The sender that a template names. */
 export interface TemplateSender {
   fromName: string | null;
   fromEmail: string | null;
@@ -15,7 +15,7 @@ function mailbox(name: string | null, address: string): string {
 }
 
 /**
- * The sender of an email that is made from a template: the template's own, or the brand's default with the template's
+ * Returns the sender of an email made from a template: the template's own, or the brand's default with the template's
  * name.
  * @returns null if the template's sender is not a verified sender of the brand
  */

@@ -54,7 +54,7 @@ export { copiedName, copyTemplate, replaceContent, writeOwnTemplate } from './wr
 export type { TemplateRow };
 
 /**
- * Keeps a campaign from being sent until the transaction ends.
+ * Requires that a campaign is a draft, and prevents it from being sent until the transaction ends.
  * @throws AppError test_key or invalid_transition if it was sent
  */
 async function requireDraft(trx: Queryable, tenant: Tenant, campaignId: number): Promise<void> {
@@ -65,7 +65,7 @@ async function requireDraft(trx: Queryable, tenant: Tenant, campaignId: number):
   throw new AppError('invalid_transition', message);
 }
 
-/** A template that others change all the time is given up after so many tries. */
+/** Maximum number of tries to change a template that other requests change, too. */
 const MAX_TRIES = 3;
 
 /** Presents templates of a list, newest first, without their designs. */
@@ -90,7 +90,7 @@ export async function getTemplate(db: Queryable, scope: BrandScope, id: number):
 }
 
 /**
- * Compiles what a request makes of a template, and completes the names of its variables.
+ * Compiles a template as changed by a request, and completes the names of its variables.
  * @throws AppError validation_error that names the field and the line of each mistake; unavailable
  */
 async function withNames(
@@ -106,7 +106,7 @@ async function withNames(
 
 /**
  * Checks and completes the content of a new template. Call it outside of transactions.
- * @throws AppError as {@link changeTemplate}
+ * @throws AppError validation_error, unavailable
  */
 export async function prepareTemplate(
   deps: TemplateDeps,
@@ -127,17 +127,22 @@ export async function createTemplate(
   return presentTemplate(await insertTemplate(trx, tenant, NO_OWNER, { ...prepared, by_test_key }));
 }
 
-/** Live messages may use any other template of the brand. @throws AppError test_key */
+/**
+ * Requires that a test key may change the template. Live messages may use any template of the brand that test keys have
+ * not created.
+ * @throws AppError test_key
+ */
 function requireChangeable(tenant: Tenant, { campaign_id, flow_id, by_test_key }: TemplateRow): void {
   if (by_test_key || campaign_id !== null || flow_id !== null) return;
-  refuseTestKey(tenant, 'change a template that no test key has created');
+  refuseTestKey(tenant, 'change a template that a test key has not created');
 }
 
-/** What owns templates and pins them again when their content changes. */
+/** Owners of templates, which pin them again when their content changes. */
 export interface TemplateOwners {
   /**
-   * Changes the content of a flow's step: locks the flow, makes the change, and pins it if the flow is active or paused.
-   * @param change returns null if others have changed the template meanwhile
+   * Changes the content of a flow's step: locks the flow, makes the change, and pins it if the flow is active or
+   * paused.
+   * @param change returns null if another request has changed the template meanwhile
    */
   changeOfFlow(
     trx: pg.PoolClient,
@@ -149,10 +154,11 @@ export interface TemplateOwners {
 }
 
 /**
- * Changes a template. The content of a campaign that was sent changes through its campaign, which pins it again; that of
- * a flow is pinned with the change. Test keys change templates that test keys have created, and the content of drafts.
- * @throws AppError not_found; test_key; validation_error that names the field and the line of a mistake; invalid_transition for
- *   the content of a campaign that was sent; conflict if others change it at the same time again and again
+ * Changes a template. The content of a sent campaign can only be changed through its campaign, which pins it again. The
+ * content of a flow is pinned together with the change. Test keys may change only templates that test keys have
+ * created, and the content of drafts.
+ * @throws AppError not_found; test_key; validation_error that names the field and the line of a mistake;
+ *   invalid_transition for the content of a sent campaign; conflict if other requests keep changing it at the same time
  */
 export async function changeTemplate(
   deps: TemplateDeps,
@@ -166,7 +172,7 @@ export async function changeTemplate(
     requireChangeable(tenant, before);
     const after = applyContent(before, before.channel, body);
     const { variables } = await withNames(deps, tenant, { ...before, ...after });
-    // A test key changes nothing of what is live, not even samples.
+    // A test key must not change anything live, not even samples.
     const changesOwner = changesContent(before, after) || isTestCaller(tenant.actor);
     const change = async (trx: Queryable) => {
       const locked = await lockTemplate(trx, tenant, id);
@@ -184,11 +190,11 @@ export async function changeTemplate(
     });
     if (row) return presentTemplate(row);
   }
-  throw new AppError('conflict', 'the template is being changed by others; try again');
+  throw new AppError('conflict', 'other requests are changing the template; try again');
 }
 
 /**
- * Copies a template of the brand, also one of a campaign or flow. The copy is a template of the brand.
+ * Copies a template of the brand, a campaign or a flow. The copy is a template of the brand.
  * @throws AppError not_found
  */
 export async function duplicateTemplate(
@@ -205,7 +211,7 @@ export async function duplicateTemplate(
 }
 
 /**
- * Deletes a template. Messages that were made from it stay as they are.
+ * Deletes a template. Messages that were made from it do not change.
  * @param trx inside the caller's transaction
  * @returns the template as it was
  * @throws AppError not_found; conflict for the content of a campaign or flow
@@ -234,7 +240,7 @@ export async function listVersions(
 }
 
 /**
- * Finds what is wrong with a template, and what should be better.
+ * Finds the problems of a template, and what could be better.
  * @throws AppError not_found, unavailable
  */
 export async function checkTemplate(deps: TemplateDeps, scope: BrandScope, id: number): Promise<Problem[]> {

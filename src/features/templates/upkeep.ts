@@ -7,16 +7,16 @@ import {
 } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Messages go by whole partitions, so they stay up to eight weeks longer than their retention. */
+/** How long messages may outlive their retention, in days: they are dropped by whole partitions. */
 const MAX_MESSAGE_OVERHANG_DAYS = 57;
 
-/** The time before which no message was written that is still there. */
+/** The earliest time from which messages may still exist. */
 const lastMessages = ({ config }: HousekeepingDependencies, asOf: Date): Date =>
   daysBefore(asOf, config.MESSAGE_RETENTION_DAYS + MAX_MESSAGE_OVERHANG_DAYS);
 
 /**
- * Deletes templates that were deleted so long ago that no message of theirs is left. A run of a flow may come to a step
- * that was removed long before.
+ * Removes deleted templates once none of their messages can be left. Contents that a flow may still send stay: a run
+ * may reach a step that was removed long before.
  */
 const removedTemplates = batchTask(
   'removed_templates',
@@ -27,7 +27,7 @@ const removedTemplates = batchTask(
   lastMessages,
 );
 
-/** Deletes the versions of templates that are gone, also with their brand. */
+/** Deletes the versions of templates that no longer exist, alone or with their brand. */
 const orphanedVersions = batchTask(
   'orphaned_template_versions',
   `delete from template_versions where id = any (array(
@@ -36,15 +36,15 @@ const orphanedVersions = batchTask(
 );
 
 /**
- * SQL over a version `v`: its template is compiled to it, or its campaign or flow sends it. Campaigns and flows send
- * only versions of their own templates.
+ * SQL: whether the version `v` is the present one of its template, or its campaign or flow sends it. Campaigns and
+ * flows send only versions of their own templates.
  */
 const NAMED = `exists (
   select 1 from templates t where t.id = v.template_id and (t.version_id = v.id
     or exists (select 1 from campaigns c where c.id = t.campaign_id and v.id = any(c.version_ids))
     or exists (select 1 from flow_contents f where f.flow_id = t.flow_id and f.version_id = v.id)))`;
 
-/** Versions that one statement looks at. */
+/** Number of versions that one statement checks. */
 const PAGE_VERSIONS = 1_000;
 
 const MARK_PAGE = `
@@ -60,7 +60,7 @@ const MARK_PAGE = `
   )
   select max(id) as last, count(*)::int as count from page`;
 
-/** Writes down since when versions are named by nothing. Messages that are made later cannot have them. */
+/** Records since when nothing names a version. Messages that are made later cannot have it. */
 async function markUnnamed(
   { database }: HousekeepingDependencies,
   asOf: Date,
@@ -79,7 +79,7 @@ async function markUnnamed(
   }
 }
 
-/** Deletes the versions of living templates that nothing names, once all messages that were made of them are gone. */
+/** Deletes versions of existing templates that nothing names, once none of their messages can be left. */
 const oldVersions: HousekeepingTask = {
   name: 'old_template_versions',
   async run(deps, asOf, progress) {

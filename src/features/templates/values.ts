@@ -6,12 +6,12 @@ import { preferenceUrl, unsubscribeLinks } from '../unsubscribe/service.ts';
 import { brandValues } from './brand-parts.ts';
 import { nested, sampleContact, type Samples } from './samples.ts';
 
-/** The address of pages in samples if the setting PUBLIC_URL is missing. */
+/** Base URL of pages in samples if PUBLIC_URL is not set. */
 const SAMPLE_URL = 'https://example.com';
-/** No link is genuine with this token: the page says so. */
+/** A token that is never valid: the page says that the link is not genuine. */
 const SAMPLE_TOKEN = 'sample';
 
-/** The values of a sample: samples of the template, and what the caller gives. Nothing in it leads anywhere. */
+/** Returns the values for a sample: those of the caller, and the template's samples. Its links lead nowhere. */
 export function sampleValues(
   brand: Brand,
   publicUrl: string | null,
@@ -31,14 +31,17 @@ export function sampleValues(
   };
 }
 
-/** What makes the links of a contact. */
+/** What creating the links of a contact needs. */
 export interface LinkDeps {
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
-  /** The setting PUBLIC_URL without a trailing slash; null: messages have no links of their own. */
+  /** The setting PUBLIC_URL without a trailing slash; null: messages have no such links. */
   publicUrl: string | null;
 }
 
-/** The links by which a contact unsubscribes, or sees its lists; null if there is nobody to unsubscribe. */
+/**
+ * Returns the links with which a contact unsubscribes or chooses its lists; null if there is no contact with an email
+ * address.
+ */
 export function linksOf(
   { keyring, publicUrl }: LinkDeps,
   { accountId, brandId }: { accountId: number; brandId: number },

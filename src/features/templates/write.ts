@@ -16,7 +16,7 @@ import {
 import { otherChannel } from './compile.ts';
 import { emailOnlyFields, type TemplateContent } from './schema.ts';
 
-/** What a template is the content of. */
+/** The campaign or flow step whose content a template is. */
 export type TemplateOwner = { campaignId: number } | { flowId: number; actionId: number };
 
 export const NO_OWNER: OwnerColumns = { campaign_id: null, flow_id: null, action_id: null };
@@ -41,12 +41,12 @@ const EMPTY: TemplateValues = {
   variables: {},
 };
 
-/** A blank text counts as none. */
+/** Whether a text is there and not blank. */
 const isGiven = (text: string | null): boolean => text !== null && text.trim() !== '';
 
 /**
- * Which of body and design is sent: the one that was given last. A client that sends back both as it received them
- * has changed at most one; if it gives two new ones, the design is sent.
+ * Decides which of body and design is sent: the one that was set last. A client that sends both back usually has
+ * changed at most one. If it changes both, the design is sent.
  */
 function contentFrom(before: TemplateValues, after: TemplateValues): TemplateValues['content_from'] {
   if (after.design === null) return 'body';
@@ -55,7 +55,7 @@ function contentFrom(before: TemplateValues, after: TemplateValues): TemplateVal
   return before.body === after.body ? before.content_from : 'body';
 }
 
-/** @throws AppError validation_error for what an SMS does not have */
+/** @throws AppError validation_error for fields that an SMS does not have */
 function requireChannelFields(channel: Channel, content: TemplateContent): void {
   if (channel === 'email') return;
   const errors: ValidationErrors = {};
@@ -68,7 +68,7 @@ function requireChannelFields(channel: Channel, content: TemplateContent): void 
 /**
  * The values of a template after a request.
  * @param before null: a new template
- * @throws AppError validation_error if an SMS gets what only an email has
+ * @throws AppError validation_error if an SMS gets a field that only emails have
  */
 export function applyContent(
   before: TemplateValues | null,
@@ -97,7 +97,7 @@ export function applyContent(
   return { ...after, content_from: contentFrom(old, after) };
 }
 
-/** Whether a request changes what the recipients see, and not only the name or the samples. */
+/** Whether a request changes what recipients see, rather than only the name or the samples. */
 export function changesContent(before: TemplateValues, after: TemplateValues): boolean {
   const { name: _, variables: __, ...shownBefore } = before;
   const { name: ___, variables: ____, ...shownAfter } = after;
@@ -107,9 +107,9 @@ export function changesContent(before: TemplateValues, after: TemplateValues): b
 }
 
 /**
- * Writes the content of a campaign or of a step of a flow: changes its template, or creates it.
- * @param trx inside the caller's transaction, which has locked the owner
- * @param templateId which one, if the owner has several; by default its first
+ * Writes the content of a campaign or of a flow step: changes its template, or creates it.
+ * @param trx the caller's transaction, which has locked the owner
+ * @param templateId selects one of several templates of the owner; by default its first
  * @throws AppError validation_error that names the field, without a prefix
  */
 export async function writeOwnTemplate(
@@ -147,7 +147,7 @@ async function requireSource(
 }
 
 /**
- * Replaces the content of a template that belongs to a campaign or flow by that of another template of the brand.
+ * Replaces the content of a template of a campaign or flow by that of another template of the brand.
  * @throws AppError validation_error on `template_id`
  */
 export async function replaceContent(
@@ -167,7 +167,7 @@ export const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
 /**
  * Copies a template of the brand with its content and samples.
  * @param owner null: the copy is a template of the brand
- * @param options.field the field that the error names
+ * @param options.field the field of the request, for the error
  * @throws AppError validation_error if the brand has no such template, or it is of another channel
  */
 export async function copyTemplate(
