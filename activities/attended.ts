@@ -2,8 +2,8 @@ import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 import type { Attendance } from '../src/platform/temporal/contract.ts';
 
 /**
- * Does a long piece of work. It sends heartbeats also while one statement or request takes long, so that the engine soon
- * notices that a worker has died.
+ * Does a long piece of work, and sends heartbeats even while a single statement or request takes long, so that the
+ * engine soon notices if the worker has died.
  * @param options.heartbeatMs well below the activity's heartbeat time-out
  * @param options.stopping aborted when the process is about to stop
  */

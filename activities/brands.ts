@@ -17,11 +17,11 @@ import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ScrapeActivities } from '../workflows/brands/contract.ts';
 import { createTurns } from './turns.ts';
 
-/** Websites that one process reads at the same time. They mostly wait for servers. */
+/** Number of websites that one process reads concurrently. They mostly wait for servers. */
 const LIMITS = { places: 8, perKey: 4 };
-/** Of requests to the AI endpoint. */
+/** The user agent of requests to the AI endpoint. */
 const USER_AGENT = 'Carillon/1';
-/** The operator has chosen the AI endpoint, so it may be anywhere. */
+/** The operator has configured the AI endpoint, so it may have any address. */
 const ANYWHERE = ['0.0.0.0/0', '::/0'];
 const MEGABYTE = 1024 * 1024;
 

@@ -16,7 +16,7 @@ const HEARTBEAT_MS = 3_000;
 export interface CampaignActivityDependencies {
   config: Config;
   database: Database;
-  /** Where audiences that depend on what contacts did are evaluated. */
+  /** Evaluates audiences that depend on events, opens or clicks. */
   evaluations: Evaluations;
   waker: Pick<Waker, 'wake'>;
   events: EventPublisher;
@@ -39,7 +39,7 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
     thresholds: stopThresholds(config),
   });
 
-  /** An operator sees the state of the campaign in the heartbeats. */
+  /** Operators see the state of the campaign in the heartbeat details. */
   const staying = <T>(forMs: number, work: (stay: Stay) => Promise<T>): Promise<T> =>
     attended({ heartbeatMs: HEARTBEAT_MS, stopping }, ({ stopping: signal, progress }) =>
       work({ forMs, signal, progress }),

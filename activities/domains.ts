@@ -11,7 +11,7 @@ import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import { presentTime } from './present-time.ts';
 
-/** Of requests to the APIs of providers. */
+/** The user agent of requests to the APIs of providers. */
 const USER_AGENT = 'Carillon/1';
 
 export interface DomainActivityDependencies {
@@ -26,7 +26,7 @@ export interface DomainActivityDependencies {
   ca?: string[];
 }
 
-/** The activities of the workflow `domain/<id>`. Name servers that do not answer never make an activity fail. */
+/** The activities of the workflow `domain/<id>`. An activity does not fail if name servers do not respond. */
 export function createDomainActivities(deps: DomainActivityDependencies): DomainActivities {
   const { config, database, waker, keyring, resolver, events, log, ca } = deps;
   const { pool } = database;

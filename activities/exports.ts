@@ -8,7 +8,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Exports that one process works on at the same time, each for a turn of about ten seconds. */
+/** Number of exports that one process works on concurrently, each for about ten seconds at a time. */
 const LIMITS = { places: 2, perKey: 1 };
 
 export interface ExportActivityDependencies {

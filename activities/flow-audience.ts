@@ -6,7 +6,7 @@ import type { FlowAudienceActivities } from '../workflows/flows/contract.ts';
 import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
-/** Flows whose audience one process compares at the same time: fewer than there are connections for heavy reads. */
+/** Number of flows whose audiences one process compares concurrently: fewer than the connections for heavy reads. */
 const LIMITS = { places: 3, perKey: 2 };
 
 export interface FlowAudienceActivityDependencies {

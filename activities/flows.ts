@@ -18,7 +18,7 @@ import type { FlowRunActivities } from '../workflows/flows/contract.ts';
 import { presentTime } from './present-time.ts';
 
 const USER_AGENT = 'Carillon-Flows/1';
-/** The id of a workflow's first local activity: the library counts them. */
+/** The id of a workflow's first local activity. The library numbers them. */
 const FIRST_ACTIVITY = '1';
 
 export interface FlowActivityDependencies {
@@ -27,7 +27,7 @@ export interface FlowActivityDependencies {
   waker: Pick<Waker, 'wake'>;
   keyring: Keyring;
   resolver: Resolver;
-  /** What acts on the events that runs track. */
+  /** The consumers of events that runs track. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
   log: Logger;
   /** Certificates (PEM) to trust instead of the system's; for tests. */

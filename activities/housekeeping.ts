@@ -2,7 +2,7 @@ import { ApplicationFailure, heartbeat } from '@temporalio/activity';
 import type { HousekeepingDependencies, HousekeepingTask } from '../src/platform/housekeeping/task.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 
-/** Runs each hourly task by its name, in an activity of its own, so that a failing task does not stop the others. */
+/** Runs one hourly task by its name. Each has its own activity, so that a failing task does not stop the others. */
 export function createHousekeepingActivities(
   deps: HousekeepingDependencies & { tasks: readonly HousekeepingTask[] },
 ): HousekeepingActivities {

@@ -10,7 +10,7 @@ import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
 import { accountOf, createTurns } from './turns.ts';
 
-/** Imports that one process works on at the same time, each for a turn of about ten seconds. */
+/** Number of imports that one process works on concurrently, each for about ten seconds at a time. */
 const LIMITS = { places: 2, perKey: 1 };
 
 export interface ImportActivityDependencies {

@@ -34,19 +34,19 @@ import { createTopUpActivities } from './topups.ts';
 import { createValidationActivities } from './validation.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** What the `worker` role gives to every activity. */
+/** What the `worker` role passes to the activities. */
 export interface ActivityDependencies {
   config: Config;
   database: Database;
-  /** For statements that read a large part of a brand's contacts. */
+  /** Runs statements that read a large part of a brand's contacts. */
   heavyReads: HeavyReads;
-  /** For audiences of campaigns that depend on what contacts did. */
+  /** Evaluates audiences of campaigns that depend on events, opens or clicks. */
   evaluations: Evaluations;
   waker: Waker;
   keyring: Keyring;
   resolver: Resolver;
   events: EventPublisher;
-  /** What acts on tracked events, also on those that flows track. */
+  /** The consumers of tracked events, including those that flows track. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
   /** Checks email addresses for validations. */
   checker: AddressChecker;
@@ -58,8 +58,8 @@ export interface ActivityDependencies {
 }
 
 /**
- * Every activity of the task queues `orchestration`, `bulk` and `calls`; the lanes' activity in a sender is separate
- * (`lanes.ts`). A feature adds one line. The signatures are in its contract, from which its workflow takes them.
+ * Creates all activities of the task queues `orchestration`, `bulk` and `calls`; the activity of senders is separate
+ * (`lanes.ts`). Each feature adds one line. Its signatures are in its contract, which its workflow imports.
  */
 export function createActivities(
   deps: ActivityDependencies,

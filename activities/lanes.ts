@@ -12,22 +12,22 @@ import {
 } from '../workflows/lanes/contract.ts';
 
 const CHECK_MS = 1_000;
-/** Well before the start-to-close time-out of an hour. */
+/** How long an activity attaches a lane, in ms: well below the start-to-close time-out of an hour. */
 const ATTACHED_MS = 50 * 60_000;
-/** The workflow gets a report of a change at most this often, and of the figures at least every five minutes. */
+/** Shortest time between two reports to the workflow, in ms, and longest time between two reports of figures. */
 const REPORT_MIN_MS = 10_000;
 const REPORT_MAX_MS = 300_000;
-/** The time that the engine needs to notice that the attempt before a restart is dead. */
+/** How long the engine needs to notice that the attempt before a restart is dead, in ms. */
 const OWN_LANE_FIRST_MS = 15_000;
 
 export interface LaneDependencies {
   database: Database;
-  /** At most one of a kind. */
+  /** At most one per kind. */
   loops: LaneLoop[];
   log: Logger;
-  /** The lanes that this process took over at its start; for a while it refuses others. */
+  /** The lanes that this process had before its restart; at first it refuses others. */
   own?: ReadonlyMap<LaneAttachment['kind'], number>;
-  /** How often the workflow gets a report of a change at most, instead of every ten seconds. */
+  /** Shortest time between two reports to the workflow; ten seconds by default. */
   reportMinMs?: number;
 }
 
@@ -55,7 +55,7 @@ interface Watch {
   reported: { at: number; summary: string };
 }
 
-/** The part of a report whose changes an operator wants to see at once; the figures change all the time. */
+/** The part of a report whose changes are reported soon. The figures change all the time. */
 function summaryOf(report: LaneReport): string {
   const providers = Object.entries(report.providers).map(([name, { state, reason }]) => [
     name,
@@ -65,7 +65,7 @@ function summaryOf(report: LaneReport): string {
   return JSON.stringify([report.processId, report.mode, providers]);
 }
 
-/** If it fails, a later check reports again, after the minimum interval. */
+/** Reports to the workflow if it is time. After a failure, a later check reports again. */
 async function reportToWorkflow(watch: Watch, report: LaneReport, deps: LaneDependencies): Promise<void> {
   const { log, reportMinMs = REPORT_MIN_MS } = deps;
   const { reported } = watch;
@@ -84,7 +84,7 @@ async function reportToWorkflow(watch: Watch, report: LaneReport, deps: LaneDepe
   }
 }
 
-/** While the database is unavailable, the loop keeps its mode. */
+/** Applies the mode in the lane's row. While the database is unavailable, the loop keeps its mode. */
 async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
   const { lane, loop } = watch;
   const { processId } = loop.report();
@@ -124,8 +124,8 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
 }
 
 /**
- * The activity of a `sender` process. It attaches a lane to the process's loop of that kind, sets the mode that the
- * lane's row asks for, and reports. Its end or cancellation detaches the lane; the loop continues.
+ * The activity of a `sender` process. It attaches a lane to the process's loop of that kind, applies the mode in the
+ * lane's row, and reports. Its end or cancellation detaches the lane; the loop continues.
  */
 export function createLaneActivities(deps: LaneDependencies): LaneActivities & { detachAll(): void } {
   const attached = new Map<string, Attached>();
@@ -142,7 +142,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
     if (other && other.n !== lane.n) {
       throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');
     }
-    // The engine gave up on an earlier attempt for this lane, and that attempt has not noticed yet.
+    // The engine has given up on an earlier attempt for this lane, which has not noticed yet.
     other?.detach('superseded');
     const mine = { n: lane.n, detach };
     attached.set(lane.kind, mine);
@@ -160,7 +160,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
         const report = await watchLoop(watch, deps, AbortSignal.any([cancellationSignal, detached.signal]));
         if (cancellationSignal.aborted) await cancelled;
         if (detached.signal.aborted) {
-          // Benign: the library logs it at debug level, not as a warning at every stop.
+          // Benign, so that the library logs it at debug level instead of warning at every stop.
           throw ApplicationFailure.create({
             message: `detached: ${detached.signal.reason}`,
             type: 'detached',
@@ -172,7 +172,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
         if (attached.get(lane.kind) === mine) attached.delete(lane.kind);
       }
     },
-    /** The process is stopping: other processes attach its lanes. */
+    /** Call it when the process stops: other processes then attach its lanes. */
     detachAll() {
       for (const one of attached.values()) one.detach('the process is stopping');
     },

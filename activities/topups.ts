@@ -9,9 +9,9 @@ import type { TopUpActivities } from '../workflows/topups/contract.ts';
 import { attended } from './attended.ts';
 import { presentTime } from './present-time.ts';
 
-/** The engine notices soon that a worker died during a request. */
+/** Short, so that the engine soon notices if a worker dies during a request. */
 const options = { heartbeatMs: 3_000 };
-/** Of requests to payment services. */
+/** The user agent of requests to payment services. */
 const USER_AGENT = 'Carillon/1';
 
 export interface TopUpActivityDependencies {

@@ -6,8 +6,9 @@ import { attended } from './attended.ts';
 const HEARTBEAT_MS = 5_000;
 
 /**
- * Runs long activities, a few at a time. They send heartbeats also while they wait for their turn.
- * @param limits of one process, for all accounts and for one, which must have fewer: another can then begin at once
+ * Runs long activities, a few at a time. They send heartbeats even while they wait for their turn.
+ * @param limits per process, for all accounts and for each; the latter must be lower, so that another account can start
+ *   at once
  * @param stopping aborted when the process is about to stop
  */
 export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stopping: AbortSignal) {
@@ -19,9 +20,9 @@ export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stop
 }
 
 /**
- * Returns the account of a row that a workflow names, so that the work on it has that account's turn. The workflow's input
- * cannot say it: those started by earlier versions have only the id.
- * @returns null if the row is gone
+ * Finds the account of a workflow's row, whose turn the work on it takes. The workflow's input may lack it: workflows
+ * started by earlier versions have only the id.
+ * @returns null if the row has been deleted
  */
 export async function accountOf(
   db: Queryable,

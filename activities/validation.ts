@@ -6,7 +6,7 @@ import type { ValidationActivities } from '../workflows/validation/contract.ts';
 import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
-/** Operations that one process works on at the same time: they mostly wait for answers of other servers. */
+/** Number of operations that one process works on concurrently. They mostly wait for other servers. */
 const LIMITS = { places: 32, perKey: 8 };
 
 export interface ValidationActivityDependencies {

@@ -23,13 +23,15 @@ export interface WebhookActivityDependencies {
   resolver: Resolver;
   events: EventPublisher;
   log: Logger;
-  /** Aborted when the process is about to stop: an activity that may run for minutes ends; another worker continues. */
+  /**
+   * Aborted when the process is about to stop: activities that may run for minutes end, and another worker continues.
+   */
   stopping?: AbortSignal;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
 }
 
-/** The activities of the workflow `webhook/<id>`. An endpoint's error never makes an activity fail. */
+/** The activities of the workflow `webhook/<id>`. An activity does not fail because of an endpoint's error. */
 export function createWebhookActivities(deps: WebhookActivityDependencies): WebhookActivities {
   const { config, database, keyring, resolver, events, waker, log, stopping, ca } = deps;
   const outbound = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };

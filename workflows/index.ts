@@ -1,4 +1,4 @@
-/** Every workflow, under the name by which it is started; a feature adds one line. */
+/** Exports every workflow under the name by which it is started. Each feature adds one line. */
 export * from './brands/workflow.ts';
 export * from './campaigns/workflow.ts';
 export * from './domains/workflow.ts';

@@ -11,35 +11,35 @@ import {
 
 /** What a workflow knows about its row. */
 export interface Run<State> {
-  /** Which step of this run it is, from 1 on. */
+  /** The number of the step in this run, from 1. */
   step: number;
-  /** After the last step. */
+  /** The state after the last step. */
   state: State;
-  /** A signal has arrived since a step or a wait has set this to false. */
+  /** Whether a signal has arrived since a step or a wait set this to false. */
   woken: boolean;
 }
 
-/** The work on one row, cut into steps. Each step reads the row again, so that a second run does no harm. */
+/** The work on one row, in steps. Each step reads the row again, so a second run is harmless. */
 export interface RowWork<State> {
-  /** The name of the signal that makes the workflow look at its row again. */
+  /** The name of the signal after which the workflow reads its row again. */
   wake: string;
   /** The name of the query that returns the state, if there is one. */
   query?: string;
   /** The state before the first step. */
   beginning: State;
-  /** The next run continues after so many steps, before the history is long. */
+  /** Number of steps after which the workflow continues as new, before its history is long. */
   maxSteps: number;
   step(run: Run<State>): Promise<State>;
   /** Describes the row in Markdown, for an operator. */
   describe(state: State): string;
   isDone(run: Run<State>): boolean;
-  /** How long to wait for a signal after a step; null: not at all. */
+  /** How long to wait for a signal after a step; null if there is no wait. */
   waitOf?(state: State): { ms: number; summary: string } | null;
 }
 
 /**
- * Does one step after the other until the row has reached its end. The order of waits and of the decision to continue as
- * new is part of recorded histories: it must not change.
+ * Takes one step after the other until the row has reached its end. The order of waits and of the decision to continue
+ * as new is part of recorded histories: it must not change.
  * @returns the last state, for the engine's UI
  */
 export async function stepThroughRow<Input, State>(input: Input, work: RowWork<State>): Promise<State> {

@@ -3,17 +3,20 @@ import { posix } from 'node:path';
 
 /** The folders whose own folders are checked, too. */
 const COVERED = [
+  'activities',
   'src/delivery',
   'src/features/accounts',
   'src/features/api-keys',
   'src/features/brakes',
   'src/features/brands',
   'src/features/callbacks',
+  'src/features/campaigns',
   'src/features/contact-events',
   'src/features/contacts',
   'src/features/delivery-status',
   'src/features/domains',
   'src/features/exports',
+  'src/features/flows',
   'src/features/imports',
   'src/features/inbox',
   'src/features/lists',
@@ -30,9 +33,10 @@ const COVERED = [
   'src/features/validation',
   'src/features/wallet',
   'src/features/webhooks',
+  'workflows',
 ];
 /** Their subfolders are all alike, so one README.md above them is enough. */
-const ALIKE = ['src/delivery/providers'];
+const ALIKE = ['src/delivery/providers', 'workflows'];
 const MAX_LINES = 10;
 
 const isCovered = (folder: string) =>

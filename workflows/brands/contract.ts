@@ -1,4 +1,4 @@
-/** Scrapes of websites for one brand. This file imports nothing. */
+/** The scrapes of websites for one brand. This file imports nothing. */
 export const scrapeBrandType = 'scrapeBrand';
 
 export interface ScrapeBrandInput {
@@ -23,17 +23,17 @@ export const scrapeQueries = { state: 'state' } as const;
 /** What the workflow does, as the query and the current details show it. */
 export interface ScrapeState {
   phase: 'looking' | 'scraping' | 'failing' | 'done';
-  /** The scrape at work, or the last one. */
+  /** The current scrape, or the last one. */
   scrapeId: number | null;
-  /** Scrapes in this run of the workflow that were interrupted by a newer one. */
+  /** Number of scrapes in this run of the workflow that were replaced by a newer one. */
   replaced: number;
 }
 
 export interface ScrapeActivities {
-  /** Finds the scrape of the brand that has not ended. @returns its id; null if all have */
+  /** Finds the scrape of the brand that has not ended. @returns its id; null if all have ended */
   nextBrandScrape(brandId: number): Promise<number | null>;
   /** Reads the website and updates the brand, unless a newer scrape has replaced this one. */
   runBrandScrape(scrapeId: number): Promise<void>;
-  /** Ends a scrape that could not be carried out. */
+  /** Marks a scrape as failed that could not be carried out. */
   failBrandScrape(scrapeId: number): Promise<void>;
 }

@@ -20,12 +20,12 @@ import {
   type ScrapeState,
 } from './contract.ts';
 
-/** Retried for as long as the database is unavailable. */
+/** Retries while the database is unavailable. */
 const { nextBrandScrape, failBrandScrape } = proxyActivities<ScrapeActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
-/** A website takes at most a minute. If the process dies, another begins again. */
+/** A website takes at most a minute. If the process dies, another one starts over. */
 const { runBrandScrape } = proxyActivities<ScrapeActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '5 minutes',
@@ -39,12 +39,12 @@ const stateQuery = defineQuery<ScrapeState>(scrapeQueries.state);
 
 /** A scrape adds about 20 events. */
 const MAX_ROUNDS = 100;
-/** Longer than any scrape. */
+/** Longer than any scrape takes. */
 const MAX_WAIT = '1 hour';
 
 interface Run {
   state: ScrapeState;
-  /** The newest scrape that a signal has named. */
+  /** The newest scrape named by a signal. */
   newest: number;
 }
 
@@ -63,7 +63,7 @@ function showScrape(run: Run, changes: Partial<ScrapeState>): void {
   );
 }
 
-/** Runs one scrape, until it ends or a newer one replaces it. */
+/** Executes one scrape, until it ends or a newer one replaces it. */
 async function runOne(run: Run, scrapeId: number): Promise<void> {
   showScrape(run, { phase: 'scraping', scrapeId });
   const scope = new CancellationScope();
@@ -87,9 +87,9 @@ async function runOne(run: Run, scrapeId: number): Promise<void> {
 }
 
 /**
- * Runs the scrapes of one brand, of which only the newest counts. Each step reads the rows again, so that a second run does
- * no harm.
- * @returns what became of them, for the engine's UI
+ * Executes the scrapes of one brand, of which only the newest counts. Each step reads the rows again, so a second run
+ * is harmless.
+ * @returns the final state, for the engine's UI
  */
 export async function scrapeBrand(input: ScrapeBrandInput): Promise<ScrapeState> {
   const run: Run = { state: { phase: 'looking', scrapeId: null, replaced: 0 }, newest: 0 };

@@ -15,9 +15,9 @@ export function campaignWorkflowId(campaignId: number): string {
 
 /** Signals, without arguments. */
 export const campaignSignals = {
-  /** From Carillon: read the row again, it was changed. */
+  /** From Carillon: the row has changed; read it again. */
   wake: 'wake',
-  /** From an operator, like the requests of the API with these names. What the row does not allow is ignored. */
+  /** From an operator, like the requests of the API with these names. Ignored if the state does not allow it. */
   pause: 'pause',
   resume: 'resume',
   cancel: 'cancel',
@@ -28,7 +28,7 @@ export type OperatorSignal = 'pause' | 'resume' | 'cancel';
 /** Queries. */
 export const campaignQueries = { state: 'state' } as const;
 
-/** Counts of recipients. The others add up to `audience`. */
+/** Counts of recipients. `audience` is the sum of the others. */
 export interface CampaignTally {
   audience: number;
   sent: number;
@@ -41,51 +41,54 @@ export interface CampaignTally {
 
 /** What the campaign does and waits for, as the query and the current details show it. */
 export interface CampaignState {
-  /** Of the row, as a client sees it. */
+  /** The status of the row, as clients see it. */
   status: 'draft' | 'active' | 'paused' | 'completed';
   phase: 'draft' | 'waiting' | 'snapshot' | 'sending' | 'done';
   /** Name and audience, such as `Campaign 42 'Spring sale' → list 7`. */
   title: string;
-  /** Contacts who are looked at for the snapshot: the last, and the highest of all. */
+  /** The last contact examined for the snapshot. `maxContactId`: the last contact of all. */
   cursor: number;
   maxContactId: number | null;
   counts: CampaignTally;
-  /** Why nothing is sent now, such as `schedule`, `allowance` or, while it is paused, `resume`; null: it is being sent. */
+  /**
+   * Why nothing is sent now, such as `schedule`, `allowance` or, while it is paused, `resume`; null if it is being
+   * sent.
+   */
   waitingFor: string | null;
-  /** Until when, in ISO 8601, if that is known. */
+  /** The end of the wait, in ISO 8601, if it is known. */
   until: string | null;
-  /** When the next recipients are due whom no limit holds. Left out: that is not known, or not for minutes. */
+  /** When the next recipients that no limit holds are due. Left out if that is unknown, or minutes away. */
   freeAt?: string;
   outcome: string | null;
 }
 
-/** What an activity has found, and what follows. */
+/** What an activity has found, and the next step. */
 export interface CampaignStep {
   /**
-   * `wait`: for a signal, or until `until`. `snapshot`: write recipients. `watch`: stay while they are sent to.
-   * `finish`: nothing is sent any more. `done`: the row needs no workflow.
+   * `wait`: for a signal, or until `until`. `snapshot`: write recipients. `watch`: watch while they are sent to.
+   * `finish`: nothing is left to send. `done`: the row needs no workflow.
    */
   next: 'wait' | 'snapshot' | 'watch' | 'finish' | 'done';
   state: CampaignState;
 }
 
-/** A row is read again at least this often, although every change of it is signaled. */
+/** Longest wait before the row is read again, in ms, although every change of it is signaled. */
 const MAX_WAIT_MS = 55 * 60_000;
-/** The same while it is sent: what makes its blocks due sends a signal, but senders may also begin by themselves. */
+/** The same while it is sent: whatever makes its blocks due sends a signal, but senders may start without one. */
 const MAX_SENDING_WAIT_MS = 600_000;
-/** What should have come by now is looked for again after this time. */
+/** Wait until the next look, in ms, if something is overdue. */
 const OVERDUE_MS = 60_000;
-/** Senders have this long to send what a limit lets go at some time, so that one look finds it done. */
+/** How long senders get after a limit releases messages, in ms, so that one look finds them sent. */
 const AFTER_ALLOWANCE_MS = 3_000;
 /**
- * Senders look again and again at blocks that wait for one of these, so that `until` is not the end of the wait. The next
- * block that is not held may be.
+ * Reasons that senders check repeatedly, so that `until` is not the end of the wait. The next block that is not held
+ * may end it.
  */
 const rechecked: readonly (string | null)[] = ['account_paused', 'domain_unverified', 'provider'];
 
 /**
- * How long the workflow waits for a signal before it reads the row again, in milliseconds. Each time adds up to 17 events
- * to its history, of which it has at most 2,000 a day.
+ * How long the workflow waits for a signal before it reads the row again, in ms. Each look adds up to 17 events to its
+ * history, which amounts to at most 2,000 a day.
  */
 export function campaignWaitMs(
   state: Pick<CampaignState, 'status' | 'phase' | 'waitingFor' | 'until' | 'freeAt'>,
@@ -103,14 +106,14 @@ export function campaignWaitMs(
 
 /** `asOf` is the workflow's time at the call, in ISO 8601. */
 export interface CampaignActivities {
-  /** Reads the row, and begins the snapshot if it is time. */
+  /** Reads the row, and begins the snapshot if it is due. */
   lookAtCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
-  /** Does what an operator has asked for by a signal, if the row allows it. */
+  /** Does what an operator's signal asks for, if the state allows it. */
   changeCampaign(campaignId: number, change: OperatorSignal, asOf: string): Promise<void>;
-  /** Writes recipients, for up to `stayMs`, and watches the stop thresholds meanwhile. */
+  /** Writes recipients for up to `stayMs`, and checks the stop thresholds during that time. */
   snapshotCampaign(campaignId: number, asOf: string, stayMs: number): Promise<CampaignStep>;
-  /** Watches a campaign that is sent, for up to `stayMs`: thresholds, throttle, A/B test, end. */
+  /** Watches a campaign that is being sent for up to `stayMs`: thresholds, throttle, A/B test, end. */
   watchCampaign(campaignId: number, asOf: string, stayMs: number): Promise<CampaignStep>;
-  /** Cancels a page of what was not sent, or completes the campaign. */
+  /** Cancels remaining messages, or completes the campaign. */
   finishCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
 }

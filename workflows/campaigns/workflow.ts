@@ -21,16 +21,16 @@ import {
 } from './contract.ts';
 import { describeCampaign } from './details.ts';
 
-/** Retried for as long as the database is unavailable. */
+/** Retries while the database is unavailable. */
 const retry = { initialInterval: '500ms', maximumInterval: '10s' } as const;
 
-/** Operators wait for these. A worker that was killed sends no heartbeat, and another takes over within 15 s. */
+/** Operators wait for these. If a worker is killed, its heartbeats stop, and another takes over within 15 s. */
 const { lookAtCampaign, changeCampaign } = proxyActivities<CampaignActivities>({
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '12s',
   retry,
 });
-/** Long pieces of work go to the queue on which they delay nothing short. */
+/** Long pieces of work have their own queue, so that they do not delay short ones. */
 const { snapshotCampaign, watchCampaign, finishCampaign } = proxyActivities<CampaignActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '1 hour',
@@ -43,16 +43,19 @@ const stateQuery = defineQuery<CampaignState | null>(campaignQueries.state);
 
 /** A step adds about 12 events. */
 const MAX_STEPS = 400;
-/** Batches that are under way when a campaign is canceled have their outcomes within seconds, or after a recovery. */
+/** Outcomes of batches that are under way at a cancellation arrive within seconds, or after a recovery. */
 const LOOK_AGAIN_MS = 1_000;
-/** The first activities are short, so that the details are fresh; later ones stay as long as the campaign already took. */
+/**
+ * The first activities are short, so that the details are fresh; later ones may run for as long as the campaign already
+ * has.
+ */
 const FIRST_STAY_MS = 5_000;
 const MAX_STAY_MS = 600_000;
 
 interface Run {
   campaignId: number;
   state: CampaignState | null;
-  /** A signal has arrived since the last look at the row. */
+  /** Whether a signal has arrived since the row was last read. */
   woken: boolean;
 }
 
@@ -76,7 +79,7 @@ async function look(run: Run): Promise<CampaignStep> {
   return lookAtCampaign(run.campaignId, now());
 }
 
-/** Does what follows from the last step. */
+/** Takes the step that follows from the last one. */
 async function follow(run: Run, { next, state }: CampaignStep, stayMs: number): Promise<CampaignStep> {
   const { campaignId } = run;
   switch (next) {
@@ -98,9 +101,9 @@ async function follow(run: Run, { next, state }: CampaignStep, stayMs: number): 
 }
 
 /**
- * Sends one campaign: waits for its time and an approval, has its recipients written, watches while senders send, and
- * completes it. What is done is in the database: each step reads the row again, so that a second run does no harm.
- * @returns what became of it, with its counts, for the engine's UI
+ * Sends one campaign: waits for its time and approval, has its recipients written, watches while senders send, and
+ * completes it. The database records what is done, and each step reads the row again, so a second run is harmless.
+ * @returns the final state with its counts, for the engine's UI
  */
 export async function campaign(input: CampaignInput): Promise<CampaignState> {
   const run = startRun(input);
@@ -111,7 +114,7 @@ export async function campaign(input: CampaignInput): Promise<CampaignState> {
     setCurrentDetails(describeCampaign(step.state));
     if (step.next === 'done') {
       await condition(allHandlersFinished, '1 minute');
-      // A draft may have been sent again.
+      // A campaign that had become a draft may have been sent again.
       if (!run.woken) return step.state;
       step = await look(run);
       continue;

@@ -18,7 +18,7 @@ function registrationLines({ registration, providerError }: DomainWatchState): s
   ];
 }
 
-/** Describes the watch in Markdown, for an operator. */
+/** Describes the state of the watch in Markdown, for an operator. */
 export function describeWatch(domainId: number, state: DomainWatchState): string {
   const { problems, failingSince, unansweredSince } = state;
   return [

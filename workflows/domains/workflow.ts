@@ -21,20 +21,20 @@ import {
 } from './contract.ts';
 import { describeWatch } from './details.ts';
 
-/** Retried for as long as the database is unavailable. */
+/** Retries while the database is unavailable. */
 const retry = { initialInterval: '500ms', maximumInterval: '10s' } as const;
 
-/** Look-ups end after ten seconds each, and those of one domain run side by side. */
+/** Each look-up ends after ten seconds, and those of one domain run concurrently. */
 const { checkDomain, releaseDomainMail } = proxyActivities<DomainActivities>({
   startToCloseTimeout: '1 minute',
   retry,
 });
-/** A provider may be down for long: after these attempts, it is asked again in the next round. */
+/** A provider may be down for long. After these attempts, the next round asks it again. */
 const { registerDomain } = proxyActivities<DomainActivities>({
   startToCloseTimeout: '2 minutes',
   retry: { initialInterval: '2s', maximumAttempts: 5 },
 });
-/** What a provider keeps costs little, so it is left there if the provider does not take it back in three days. */
+/** A registration that stays with a provider costs little, so give up if it cannot be removed within three days. */
 const { unregisterDomain } = proxyActivities<DomainActivities>({
   startToCloseTimeout: '2 minutes',
   scheduleToCloseTimeout: '3 days',
@@ -53,9 +53,9 @@ interface Run {
   domainId: number;
   accountId: number;
   state: DomainWatchState;
-  /** A signal has arrived since the last look at the row. */
+  /** Whether a signal has arrived since the row was last read. */
   woken: boolean;
-  /** An operator wants a check that is not due. */
+  /** Whether an operator wants a check that is not due. */
   forced: boolean;
 }
 
@@ -128,7 +128,10 @@ async function release(run: Run): Promise<void> {
   while (!(await releaseDomainMail({ domainId, accountId })));
 }
 
-/** Registers the domain if that is left to do, checks once, and waits until the next check. @returns whether the domain is gone */
+/**
+ * Registers the domain unless that is done, checks it once, and waits until the next check.
+ * @returns whether the domain is gone
+ */
 async function runRound(run: Run): Promise<boolean> {
   const { forced } = run;
   run.woken = run.forced = false;
@@ -143,9 +146,9 @@ async function runRound(run: Run): Promise<boolean> {
 }
 
 /**
- * Watches the DNS records of one sending domain: often while it is pending, then for as long as it exists. Every check
- * reads the row again, so that a second run does no harm.
- * @returns what the last check found, for the engine's UI
+ * Watches the DNS records of one sending domain: often while it is pending, then less often as long as it exists. Every
+ * check reads the row again, so a second run is harmless.
+ * @returns the result of the last check, for the engine's UI
  */
 export async function watchDomain(input: WatchDomainInput): Promise<DomainWatchState> {
   const run = startRun(input);
@@ -155,7 +158,7 @@ export async function watchDomain(input: WatchDomainInput): Promise<DomainWatchS
     const old = round >= MAX_ROUNDS || Date.now() - startedAt >= MAX_RUN_MS;
     if (old || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished, '1 minute');
-      // The next run begins with a look at the row, so no wake-up is lost.
+      // The next run begins by reading the row, so no wake-up is lost.
       if (!run.forced) await continueAsNew<typeof watchDomain>(input);
     }
   }

@@ -13,15 +13,15 @@ export function exportWorkflowId(exportId: number): string {
 
 /** Signals, without arguments. */
 export const exportSignals = {
-  /** Read the row again: a client has canceled the export. */
+  /** Read the row again, because a client has canceled the export. */
   wake: 'wake',
 } as const;
 
-/** How far an export is, as the current details show it. */
+/** The progress of an export, as the current details show it. */
 export interface ExportProgress {
-  /** `waiting`: the account has as many exports under way as it may. */
+  /** `waiting`: the account has reached its number of concurrent exports. */
   state: 'waiting' | 'counting' | 'writing' | 'final';
-  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  /** The status of the row, as clients see it. Activities of earlier versions do not return it. */
   status?: string;
   processedRows: number;
   totalRows: number | null;
@@ -29,12 +29,12 @@ export interface ExportProgress {
 
 /** `asOf` is the workflow's time at the call, in ISO 8601. Each activity reads the row first, and may run twice. */
 export interface ExportActivities {
-  /** Starts the export if the account may have one more under way. */
+  /** Starts the export if the account may run another one. */
   beginExport(exportId: number, asOf: string): Promise<ExportProgress>;
-  /** Counts rows for about ten seconds, or until all are counted and the columns chosen. */
+  /** Counts rows for about ten seconds, or until all are counted and the columns are chosen. */
   planExport(exportId: number, asOf: string): Promise<ExportProgress>;
   /** Writes parts for about ten seconds, or until the export is complete. */
   writeExport(exportId: number, asOf: string): Promise<ExportProgress>;
-  /** Ends an export whose other activities fail for good. */
+  /** Marks an export as failed after a final failure of another activity. */
   failExport(exportId: number): Promise<void>;
 }

@@ -11,7 +11,7 @@ const { beginExport, failExport } = proxyActivities<ExportActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
-/** Retried while the database or the disk is unavailable. An export ends a day after its start in any case. */
+/** Retries while the database or the disk is unavailable. An export ends a day after its start in any case. */
 const { planExport, writeExport } = proxyActivities<ExportActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '30 minutes',
@@ -20,7 +20,7 @@ const { planExport, writeExport } = proxyActivities<ExportActivities>({
   retry: { initialInterval: '1s', maximumInterval: '1 minute' },
 });
 
-/** While the account has other exports under way. */
+/** Pause between attempts to start while the account runs other exports. */
 const WAIT = '15s';
 
 const beginning: ExportProgress = { state: 'waiting', processedRows: 0, totalRows: null };
@@ -44,7 +44,7 @@ function next(exportId: number, { state }: ExportProgress): Promise<ExportProgre
   return beginExport(exportId, now());
 }
 
-/** Does the next step. If it fails for good, the export ends with an error that the client sees. */
+/** Takes the next step. After a final failure, the export ends with an error that the client sees. */
 async function nextOrFail(exportId: number, progress: ExportProgress): Promise<ExportProgress> {
   try {
     return await next(exportId, progress);
@@ -55,7 +55,7 @@ async function nextOrFail(exportId: number, progress: ExportProgress): Promise<E
   }
 }
 
-/** The wait for room belongs to the step that follows it, because a run continues as new before the wait. */
+/** The wait for other exports is part of the step after it, because a run continues as new before the wait. */
 async function step(exportId: number, run: Run<ExportProgress>): Promise<ExportProgress> {
   if (run.step === 1) return beginExport(exportId, now());
   if (run.state.state === 'waiting') {
@@ -65,7 +65,7 @@ async function step(exportId: number, run: Run<ExportProgress>): Promise<ExportP
   return nextOrFail(exportId, run.state);
 }
 
-/** Writes one export. @returns how many rows it has */
+/** Writes one export. @returns the final progress, with its number of rows */
 export function runExport(input: RunExportInput): Promise<ExportProgress> {
   const { exportId } = input;
   return stepThroughRow(input, {

@@ -6,7 +6,7 @@ export interface FlowRunInput {
   schema: 1;
   runId: number;
   accountId: number;
-  /** Given if the run continues as new before a long wait, so that its history begins with the wait. */
+  /** Given if the workflow continues as new before a long wait; its history then begins with the wait. */
   asleep?: { until: string | null; state: FlowRunState };
 }
 
@@ -25,7 +25,7 @@ export function flowAudienceWorkflowId(flowId: number): string {
 }
 
 export const flowRunSignals = {
-  /** From Carillon: read the row again. Earlier versions gave the id of the event that arrived. */
+  /** From Carillon: read the row again. Earlier versions passed the id of the event that arrived. */
   wake: 'wake',
   /** From an operator: end the run, like `POST /flow_runs/{id}/cancel`. */
   cancel: 'cancel',
@@ -38,19 +38,19 @@ export const flowRunQueries = { state: 'state' } as const;
 /** What a run does and waits for, as the query and the current details show it. No personal data. */
 export interface FlowRunState {
   state: 'active' | 'completed' | 'exited' | 'canceled';
-  /** Why it ended; null while it is active. */
+  /** Why the run ended; null while it is active. */
   reason: string | null;
   /** A sentence, such as `waits until Tuesday 09:00 for order_placed, then step 4`. */
   sentence: string;
   stepId: number | null;
-  /** How many steps were done. */
+  /** Number of steps taken. */
   steps: number;
 }
 
-/** What a transaction of the run has done, and what follows. */
+/** The state after a transaction of the run, and what to do next. */
 export type FlowRunAdvance = { state: FlowRunState } & (
   | {
-      /** Wait for a signal, or until `until` in ISO 8601; null: only for a signal. */
+      /** Wait for a signal, or until `until` in ISO 8601; null to wait only for a signal. */
       next: 'wait';
       until: string | null;
     }
@@ -66,7 +66,7 @@ export type FlowRunAdvance = { state: FlowRunState } & (
 export type FlowRunStep =
   | FlowRunAdvance
   | {
-      /** Nothing was done: ask again at `until`, in ISO 8601. `sentence` says why, for an operator. */
+      /** Nothing was done. Call again at `until`, in ISO 8601. `sentence` is the reason, for an operator. */
       next: 'later';
       until: string;
       sentence: string;
@@ -75,13 +75,13 @@ export type FlowRunStep =
 /** `asOf` is the workflow's time at the call, in ISO 8601. */
 export interface FlowRunActivities {
   /**
-   * One transaction: does the steps that are due, up to the next wait or outside call.
-   * @param accountId whose runs share the worker with those of other accounts
+   * Takes the due steps in one transaction, up to the next wait or webhook call.
+   * @param accountId of the run, because accounts share the worker fairly
    */
   advanceRun(runId: number, asOf: string, accountId: number): Promise<FlowRunStep>;
   /**
-   * Makes the request of the webhook step and stores its answer, unless that was done before. It fails, and is retried,
-   * while the endpoint fails; the last attempt stores the failure as the answer.
+   * Makes the request of the webhook step and stores the response, unless that is done. It throws, and is retried,
+   * while the endpoint fails; the last attempt stores the failure instead.
    */
   callWebhook(runId: number, stepId: number, asOf: string): Promise<void>;
   /** Ends the run on behalf of an operator, if it is active. */
@@ -89,15 +89,15 @@ export interface FlowRunActivities {
 }
 
 export interface FlowAudienceStep {
-  /** `done`: the flow needs no audience any more. */
+  /** `done`: the flow no longer needs an audience. */
   next: 'wait' | 'again' | 'done';
   /** When the contacts are compared again, in ISO 8601. */
   until: string | null;
-  /** For an operator: what was found. */
+  /** What was found, for an operator. */
   sentence: string;
 }
 
 export interface FlowAudienceActivities {
-  /** Finds contacts who began to match the segment of the flow, for up to `stayMs`. */
+  /** Finds contacts who have begun to match the segment of the flow, for up to `stayMs`. */
   matchAudience(flowId: number, asOf: string, stayMs: number): Promise<FlowAudienceStep>;
 }

@@ -19,7 +19,7 @@ import {
   type FlowRunState,
 } from './contract.ts';
 
-/** One short transaction each, without a trip to the engine. Retried for as long as the database is unavailable. */
+/** One short transaction each, without a round trip to the engine. Retries while the database is unavailable. */
 const { advanceRun, cancelRun } = proxyLocalActivities<FlowRunActivities>({
   startToCloseTimeout: '1 minute',
   localRetryThreshold: '10s',
@@ -27,8 +27,8 @@ const { advanceRun, cancelRun } = proxyLocalActivities<FlowRunActivities>({
 });
 
 /**
- * The activity says when the next attempt comes, and stores the failure of its last attempt. The row counts attempts, so
- * that a run whose request waited for so long begins another activity and no other attempts.
+ * The activity sets the delay of the next attempt, and stores the failure of its last attempt. The row counts the
+ * attempts: if a request waits until this activity times out, the next activity continues counting.
  */
 const { callWebhook } = proxyActivities<FlowRunActivities>({
   taskQueue: 'calls',
@@ -41,11 +41,14 @@ const wake = defineSignal(flowRunSignals.wake);
 const cancel = defineSignal(flowRunSignals.cancel);
 const stateQuery = defineQuery<FlowRunState | null>(flowRunQueries.state);
 
-/** Before a longer wait the run continues as new: what sleeps for long has a history of a few events. */
+/**
+ * Before a wait longer than this, in ms, the workflow continues as new, so that it sleeps with a history of a few
+ * events.
+ */
 const LONG_WAIT_MS = 3_600_000;
-/** The row is read again at least this often, although every change of it is signaled. */
+/** Longest wait before the row is read again, in ms, although every change of it is signaled. */
 const MAX_WAIT_MS = 366 * 86_400_000;
-/** The same for a run that waits for a signal only. */
+/** The same for a run that waits only for a signal. */
 const MAX_HOLD_MS = 30 * 86_400_000;
 
 /** The request of a webhook step. */
@@ -59,9 +62,9 @@ interface Run {
   runId: number;
   accountId: number;
   state: FlowRunState | null;
-  /** A signal has arrived since the last look at the row. */
+  /** Whether a signal has arrived since the row was last read. */
   woken: boolean;
-  /** An operator wants to end the run. */
+  /** Whether an operator wants to end the run. */
   canceled: boolean;
   call: Call | null;
 }
@@ -93,7 +96,7 @@ function startRun({ runId, accountId }: FlowRunInput): Run {
 
 const isWoken = (run: Run) => run.woken || run.canceled;
 
-/** What is shown of a run that was not looked at yet. */
+/** Shown until the row has been read for the first time. */
 const unseen: FlowRunState = { state: 'active', reason: null, sentence: '', stepId: null, steps: 0 };
 
 async function advance(run: Run): Promise<FlowRunAdvance> {
@@ -101,7 +104,7 @@ async function advance(run: Run): Promise<FlowRunAdvance> {
     run.canceled = false;
     await cancelRun(run.runId, now());
   }
-  // Before the row is read: a signal that arrives meanwhile is about something newer.
+  // Reset before the row is read: a signal that arrives during the read is about a newer change.
   run.woken = false;
   const step = await advanceRun(run.runId, now(), run.accountId);
   if (step.next === 'later') {
@@ -124,20 +127,20 @@ function startCall(run: Run, stepId: number): Call {
   const call: Call = { stepId, done: false, scope: new CancellationScope() };
   void call.scope
     .run(() => callWebhook(run.runId, stepId, now()))
-    // Whether it was canceled or took too long: the row says what follows.
+    // Whether it was canceled or took too long, the row decides what follows.
     .catch(() => undefined)
     .finally(() => (call.done = true));
   return call;
 }
 
-/** Makes the request, or goes on waiting for it if a signal has interrupted that. */
+/** Makes the request, or continues to wait for it after a signal has interrupted the wait. */
 async function makeCall(run: Run, stepId: number): Promise<void> {
   if (run.call === null || run.call.done || run.call.stepId !== stepId) {
     endCall(run);
     run.call = startCall(run, stepId);
   }
   const { call } = run;
-  // The activity ends by itself within two hours.
+  // This needs no time-out, because the activity ends within two hours.
   await condition(() => call.done || isWoken(run));
 }
 
@@ -150,8 +153,8 @@ async function sleep(run: Run, until: string | null, sentence: string): Promise<
 }
 
 /**
- * The clock of one run: its row says where it is. Each step reads the row again, so that a second workflow, a repeated
- * signal or a lost one does no harm.
+ * The clock of one run, whose progress is in its row. Each step reads the row again, so a second workflow, or a
+ * repeated or lost signal, is harmless.
  * @returns how the run ended, for the engine's UI
  */
 export async function flowRun(input: FlowRunInput): Promise<FlowRunState> {
@@ -170,7 +173,7 @@ export async function flowRun(input: FlowRunInput): Promise<FlowRunState> {
     }
     const until = step.next === 'wait' ? step.until : null;
     const isLong = step.next === 'wait' && waitMsOf(until) > LONG_WAIT_MS;
-    // Signals that have arrived are handled first: the next history does not have them.
+    // Handle signals that have arrived first, because the next history will not contain them.
     if ((isLong || workflowInfo().continueAsNewSuggested) && !isWoken(run)) {
       await continueAsNew<typeof flowRun>(
         isLong ? { ...fresh, asleep: { until, state: step.state } } : fresh,

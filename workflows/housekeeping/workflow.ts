@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { HousekeepingActivities, HousekeepingReport } from './contract.ts';
 
-/** A task works in small batches on possibly many rows: it may take long, but sends a heartbeat after each batch. */
+/** A task may take long, because it works on many rows in small batches; it sends a heartbeat after each. */
 const taskOptions: ActivityOptions = {
   taskQueue: 'bulk',
   startToCloseTimeout: '30m',
@@ -31,7 +31,10 @@ function describe(report: HousekeepingReport, running?: string): string {
   return [...done, ...(running ? [`- ${running}: running`] : [])].join('\n');
 }
 
-/** Runs retention and upkeep, each task in its own activity. The result names a failed task; the others still run. */
+/**
+ * Runs retention and upkeep, each task in its own activity. If a task fails, the result names it, and the others still
+ * run.
+ */
 export async function housekeeping(): Promise<HousekeepingReport> {
   const report: HousekeepingReport = {};
   for (const name of await listHousekeepingTasks()) {

@@ -13,7 +13,7 @@ export function importWorkflowId(importId: number): string {
 
 /** Signals, without arguments. */
 export const importSignals = {
-  /** Look at the row again: it was canceled. */
+  /** Read the row again, because the import was canceled. */
   wake: 'wake',
 } as const;
 
@@ -22,9 +22,9 @@ export const importQueries = { state: 'state' } as const;
 
 /** What the import does, as the query and the current details show it. */
 export interface ImportState {
-  /** `waiting`: for other imports of the account. `inspecting`: recognizes and counts. */
+  /** `waiting`: for other imports of the account. `inspecting`: recognizes the format and counts rows. */
   phase: 'waiting' | 'inspecting' | 'importing' | 'clearing' | 'done';
-  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  /** The status of the row, as clients see it. Activities of earlier versions do not return it. */
   status?: string;
   totalRows: number | null;
   createdCount: number;
@@ -36,8 +36,8 @@ export interface ImportState {
 
 export interface ImportActivities {
   /**
-   * Does the next piece of the import, at most about ten seconds of work: reads the row and goes on from there.
-   * @returns what is to be done next
+   * Does the next piece of the import, about ten seconds of work at most. It reads the row and continues from there.
+   * @returns what to do next
    */
   advanceImport(importId: number): Promise<ImportState>;
 }

@@ -9,7 +9,10 @@ import {
 } from './contract.ts';
 import { describeImport } from './details.ts';
 
-/** Long pieces of work go to the queue on which they delay nothing short. Retried while the database is unavailable. */
+/**
+ * Long pieces of work have their own queue, so that they do not delay short ones. Retries while the database is
+ * unavailable.
+ */
 const { advanceImport } = proxyActivities<ImportActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '10 minutes',
@@ -29,7 +32,7 @@ const beginning: ImportState = {
   failedCount: 0,
 };
 
-/** Runs one import. @returns how many rows had which outcome */
+/** Executes one import. @returns the number of rows by outcome */
 export function runImport(input: RunImportInput): Promise<ImportState> {
   const { importId } = input;
   return stepThroughRow(input, {

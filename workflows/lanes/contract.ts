@@ -1,7 +1,7 @@
 /** A lane shows and steers one loop of a sender process. This file imports nothing. */
 export type LaneKind = 'send' | 'webhook';
 
-/** What an operator asks of a lane. `paused` takes nothing new; so does `draining`, which finishes what is claimed. */
+/** The mode that an operator sets. `paused` and `draining` take nothing new; `draining` finishes what is claimed. */
 export type LaneMode = 'running' | 'paused' | 'draining';
 
 /** Shown in a lane's heartbeat details and current details: plain JSON, without addresses or bodies. */
@@ -24,11 +24,11 @@ export interface LaneReport {
 export interface LaneInput {
   schema: 1;
   n: number;
-  /** Asked for by a signal to the run before, which could not write it into the lane's row. */
+  /** The mode that a signal asked of the previous run, which could not write it into the lane's row. */
   wanted?: LaneMode;
 }
 
-/** The lane that a process attaches. */
+/** The lane that is attached to a process. */
 export interface LaneAttachment {
   kind: LaneKind;
   n: number;
@@ -36,17 +36,17 @@ export interface LaneAttachment {
 
 export const laneWorkflowTypes = { send: 'sendLane', webhook: 'webhookLane' } as const;
 
-/** @param n counted from 1 in each kind */
+/** @param n counted from 1 for each kind */
 export function laneWorkflowId(kind: LaneKind, n: number): string {
   return `${kind}-lane/${n}`;
 }
 
 /** Signals. The first four come from an operator, by Temporal's UI or command line, without arguments. */
 export const laneSignals = {
-  /** Take nothing new and give claims back. */
+  /** Take nothing new, and give claims back. */
   pause: 'pause',
   resume: 'resume',
-  /** Take nothing new and finish what is claimed. */
+  /** Take nothing new, and finish what is claimed. */
   drain: 'drain',
   /** Detach, and attach again to any free process. */
   restart: 'restart',
@@ -59,7 +59,7 @@ export const laneSignals = {
 /** Queries. */
 export const laneQueries = { report: 'report', state: 'state' } as const;
 
-/** Of the `worker` role, on the task queue `orchestration`: reads and writes the lane's row. */
+/** Activities of the `worker` role, on the task queue `orchestration`: they read and write the lane's row. */
 export interface LaneModeActivities {
   /** @returns the mode in which the operator left the lane */
   openLane(lane: LaneAttachment): Promise<LaneMode>;
@@ -67,10 +67,10 @@ export interface LaneModeActivities {
   forgetLane(lane: LaneAttachment): Promise<void>;
 }
 
-/** Of the `sender` role, on the task queue `delivery`. */
+/** The activity of the `sender` role, on the task queue `delivery`. */
 export interface LaneActivities {
   /**
-   * Attaches the lane to the process's loop of its kind for up to fifty minutes: passes the mode on to the loop, and
+   * Attaches the lane to the process's loop of its kind for up to fifty minutes. It passes the mode on to the loop, and
    * reports by heartbeats and by the signal `reported`.
    * @returns the last report
    */

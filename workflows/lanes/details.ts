@@ -1,6 +1,6 @@
 import type { LaneAttachment, LaneMode, LaneReport } from './contract.ts';
 
-/** Repeated from the static details, which the engine drops when a workflow continues as new. */
+/** Repeats the static details, because the engine drops them when a workflow continues as new. */
 const SIGNALS = 'Signals: `pause`, `resume`, `drain`, `restart`.';
 
 const modes: Record<LaneMode, string> = {
@@ -22,7 +22,7 @@ function providersOf(report: LaneReport): string[] {
   });
 }
 
-/** Describes in Markdown, for an operator, where the lane is, what it does and what it waits for. */
+/** Describes the lane in Markdown, for an operator: its process, what it does and what it waits for. */
 export function describeLane(
   { kind, n }: LaneAttachment,
   mode: LaneMode,

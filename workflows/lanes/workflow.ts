@@ -27,8 +27,8 @@ import {
 import { describeLane } from './details.ts';
 
 /**
- * The one long activity of a lane. Missing heartbeats reveal a killed sender; the lane then moves to another process
- * after about a second. The activity ends by itself well before the start-to-close time-out.
+ * The long activity of a lane. Missing heartbeats reveal a killed sender; about a second later, the lane moves to
+ * another process. The activity ends by itself well before the start-to-close time-out.
  */
 const attachOptions: ActivityOptions = {
   taskQueue: 'delivery',
@@ -59,7 +59,10 @@ const reportQuery = defineQuery<LaneReport | null>(laneQueries.report);
 const stateQuery = defineQuery<LaneState>(laneQueries.state);
 
 const WEEK_MS = 7 * 86_400_000;
-/** Stays of up to fifty minutes in one run: about a week, or less if stays end early. */
+/**
+ * Maximum number of stays in one run. A stay lasts up to fifty minutes, so this is about a week, or less if stays end
+ * early.
+ */
 const MAX_STAYS = 200;
 
 /** The result of the query `state`. */
@@ -68,10 +71,10 @@ export interface LaneState {
   n: number;
   /** The mode in the lane's row; the loop follows within a second. */
   mode: LaneMode;
-  /** Asked for by a signal, but not yet in the row. */
+  /** The mode that a signal has asked for, but that is not in the row yet. */
   wanted: LaneMode | null;
   report: LaneReport | null;
-  /** When the report arrived, ISO 8601. */
+  /** When the report arrived, in ISO 8601. */
   reportedAt: string | null;
   restarting: boolean;
   retiring: boolean;
@@ -113,7 +116,7 @@ async function steer(lane: LaneState): Promise<void> {
   }
 }
 
-/** Stays at one process until the activity ends or is cancelled. It needs no time-out besides the activity's own. */
+/** Stays attached to one process until the activity ends or is cancelled. The activity's own time-out is enough. */
 async function stayAttached(lane: LaneState): Promise<void> {
   const scope = new CancellationScope();
   let ended = false;
@@ -135,7 +138,7 @@ async function stayAttached(lane: LaneState): Promise<void> {
   showLane(lane);
 }
 
-/** Serves until the lane is surplus, or its history is long enough for a new run. */
+/** Serves until the lane is surplus, or its history is so long that the workflow should continue as new. */
 async function serve(lane: LaneState): Promise<'retired' | 'old'> {
   const end = Date.now() + WEEK_MS;
   for (let stays = 1; !lane.retiring; stays += 1) {

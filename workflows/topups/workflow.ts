@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import { topUpSignals, type RunTopUpInput, type TopUpActivities, type TopUpStep } from './contract.ts';
 
-/** Retried for as long as the database is unavailable. A request that was about to leave is never sent again. */
+/** Retries while the database is unavailable. A request that was about to be sent is never sent again. */
 const { requestTopUp, lookAtTopUp, giveUpTopUp } = proxyActivities<TopUpActivities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '15 seconds',
@@ -20,7 +20,7 @@ const { requestTopUp, lookAtTopUp, giveUpTopUp } = proxyActivities<TopUpActiviti
 const wake = defineSignal(topUpSignals.wake);
 const look = defineSignal(topUpSignals.look);
 
-/** Waits after requests that did not reach the payment service: about an hour in all. */
+/** Backoff after requests that did not reach the payment service, in minutes: about an hour in all. */
 const WAITS_MINUTES = [1, 5, 15, 40];
 const MAX_ROUNDS = 200;
 
@@ -63,8 +63,8 @@ async function waitAndLook(topUpId: number, { lookAt }: TopUpStep, signals: Sign
 }
 
 /**
- * Fills a wallet by one payment. Every step reads the row again, so that a second run does no harm.
- * @returns what became of it, for the engine's UI
+ * Fills a wallet by one payment. Every step reads the row again, so a second run is harmless.
+ * @returns the final state, for the engine's UI
  */
 export async function runTopUp(input: RunTopUpInput): Promise<TopUpStep> {
   const { topUpId } = input;

@@ -12,7 +12,7 @@ export function validationWorkflowId(operationId: number): string {
 
 /** Signals, without arguments. */
 export const validationSignals = {
-  /** Look at the row again: it was canceled, or resumes. */
+  /** Read the row again, because the operation was canceled or resumed. */
   wake: 'wake',
 } as const;
 
@@ -22,13 +22,13 @@ export const validationQueries = { state: 'state' } as const;
 /** What the operation does, as the query and the current details show it. */
 export interface ValidationState {
   /**
-   * `waiting`: for another operation of the account. `collecting`: takes the candidates. `checking`: checks them.
+   * `waiting`: for another operation of the account. `collecting`: collects its candidates. `checking`: checks them.
    * `retrying`: waits for mail servers that asked for another attempt.
    */
   phase: 'waiting' | 'collecting' | 'checking' | 'retrying' | 'done';
-  /** Of the row, as a client sees it. Activities of earlier versions did not return it. */
+  /** The status of the row, as clients see it. Activities of earlier versions do not return it. */
   status?: string;
-  /** ISO 8601: when the next address is checked once more; null: none waits. */
+  /** When the next address is checked again, in ISO 8601; null if none waits. */
   retryAt: string | null;
   candidateCount: number;
   checkedCount: number;
@@ -36,9 +36,9 @@ export interface ValidationState {
 
 export interface ValidationActivities {
   /**
-   * Does the next piece of the operation, at most about two minutes of work: reads the row and goes on from there.
-   * @param asOf the workflow's time, ISO 8601; addresses that are due by then are checked once more
-   * @returns what is to be done next
+   * Does the next piece of the operation, about two minutes of work at most. It reads the row and continues from there.
+   * @param asOf the workflow's time, in ISO 8601; addresses that are due by then are checked again
+   * @returns what to do next
    */
   advanceValidation(operationId: number, asOf: string): Promise<ValidationState>;
 }

@@ -9,7 +9,10 @@ import {
 } from './contract.ts';
 import { describeValidation } from './details.ts';
 
-/** Long pieces of work go to the queue on which they delay nothing short. Retried while the database is unavailable. */
+/**
+ * Long pieces of work have their own queue, so that they do not delay short ones. Retries while the database is
+ * unavailable.
+ */
 const { advanceValidation } = proxyActivities<ValidationActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '10 minutes',
@@ -18,12 +21,12 @@ const { advanceValidation } = proxyActivities<ValidationActivities>({
 });
 
 const LOOK_AGAIN_MS = 15_000;
-/** The longest wait for a mail server that asked for another attempt. */
+/** Longest wait for a mail server that asked for another attempt. */
 const MAX_RETRY_WAIT_MS = 15 * 60_000;
 
 const beginning: ValidationState = { phase: 'waiting', retryAt: null, candidateCount: 0, checkedCount: 0 };
 
-/** How long to wait before the next step; null: not at all. */
+/** How long to wait before the next step; null if there is no wait. */
 function waitOf({ phase, retryAt }: ValidationState): { ms: number; summary: string } | null {
   if (phase === 'waiting') return { ms: LOOK_AGAIN_MS, summary: 'another validation of the account' };
   if (phase !== 'retrying' || retryAt === null) return null;
@@ -31,7 +34,7 @@ function waitOf({ phase, retryAt }: ValidationState): { ms: number; summary: str
   return { ms, summary: 'mail servers that asked for another attempt' };
 }
 
-/** Runs one validation operation; the step that ends it settles it. @returns how many addresses were checked */
+/** Executes one validation operation; its last step settles it. @returns how many addresses were checked */
 export function runValidation(input: RunValidationInput): Promise<ValidationState> {
   const { operationId } = input;
   return stepThroughRow(input, {
@@ -45,7 +48,7 @@ export function runValidation(input: RunValidationInput): Promise<ValidationStat
       return advanceValidation(operationId, new Date().toISOString());
     },
     describe: (state) => describeValidation(operationId, state),
-    // A signal that arrived meanwhile may be that of an operation that resumes: the step may not have seen it.
+    // A signal that arrived during the step may be a resume that the step has not seen.
     isDone: ({ state, woken }) => state.phase === 'done' && !woken,
     waitOf,
   });

@@ -1,4 +1,7 @@
-/** The recovery of one webhook endpoint, which runs while the endpoint fails or retries wait. This file imports nothing. */
+/**
+ * The recovery of one webhook endpoint, which runs while the endpoint fails or retries are waiting. This file imports
+ * nothing.
+ */
 export const webhookRecoveryType = 'webhookRecovery';
 
 /** What the workflow starts with, and carries into its next run. */
@@ -13,9 +16,9 @@ export function webhookWorkflowId(webhookId: number): string {
 
 /** Signals, without arguments. */
 export const webhookSignals = {
-  /** From Carillon: read the webhook's row and its retries again, for they have changed. */
+  /** From Carillon: read the webhook's row and its retries again, because they have changed. */
   wake: 'wake',
-  /** From an operator: attempt everything that waits for a retry now. */
+  /** From an operator: attempt everything now that waits for a retry. */
   retryNow: 'retryNow',
 } as const;
 
@@ -27,24 +30,24 @@ export interface WebhookRecoveryState {
   phase: 'planning' | 'delivering' | 'sleeping' | 'done';
   /** Since when the endpoint has acknowledged nothing; null if it does not fail. */
   failingSince: string | null;
-  /** When its owners were warned. */
+  /** When the account's owners were warned. */
   warnedAt: string | null;
   /**
-   * When it is turned off unless it acknowledges something before. Null if it does not fail, or if it has failed for
-   * long enough but nothing was attempted recently: then the next failed attempt turns it off.
+   * When the webhook will be turned off unless it acknowledges something before. Null if it does not fail, or if it has
+   * failed for long enough but nothing was attempted recently; in that case, the next failed attempt turns it off.
    */
   disableAt: string | null;
-  /** How many webhook deliveries wait for a retry, counted up to 10,000. */
+  /** Number of webhook deliveries that wait for a retry, counted up to 10,000. */
   retrying: number;
   nextAttemptAt: string | null;
   /** While sleeping: the time of the next action. */
   sleepsUntil: string | null;
-  /** In this run of the workflow. */
+  /** Number of attempts in this run of the workflow. */
   attempted: number;
   delivered: number;
 }
 
-/** What a look at the webhook's row decides. Times are ISO 8601. */
+/** The plan that follows from the webhook's row. Times are in ISO 8601. */
 export interface WebhookRecoveryStep {
   phase: 'done' | 'due' | 'sleep';
   until: string | null;
@@ -61,12 +64,12 @@ export interface WebhookRecoveryProgress {
   delivered: number;
 }
 
-/** Each takes the workflow's time at the call, `asOf`, in ISO 8601. */
+/** Each activity takes the workflow's time at the call, `asOf`, in ISO 8601. */
 export interface WebhookActivities {
-  /** Reads the row, warns the owners or turns the webhook off if that is due, and says what to do next. */
+  /** Reads the row, warns the owners or turns the webhook off if that is due, and returns what to do next. */
   planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep>;
-  /** Makes the attempts that are due. Its heartbeats report the progress, which adds no event to the history. */
+  /** Makes the attempts that are due. It reports progress by heartbeats, which add no events to the history. */
   deliverDueRetries(webhookId: number, asOf: string): Promise<WebhookRecoveryProgress>;
-  /** Makes everything that waits for a retry due now. */
+  /** Makes everything due now that waits for a retry. */
   hastenWebhookRetries(webhookId: number, asOf: string): Promise<void>;
 }

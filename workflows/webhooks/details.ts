@@ -35,7 +35,7 @@ export function describeRecovery(webhookId: number, state: WebhookRecoveryState)
   ].join('\n');
 }
 
-/** Says what a sleep waits for: the timer's label in Temporal's UI. @param state with `sleepsUntil` */
+/** Returns what a sleep waits for, as the timer's label in Temporal's UI. @param state with `sleepsUntil` */
 export function timerLabel({
   sleepsUntil,
   nextAttemptAt,

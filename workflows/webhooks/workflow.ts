@@ -24,7 +24,7 @@ import { describeRecovery, timerLabel } from './details.ts';
 /** Missing heartbeats reveal a killed worker, so that another continues within seconds. */
 const heartbeatTimeout = '5s';
 
-/** For activities that read and write the webhook's row; retried for as long as the database is unavailable. */
+/** For activities that read and write the webhook's row. They are retried while the database is unavailable. */
 const planOptions: ActivityOptions = {
   startToCloseTimeout: '30s',
   heartbeatTimeout,
@@ -52,7 +52,7 @@ const MAX_ROUNDS = 250;
 interface Run {
   webhookId: number;
   state: WebhookRecoveryState;
-  /** A signal has arrived since the last plan. */
+  /** Whether a signal has arrived since the last plan. */
   woken: boolean;
   hastened: boolean;
 }
@@ -98,8 +98,8 @@ async function deliver(run: Run): Promise<void> {
   showRecovery(run, { phase: 'delivering' });
   let ended = false;
   const delivery = deliverDueRetries(run.webhookId, now()).finally(() => void (ended = true));
-  // The activity may run for two minutes, and also attempts what an operator makes due in that time. The wait ends when
-  // the activity does.
+  // The activity may run for two minutes, and also attempts what an operator makes due during that time. The wait ends
+  // together with the activity.
   await condition(() => ended || run.hastened);
   if (!ended && patched('hasten-while-delivering')) await hasten(run);
   const { attempted, delivered } = await delivery;
@@ -110,13 +110,13 @@ async function deliver(run: Run): Promise<void> {
   });
 }
 
-/** The part of the state that a plan contains. Plans of earlier versions, in old histories, contain less. */
+/** Returns the part of the state that a plan contains. Plans of earlier versions, in old histories, contain less. */
 function planned(plan: WebhookRecoveryStep): Partial<WebhookRecoveryState> {
   const { failingSince, retrying, warnedAt = null, disableAt = null, nextAttemptAt = plan.until } = plan;
   return { failingSince, retrying, warnedAt, disableAt, nextAttemptAt };
 }
 
-/** Plans once and does what the plan says. @returns whether nothing is left to do */
+/** Makes one plan and carries it out. @returns whether nothing is left to do */
 async function runRound(run: Run): Promise<boolean> {
   run.woken = false;
   if (run.hastened) await hasten(run);
@@ -132,20 +132,20 @@ async function runRound(run: Run): Promise<boolean> {
 }
 
 /**
- * Retries what one webhook endpoint did not acknowledge, and keeps the timers of its failure: the owners are warned
- * after a day, and after three days the webhook is turned off. It runs while the webhook fails or retries wait. It reads
- * the row again in each round, so that a second run does no harm.
- * @returns what was attempted and delivered, for the engine's UI
+ * Retries what one webhook endpoint did not acknowledge, and keeps the timers of its failure: after a day, the owners
+ * are warned, and after three days the webhook is turned off. It runs while the endpoint fails or retries are waiting.
+ * It reads the row again in each round, so a second run is harmless.
+ * @returns the numbers of attempts and deliveries, for the engine's UI
  */
 export async function webhookRecovery(input: WebhookRecoveryInput): Promise<WebhookRecoveryState> {
   const run = startRun(input);
   for (let round = 1; ; round += 1) {
     const done = await runRound(run);
-    // A failure after the row was disarmed arms it again, and its signal may still reach this run.
+    // A failure after the row was disarmed arms it again; its signal may still reach this run.
     if (done && !run.woken) break;
     if (round >= MAX_ROUNDS || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished, '1 minute');
-      // The next run starts with a plan, so no wake-up is lost.
+      // The next run begins with a plan, so no wake-up is lost.
       if (!run.hastened) await continueAsNew<typeof webhookRecovery>(input);
     }
   }
