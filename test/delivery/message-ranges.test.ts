@@ -76,7 +76,7 @@ describe('ranges of message ids', () => {
     );
   });
 
-  it('change once a week, and later ids are in the next one', async () => {
+  it('change once a week, and later ids are in the next range', async () => {
     await queueEmails(test.database, account, 2);
     await keep(6);
     const [before] = await allocateMessageIds(test.database.pool, 1);
@@ -92,11 +92,11 @@ describe('ranges of message ids', () => {
     expect(await partitionsOf('message_contents')).toContain('message_contents_4');
   });
 
-  it('do not change while there is no message in them', async () => {
+  it('do not change while the current one has no messages', async () => {
     expect(await keep(100)).toBe(0);
   });
 
-  it('follow the sequence if a range runs out of ids', async () => {
+  it('follow the sequence when a range runs out of ids', async () => {
     await moveSequenceTo(RANGE_IDS - 1);
     await queueEmails(test.database, account, 3);
     await keep(0);

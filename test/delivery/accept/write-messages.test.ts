@@ -73,7 +73,7 @@ describe('writing messages', () => {
     });
   });
 
-  it('notes the size of each content in its queue row', async () => {
+  it('stores the size of each content in its queue row', async () => {
     const [both] = await newEmails(1, { text: 'Grüße' });
     const [none] = await newEmails(1, { html: null });
     const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
@@ -86,7 +86,7 @@ describe('writing messages', () => {
     ]);
   });
 
-  it('notes in its queue row how heavy each content is to compose', async () => {
+  it('stores the composing weight of each content in its queue row', async () => {
     const [both] = await newEmails(1, { text: 'Grüße' });
     const [html] = await newEmails(1);
     const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
@@ -127,7 +127,7 @@ describe('writing messages', () => {
     expect(written?.from_address).toBe('"A \\"B\\"" <box@mail.test>');
   });
 
-  it('belongs to the transaction of the caller', async () => {
+  it('runs in the transaction of the caller', async () => {
     const messages = await newEmails(1);
     const work = inTransaction(test.database.pool, async (client) => {
       await writeMessages(client, messages, { source });

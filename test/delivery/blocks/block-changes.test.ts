@@ -83,7 +83,7 @@ it('counts an unknown recipient as sent once a report says so, in a block that i
   const claims = await claim();
   await intend(claims);
   await die();
-  // The block has no recipient that waits, so that the next claim closes it.
+  // The block has no open recipients, so the next claim closes it.
   await claim();
   await recountBlocks(database.pool, campaign.campaignId);
   expect(await counts()).toMatchObject({ sent: 0, unknown: 5, remaining: 5 });
@@ -125,7 +125,7 @@ it('counts complaints and hard bounces of messages that were sent before', async
   expect(await tallies()).toEqual({ sent: 5, complained: 1, bounced: 2, recount: false });
 });
 
-it('lets only messages leave that lie in the block when a lost claim was made again of a part of it', async () => {
+it('sends only messages inside the block after a lost claim was repeated for a part of it', async () => {
   const lost = await claim();
   // The commit of a claim does not wait for the disk, so a crash of the database may undo it.
   await database.pool.query(
@@ -162,7 +162,7 @@ describe('a deleted contact', () => {
       code: 'contact_deleted',
       to: null,
     });
-    // Its block was not claimed before, and is counted by its rows now.
+    // Its block was never claimed, so it is counted from its rows now.
     expect(await counts()).toMatchObject({ audience: 10, skipped: 1, remaining: 9 });
     const claims = await claim();
     expect(claims.map(({ messageId }) => messageId)).toEqual(campaign.messageIds.slice(1, 5));
@@ -195,7 +195,7 @@ describe('a deleted contact of a campaign that is being written', () => {
     return rows[0]?.to_key;
   };
 
-  it('takes the address of its message along, also from a campaign that never writes its other recipients', async () => {
+  it('is removed with the address of its message, even if the campaign never writes its other recipients', async () => {
     const [messageId = 0] = campaign.messageIds;
     await database.pool.query(`update campaigns set phase = 'snapshot' where id = $1`, [campaign.campaignId]);
     await intend(await claim());
@@ -205,7 +205,7 @@ describe('a deleted contact of a campaign that is being written', () => {
     await removeContact(database.pool, tenant, campaign.contactIds[0] ?? 0);
     await clear(0);
     expect(await addressOf(messageId)).toBeNull();
-    // A minute later it goes through everything once more, and nothing of the contact is left.
+    // A minute later the deletion repeats its whole pass, and nothing of the contact is left.
     await clear(2);
     const { rows } = await database.pool.query('select 1 from contact_removals where account_id = $1', [
       account.accountId,
@@ -218,7 +218,7 @@ describe('held blocks', () => {
   const holds = async () =>
     (await blocksOf(database, campaign.campaignId)).map(({ hold_reason: reason }) => reason);
 
-  it('go as soon as the allowance is raised', async () => {
+  it('are sent as soon as the allowance is raised', async () => {
     await setAccount(database.pool, account.accountId, { allowancePerDay: 0 });
     expect(await claim()).toEqual([]);
     expect(await holds()).toEqual(['allowance', 'allowance']);
@@ -234,7 +234,7 @@ describe('held blocks', () => {
   });
 });
 
-it('moves blocks to the next provider of the account if their own fails', async () => {
+it("moves blocks to the account's next provider if their own fails", async () => {
   const { rows } = await database.pool.query<{ id: number }>(
     `insert into providers (channel, name, kind, settings_sealed, callback_token_sealed, callback_digest)
      values ('email', $1, 'smtp', '', '', sha256($1::text::bytea)) returning id`,
@@ -252,7 +252,7 @@ it('moves blocks to the next provider of the account if their own fails', async 
   await database.pool.query('delete from provider_outages');
 });
 
-it('finds blocks by the walk over backlogs only while their campaign is active', async () => {
+it('finds blocks in the walk over backlogs only while their campaign is active', async () => {
   const names = async () => {
     const backlogs = createBacklogs(database.pool);
     await backlogs.refresh();

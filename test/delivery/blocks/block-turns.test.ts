@@ -56,8 +56,8 @@ interface WriteOptions {
 const clock = async () => (await query<{ at: string }>('select clock_timestamp()::text as at'))[0]?.at ?? '';
 
 /**
- * Claims a block, and returns whether the throttle lets the next one go as long after it as is said. The transaction of the
- * claim began at a time between two that are known, however slow the machine is.
+ * Claims a block, and returns whether the throttle delays the next block by `wait`. The exact start of the claim's
+ * transaction is not known, only a time before and a time after it.
  * @param wait SQL: seconds from `start`, which is the later of the block's `due_at` and two seconds before the claim
  */
 async function claimsAndWaits(campaignId: number, wait: string): Promise<[number, boolean | undefined]> {
@@ -86,9 +86,9 @@ const setFree = (campaignId: number) =>
   query('update campaign_turns set next_free_at = now() where campaign_id = $1', campaignId);
 
 describe('a throttled campaign', () => {
-  it('goes at its pace after a wait, whatever has made it late', async () => {
+  it('keeps its pace after a wait, whatever made it late', async () => {
     const id = await write(account, { dueAgo: '2 hours', throttle: 20 });
-    // Ten messages take thirty seconds, of which it makes up for two.
+    // Ten messages take thirty seconds, of which the throttle catches up two.
     expect(await claimsAndWaits(id, '30 s')).toEqual([10, true]);
     expect(await claim()).toEqual([]);
     await setFree(id);
@@ -96,7 +96,7 @@ describe('a throttled campaign', () => {
     expect(await claim()).toEqual([]);
   });
 
-  it('goes at its pace after a hold that a release has ended', async () => {
+  it('keeps its pace after a release ends its hold', async () => {
     const id = await write(account, { throttle: 20 });
     await query('update accounts set sending_paused_at = now() where id = $1', account.accountId);
     expect(await claim()).toEqual([]);
@@ -106,7 +106,7 @@ describe('a throttled campaign', () => {
     expect(await claim()).toEqual([]);
   });
 
-  it('goes at its pace after a resume, without a step of its workflow', async () => {
+  it('keeps its pace after a resume, without a step of its workflow', async () => {
     const id = await write(account, { dueAgo: '1 hour', throttle: 20 });
     await query(`update campaigns set status = 'paused' where id = $1`, id);
     await inTransaction(test.database.pool, (trx) => resumeCampaign(trx, { id }));
@@ -114,7 +114,7 @@ describe('a throttled campaign', () => {
     expect(await claim()).toEqual([]);
   });
 
-  it('takes the part of a block that a sender wants, and waits as long as that takes', async () => {
+  it('gives a sender the part of a block that it wants, and waits accordingly', async () => {
     const id = await write(account, { throttle: 600 });
     expect(await claim(0, 4)).toHaveLength(4);
     expect(await freeIn(id)).toBeLessThanOrEqual(0.4);
@@ -127,7 +127,7 @@ describe('a throttled campaign', () => {
     expect(await claimsAndWaits(id, '30 s')).toEqual([10, true]);
   });
 
-  it('is looked at when its next block is free to go', async () => {
+  it('is checked when its next block may go', async () => {
     const id = await write(account, { dueAgo: '1 hour', throttle: 1 });
     await claim();
     await query(`update campaigns set status = 'paused' where id <> $1`, id);
@@ -137,7 +137,7 @@ describe('a throttled campaign', () => {
     expect(backlogs.nextLookMs()).toBeGreaterThan(300_000);
   });
 
-  it('keeps no other campaign waiting', async () => {
+  it('does not delay other campaigns', async () => {
     await write(account, { dueAgo: '1 hour', throttle: 20 });
     const other = await write(account, { blocks: 2 });
     const taken = [await claim(), await claim(), await claim(), await claim()];

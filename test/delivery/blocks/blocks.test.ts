@@ -89,7 +89,10 @@ const accepted: HandOverOutcome = {
 
 const recordBatches = () => createBatchRecording({ pool: database.pool, events: testEvents });
 
-/** Intends the claims and records the outcomes. @param outcomeOf of the nth message that may leave */
+/**
+ * Intends the claims and records the outcomes.
+ * @param outcomeOf returns the outcome of the nth message that may leave
+ */
 async function send(
   claims: readonly Claim[],
   outcomeOf: (n: number) => HandOverOutcome = () => accepted,
@@ -193,7 +196,7 @@ describe('a claim', () => {
     expect(await claim()).toEqual([]);
   });
 
-  it('reserves places again if those of the block no longer count', async () => {
+  it("reserves new places if the block's no longer count", async () => {
     await update(
       `update campaign_blocks set reserved = 10, reserved_bucket = now() - interval '25 hours' where campaign_id = $1`,
       campaign.campaignId,
@@ -205,7 +208,7 @@ describe('a claim', () => {
     expect(await claim()).toEqual([]);
   });
 
-  it('takes no block for a process that was taken for dead', async () => {
+  it('claims nothing for a process that was taken for dead', async () => {
     expect(await claim(12_345)).toEqual([]);
   });
 
@@ -273,7 +276,7 @@ describe('an intent', () => {
     expect((await intend(await claim(OTHER), OTHER)).messages).toHaveLength(10);
   });
 
-  it('lets nothing of a paused campaign leave, and gives its block back', async () => {
+  it('sends nothing of a paused campaign, and gives its block back', async () => {
     const claims = await claim();
     await setCampaign(`status = 'paused'`);
     expect(verdictsOf(await send(claims))).toEqual(['campaign_stopped']);
@@ -303,7 +306,7 @@ describe('an intent', () => {
     expect(await usedPlaces()).toBe(7);
   });
 
-  it('skips a recipient whose opt-out is known by its HMAC alone, before the contact has it', async () => {
+  it('skips a recipient whose opt-out is known only by its HMAC and not applied to the contact yet', async () => {
     const { accountId, brandId } = account;
     const of = { brandId, channel: 'email' } as const;
     const claims = await claim();
@@ -336,7 +339,7 @@ describe('an intent', () => {
     expect(await counts()).toMatchObject({ sent: 9, skipped: 1 });
   });
 
-  it('waits for a pause that has the lock, and sees it', async () => {
+  it('waits for a pause that has the lock, and obeys it', async () => {
     const claims = await claim();
     let intending: ReturnType<typeof intend> | undefined;
     await inTransaction(database.pool, async (trx) => {
@@ -348,7 +351,7 @@ describe('an intent', () => {
     expect(verdictsOf((await intending)?.messages ?? [])).toEqual(['campaign_stopped']);
   });
 
-  it('lets nothing leave whose content was changed while it waited for the lock', async () => {
+  it('sends nothing if the content was changed while it waited for the lock', async () => {
     const claims = await claim();
     let intending: ReturnType<typeof intend> | undefined;
     await inTransaction(database.pool, async (trx) => {
@@ -368,7 +371,7 @@ describe('an intent', () => {
     expect(verdictsOf((await intend(claims)).messages)).toEqual(['send']);
   });
 
-  it('lets no retry of an ended campaign leave unless an attempt is unknown', async () => {
+  it('sends no retry of an ended campaign unless an attempt is unknown', async () => {
     const claims = await claim();
     await send(claims, (n) => (n === 0 ? { kind: 'deferred', response: '450 later' } : accepted));
     await update('update send_queue set due_at = now() where campaign_id = $1', campaign.campaignId);
@@ -398,7 +401,7 @@ describe('a record', () => {
     expect(rows).toEqual([{ sent_events: 0, webhooks: 0, counted: 8 }]);
   });
 
-  it('queues those that are tried again, with their places, and closes their block', async () => {
+  it('queues messages to be tried again, with their places, and closes their block', async () => {
     const claims = await claim();
     await send(claims, (n) => (n === 3 ? { kind: 'deferred', response: '450 later' } : accepted));
     await end(claims);
@@ -428,13 +431,13 @@ describe('a record', () => {
     expect(await queueRows()).toEqual([]);
   });
 
-  it('queues a message that lost its connection at once, to be handed over alone', async () => {
+  it('queues a message that lost its connection, so that it is handed over alone at once', async () => {
     const claims = await claim();
     await send(claims, (n) => (n === 0 ? { kind: 'lost', reason: 'reset' } : accepted));
     expect(await queueRows()).toMatchObject([{ attempt_count: 0, connection_losses: 1, due_now: true }]);
   });
 
-  it('returns messages to their block that a provider fault left', async () => {
+  it('returns messages to their block after a provider fault', async () => {
     const claims = await claim();
     await send(claims, (n) => (n < 6 ? accepted : { kind: 'fault', reason: 'down' }));
     await end(claims);
@@ -456,7 +459,7 @@ describe('a record', () => {
 });
 
 describe('a dead sender', () => {
-  it('leaves its intents unknown, and the rest of its blocks to others', async () => {
+  it('leaves the messages of its intents unknown, and the rest of its blocks to other senders', async () => {
     const claims = await claim();
     await intend(claims.slice(0, 4));
     await inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
@@ -474,7 +477,7 @@ describe('a dead sender', () => {
     expect(rows).toEqual([{ count: 4 }]);
   });
 
-  it('that was still alive has its outcomes recorded, and counted', async () => {
+  it('that was still alive gets its outcomes recorded and counted', async () => {
     const claims = await claim();
     const batch = await intend(claims);
     await inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
@@ -497,7 +500,7 @@ describe('a dead sender', () => {
 });
 
 describe('a cancellation', () => {
-  it('cancels all who wait, in pages, but not those under way', async () => {
+  it('cancels all waiting recipients, in pages, but not those under way', async () => {
     const claims = await claim();
     await intend(claims.slice(0, 2));
     await send(claims.slice(2, 4), (n) => (n === 0 ? accepted : { kind: 'deferred', response: '450 later' }));

@@ -148,7 +148,7 @@ describe('a claim', () => {
   });
 });
 
-/** Makes everything that the account has reserved a reservation of the month before. */
+/** Moves all reservations of the account to the previous month. */
 async function passMonth(): Promise<void> {
   const { accountId } = account;
   await query(`update sandbox_usage set month = month - interval '1 month' where account_id = $1`, accountId);
@@ -260,7 +260,7 @@ describe('a recipient is counted once', () => {
     expect(await used()).toBe(10);
   });
 
-  it('when it is tried again from the queue', async () => {
+  it('when it is retried from the queue', async () => {
     const claims = await claim();
     await send(claims, (n) => (n === 0 ? { kind: 'deferred', response: '450 later' } : accepted));
     await end(claims);

@@ -19,7 +19,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-it('cancels as many small blocks in a page as have enough recipients', async () => {
+it('cancels enough small blocks per page to fill it with recipients', async () => {
   const account = await insertAccount(database);
   const { campaignId } = await writeCampaign(database, account, {
     recipients: 30,

@@ -80,7 +80,7 @@ function blockOf([first]: readonly Claim[]) {
   return first.block;
 }
 
-/** Writes an intent. @returns what to record of it */
+/** Writes an intent. @returns the record of its outcomes */
 async function handOver(
   claims: readonly Claim[],
   outcomeOf: (n: number) => HandOverOutcome,
@@ -106,7 +106,7 @@ async function handOverRetries(): Promise<BatchRecord> {
   return { owner: OWNER, seq: intent.seq, outcomes: outcomeRecords('smtp', messages, outcomes) };
 }
 
-/** Sends the first blocks, of each of which two messages are tried again, and counts them. */
+/** Sends the first blocks, with two messages of each to be retried, and counts them. */
 async function sendBlocks(): Promise<void> {
   for (let n = 0; n < SENT_BLOCKS; n += 1) {
     const claims = await claim();
@@ -116,7 +116,7 @@ async function sendBlocks(): Promise<void> {
   await recountBlocks(database.pool, campaign.campaignId);
 }
 
-/** Does work that waits for blocks which a transaction has counted, until that commits. */
+/** Runs work that waits for blocks until the transaction that counts them commits. */
 async function whileCounted(work: () => Promise<unknown>): Promise<void> {
   const { working } = await inTransaction(database.pool, async (trx) => {
     await trx.query(
@@ -141,7 +141,7 @@ async function expectCounts(expected: Record<string, number>): Promise<void> {
   expect(await wrongTallies(database, campaignId)).toEqual([]);
 }
 
-it('marks each block in which a retry has an outcome while the blocks are counted', async () => {
+it('marks each block in which a retry gets an outcome during a count', async () => {
   await sendBlocks();
   await expectCounts({ sent: 24, remaining: 176 });
   const retries = await handOverRetries();
@@ -149,7 +149,7 @@ it('marks each block in which a retry has an outcome while the blocks are counte
   await expectCounts({ sent: 30, remaining: 170 });
 });
 
-it('marks these blocks beside the block of a batch in the same record', async () => {
+it('marks these blocks, and the block of a batch in the same record', async () => {
   await sendBlocks();
   const batch = await handOver(await claim(), (n) => (n < 2 ? deferred : accepted));
   const retries = await handOverRetries();
@@ -157,7 +157,7 @@ it('marks these blocks beside the block of a batch in the same record', async ()
   await expectCounts({ sent: 38, remaining: 162 });
 });
 
-it('marks each block of which a dead sender leaves retries unknown while the blocks are counted', async () => {
+it('marks each block whose retries a dead sender leaves unknown during a count', async () => {
   await sendBlocks();
   await handOverRetries();
   await whileCounted(die);
@@ -167,7 +167,7 @@ it('marks each block of which a dead sender leaves retries unknown while the blo
 it.each([
   { title: 'that were all accepted', refused: 0 },
   { title: 'of which one was refused', refused: 1 },
-])('counts late outcomes $title in the part of a divided block where they lie', async ({ refused }) => {
+])('counts late outcomes $title in the part of a divided block that contains them', async ({ refused }) => {
   const late = await handOver((await claim()).slice(5), (n) =>
     n < refused ? { kind: 'refused', code: 'rejected', response: '554 no' } : accepted,
   );

@@ -30,7 +30,7 @@ describe('the value for the channel of a row', () => {
     expect(byChannelSql('i.channel', replyTo)).toBe("case i.channel when 'email' then a.email_reply_to end");
   });
 
-  it('has a further channel by its line in the table', () => {
+  it('covers a new channel by its line in the table', () => {
     expect(three.byChannelSql('$6', keyOf)).toBe(
       "case $6 when 'email' then c.email_key when 'sms' then c.phone else c.pager end",
     );
@@ -38,15 +38,15 @@ describe('the value for the channel of a row', () => {
 });
 
 describe('whether the channel of a row fits', () => {
-  it('is a comparison with the one that does', () => {
+  it('is a comparison if one channel fits', () => {
     expect(isChannelSql('q.channel', isPaidByMessage)).toBe("q.channel = 'email'");
   });
 
-  it('is a list if several do', () => {
+  it('is a list if several channels fit', () => {
     expect(three.isChannelSql('q.channel', isPaidByMessage)).toBe("q.channel in ('email', 'pager')");
   });
 
-  it('is false if none does', () => {
+  it('is false if no channel fits', () => {
     expect(isChannelSql('q.channel', () => false)).toBe('false');
   });
 });

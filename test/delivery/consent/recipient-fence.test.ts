@@ -69,7 +69,7 @@ async function untilWaiting(event: string): Promise<void> {
 }
 
 describe('a suppression', () => {
-  it('is confirmed only when the intents under way have ended', async () => {
+  it('is confirmed only after the intents under way have ended', async () => {
     const claims = await claim();
     const order: string[] = [];
     const suppressed = await inTransaction(database.pool, async (client) => {
@@ -129,7 +129,7 @@ describe('a suppression', () => {
     expect(plain.map(({ verdict }) => verdict)).toEqual(['send', 'send']);
     const merged = await intendBatch(database.pool, { ...batch(claims), seq: 2, plusAddresses: true });
     expect(merged.map(({ verdict }) => verdict)).toEqual(['suppressed', 'send']);
-    // Not only right after the API has suppressed an address.
+    // This also holds some time after the API has suppressed an address.
     await test.database.pool.query('update accounts set recipients_changed_at = null');
     const later = await intendBatch(database.pool, { ...batch(claims), seq: 3, plusAddresses: true });
     expect(later.map(({ verdict }) => verdict)).toEqual(['suppressed', 'send']);
@@ -144,7 +144,7 @@ const slowIntents = () =>
      create trigger slow_intent before insert on handovers for each row execute function slow_intent()`,
   );
 
-/** What the database knew of the message when its suppression was confirmed. */
+/** The stored state of the message when its suppression was confirmed. */
 async function mayStillLeave(address: string): Promise<boolean> {
   const { rows } = await test.database.pool.query<{ may: boolean }>(
     `select m.status <> 'queued' or exists (select 1 from handovers h where m.id = any(h.message_ids)) as may
@@ -154,7 +154,7 @@ async function mayStillLeave(address: string): Promise<boolean> {
   return rows[0]?.may ?? false;
 }
 
-it('lets nothing leave after it is confirmed that was not intended before, while a sender works', async () => {
+it('lets only messages intended before it leave after its confirmation, while a sender works', async () => {
   const count = 1_500;
   const server = await startSmtpServer();
   await queueEmails(test.database, account, count);
@@ -162,7 +162,7 @@ it('lets nothing leave after it is confirmed that was not intended before, while
   const senders = await Promise.all([1, 2].map(() => startTestSender({ url: test.url, port: server.port })));
   const stopped: string[] = [];
   try {
-    // From the end of the queue, which the senders reach last.
+    // These are at the end of the queue, which the senders reach last.
     await Promise.all(
       Array.from({ length: 4 }, async (_, stream) => {
         for (let n = count - 1 - stream; n > count - 400; n -= 4) {

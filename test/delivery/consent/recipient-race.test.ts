@@ -24,11 +24,13 @@ import { testKeyring } from '../../support/webhooks.ts';
 
 const OF_CAMPAIGN = 900;
 const OF_FLOW = 300;
-/** Of each way, for recipients of the campaign and as many of the flow. */
+/** Number of requests of each way, for recipients of the campaign and as many of the flow. */
 const REQUESTS = 40;
-/** Recipients whom the senders reach next, so that a request meets intents of its recipient. */
+/**
+ * Requests choose among this many recipients that the senders reach next, so that intents of the recipient are likely.
+ */
 const NEXT = 30;
-/** Mails that the server takes for each request that was answered, so that senders never run ahead of the requests. */
+/** Number of mails that the server takes per answered request, so that senders never run ahead of the requests. */
 const MAILS_PER_REQUEST = 3;
 
 const kinds = ['campaign', 'flow'] as const;
@@ -120,7 +122,7 @@ async function writeMessages(): Promise<void> {
   }
 }
 
-/** A recipient who is soon sent to, and whom no request has named yet. */
+/** A recipient who will soon be sent to and is not in any request yet. */
 async function nextRecipient(kind: Kind, named: Set<number>): Promise<Recipient | undefined> {
   const rows = await query<Recipient>(
     `select m.id as "messageId", m.contact_id as "contactId", m.to_key as address from messages m
@@ -160,7 +162,7 @@ const ways: ((recipient: Recipient) => Promise<number>)[] = [
   },
 ];
 
-/** Whether the database knows now that the message was sent, or is about to be. */
+/** Whether the database shows that the message was sent or is about to be. */
 async function mayStillLeave(messageId: number): Promise<boolean> {
   const [row] = await query<{ may: boolean }>(
     `select m.status not in ('queued', 'held') or exists (
@@ -170,7 +172,7 @@ async function mayStillLeave(messageId: number): Promise<boolean> {
   return row?.may ?? true;
 }
 
-/** @returns the recipients for whom nothing may leave any more */
+/** @returns the recipients to whom nothing may be sent any more */
 async function endSome(kind: Kind, way: (typeof ways)[number], named: Set<number>): Promise<string[]> {
   const ended: string[] = [];
   for (let n = 0; n < REQUESTS; n += 1) {
@@ -184,7 +186,7 @@ async function endSome(kind: Kind, way: (typeof ways)[number], named: Set<number
   return ended;
 }
 
-it('lets nothing leave after a 2xx that was not intended before, of a campaign or a flow', async () => {
+it('lets only messages intended before it leave after a 2xx, from a campaign or a flow', async () => {
   await writeMessages();
   await slowIntents();
   await startSenders();

@@ -81,7 +81,7 @@ describe('an SMS that Twilio refuses because its recipient answered STOP', () =>
     expect(await isOptedOut(pool, keyring, address)).toBe(true);
   });
 
-  it('is refused also if the opt-out cannot be recorded', async () => {
+  it('is refused even if the opt-out cannot be recorded', async () => {
     const warnings: unknown[] = [];
     const { channel, settled } = openChannel(warnings, () => Promise.reject(new Error('lost')));
     const account = { accountId: 1, brandId: 1 };
@@ -90,7 +90,7 @@ describe('an SMS that Twilio refuses because its recipient answered STOP', () =>
     expect(warnings).toHaveLength(1);
   });
 
-  it('is refused without waiting for the opt-out, which is one at a time for each brand', async () => {
+  it('is refused without waiting for the opt-outs, which are recorded one at a time per brand', async () => {
     const started: number[] = [];
     const ends: (() => void)[] = [];
     const { channel, settled } = openChannel([], ({ messageId }) => {

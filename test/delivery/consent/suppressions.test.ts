@@ -99,7 +99,7 @@ describe('a suppression', () => {
     expect(await rows()).toMatchObject([{ reason: 'complaint', permanent: true }]);
   });
 
-  it('that lasts longer replaces one that expires earlier, and not the reverse', async () => {
+  it('that lasts longer replaces one that expires earlier, and not vice versa', async () => {
     await suppress(pool(), [{ reason: 'manual', expiresIn: '1 day' }]);
     await suppress(pool(), [{ reason: 'soft_bounce', expiresIn: '7 days' }]);
     expect(await rows()).toMatchObject([{ reason: 'soft_bounce' }]);
@@ -108,7 +108,7 @@ describe('a suppression', () => {
   });
 
   it.each(['complaint', 'hard_bounce'] as const)(
-    'by hand becomes a %s, and not the reverse',
+    'by hand becomes a %s, and not vice versa',
     async (reason) => {
       await suppress(pool(), [{ reason: 'manual' }]);
       const [before] = await rows();
@@ -119,13 +119,13 @@ describe('a suppression', () => {
     },
   );
 
-  it('that is a complaint and expires is still a complaint if one by hand makes it last longer', async () => {
+  it('that is an expiring complaint stays a complaint if a manual one makes it last longer', async () => {
     await suppress(pool(), [{ reason: 'complaint', expiresIn: '1 day' }]);
     await suppress(pool(), [{ reason: 'manual' }]);
     expect(await rows()).toMatchObject([{ reason: 'complaint', permanent: true }]);
   });
 
-  it('is a complaint if another of the same statement is by hand', async () => {
+  it('is a complaint even if the statement also has a manual one', async () => {
     await suppress(pool(), [{ reason: 'manual' }, { reason: 'complaint' }, { reason: 'manual' }]);
     expect(await rows()).toMatchObject([{ reason: 'complaint' }]);
   });
@@ -144,7 +144,7 @@ describe('a suppression', () => {
     expect(after[0]?.id).toBeGreaterThan(before?.id ?? 0);
   });
 
-  it('keeps the one that lasts longest of several in a statement', async () => {
+  it('is the longest of several in a statement', async () => {
     await suppress(pool(), [
       { reason: 'soft_bounce', expiresIn: '7 days' },
       { reason: 'hard_bounce' },
@@ -162,7 +162,7 @@ describe('a suppression', () => {
     expect(found).toEqual([{ length: 500 }]);
   });
 
-  it('is written once if twenty statements suppress the same addresses in any order', async () => {
+  it('is written once, even if twenty statements suppress the same addresses in any order', async () => {
     const addresses = Array.from({ length: 40 }, (_, n) => `u${n}@example.com`);
     const statements = Array.from({ length: 20 }, (_, n) => {
       const given = addresses.map((address) => ({ address, reason: 'hard_bounce' as const }));
@@ -238,12 +238,12 @@ describe('soft bounces', () => {
     expect(found).toEqual([{ week: true }]);
   });
 
-  it('count in one statement, too', async () => {
+  it('count within one statement, too', async () => {
     await report(pool(), [soft(), soft(), soft(), { address: 'bob@example.com', reason: 'soft_bounce' }]);
     expect(await rows()).toHaveLength(1);
   });
 
-  it('count again from one after they have suppressed the address', async () => {
+  it('start again at one after they have suppressed the address', async () => {
     await report(pool(), [soft(), soft(), soft()]);
     await pool().query('update suppressions set released_at = now() where account_id = $1', [
       account.accountId,

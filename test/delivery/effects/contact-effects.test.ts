@@ -153,7 +153,7 @@ describe('a message', () => {
 });
 
 describe('an outcome', () => {
-  it('counts for the contact of the message, and for no one else', async () => {
+  it('counts for the contact of the message, and for no other', async () => {
     const [one, two] = await addContacts(2);
     const ids = await send(3);
     expect(await counts()).toEqual([countsOf(one ?? 0, 1, 0), countsOf(two ?? 0, 1, 0)]);
@@ -178,18 +178,15 @@ describe('an outcome', () => {
     expect(await engagement()).toEqual([{ contact_id: one, message_id: id, kind: 0 }]);
   });
 
-  it.each(['bounced', 'failed'] as const)(
-    'that is reported late as %s counts as a failure once',
-    async (type) => {
-      const [one = 0] = await addContacts(1);
-      const [id = 0] = await send(1);
-      await report(id, type);
-      await report(id, type);
-      expect(await counts()).toEqual([countsOf(one, 1, 1)]);
-    },
-  );
+  it.each(['bounced', 'failed'] as const)('reported late as %s counts as a failure once', async (type) => {
+    const [one = 0] = await addContacts(1);
+    const [id = 0] = await send(1);
+    await report(id, type);
+    await report(id, type);
+    expect(await counts()).toEqual([countsOf(one, 1, 1)]);
+  });
 
-  it('is recorded without the contact if that was deleted meanwhile', async () => {
+  it('is recorded without the contact if it was deleted meanwhile', async () => {
     const [one = 0, two = 0] = await addContacts(2);
     const ids = await queueEmails(database, tenant, 2);
     const record = await intend(accepted);
@@ -216,7 +213,7 @@ describe('an outcome', () => {
     await send(6);
     await queueEmails(database, tenant, 6);
     const record = await intend(accepted, 2);
-    // The holder of the lock counts its own row.
+    // The transaction that has the lock counts its own row.
     const unlocked = await countUnlockedRows(database.pool, {
       lock: 'select 1 from contact_channel_counts where contact_id = $1 for update',
       values: [ids[0]],
@@ -232,7 +229,7 @@ describe('an outcome', () => {
 });
 
 it.each(['bounced', 'failed', 'deferred', 'delivered'] as const)(
-  'a report of %s keeps no text once the contact was deleted and its message cleared',
+  'a report of %s stores no text after the contact was deleted and its message cleared',
   async (type) => {
     const [id = 0] = await send(1);
     await query('update messages set to_address = null, to_key = null, response = null where id = $1', [id]);
@@ -320,7 +317,7 @@ describe('an open or click', () => {
     expect(await activity()).toEqual([200]);
   });
 
-  it('is stored for no one if the message has no contact, is a test, or the contact was deleted', async () => {
+  it('is not stored if the message has no contact or is a test, or the contact was deleted', async () => {
     await fetched(await mail(), [[0, 10]]);
     const [one] = await addContacts(1);
     await fetched(await mail({ test: true, status: 'sent' }), [[0, 10]]);

@@ -186,7 +186,7 @@ describe('a temporary refusal at the expiry of the message', () => {
     expect(verdictOf(reply)).toBe(expected);
   });
 
-  it('is retried until then', () => {
+  it('is retried until it expires', () => {
     const reply = { code: 452, enhanced: '4.2.2', text: 'Mailbox full' };
     const outcome = smtpVerdict({ kind: 'refused', stage: 'rcpt', reply, connectionLost: false });
     expect(outcome).toMatchObject({ kind: 'deferred', expiresAs: { type: 'soft', subtype: 'mailbox_full' } });

@@ -219,7 +219,7 @@ describe('a late report', () => {
     expect(await query('select sum(used)::int as used from allowance_buckets')).toEqual([{ used: 1 }]);
   });
 
-  it('adds an event and nothing else if the provider only waits', async () => {
+  it('only adds an event if the provider defers the message', async () => {
     const id = await unknownOne();
     const before = await outcome(id);
     await record(fact(id, 'deferred', { response: '451 later' }));
@@ -240,7 +240,7 @@ describe('a late report', () => {
     ]);
   });
 
-  it('does not show the response to the hand-over as that to the delivery', async () => {
+  it('does not show the response to the hand-over as the response to the delivery', async () => {
     const id = await sendOne();
     await record(fact(id, 'delivered'));
     const row = await findMessage(database.pool, tenant as never, id);
@@ -251,14 +251,14 @@ describe('a late report', () => {
     ]);
   });
 
-  it('publishes nothing for mail of campaigns, and counts it', async () => {
+  it('counts mail of campaigns, but publishes no events for it', async () => {
     const id = await unknownOne();
     await query('update messages set class = $1', [messageClasses.campaign]);
     await record(fact(id, 'delivered'));
     expect(await outcome(id)).toMatchObject({ status: 'delivered', published: [], counted: 1 });
   });
 
-  it('is recorded although its texts and its time cannot be stored', async () => {
+  it('is recorded even if its texts and its time cannot be stored', async () => {
     const id = await sendOne();
     const bounce = { ...hard, diagnostic: `\0\ud800${'x'.repeat(900)}` };
     await record(fact(id, 'bounced', { bounce, response: '\0', occurredAt: new Date(Number.NaN) }));
@@ -281,7 +281,7 @@ describe('a late report', () => {
   });
 });
 
-describe('the order of reports and of our own record', () => {
+describe('the order of reports and our own record', () => {
   const cases: [string, DeliveryFact['type'][], object][] = [
     [
       'delivered',
@@ -339,7 +339,7 @@ describe('the order of reports and of our own record', () => {
     }
   });
 
-  it('does not put a message back that a report has settled', async () => {
+  it('does not requeue a message that a report has settled', async () => {
     const id = await queueOne();
     const own = await intend({ kind: 'unknown', reason: 'time-out' });
     await record(fact(id, 'delivered'));
@@ -371,7 +371,7 @@ describe('the order of reports and of our own record', () => {
 });
 
 describe('a bounce', () => {
-  it('that is hard suppresses the address, also after a soft one or a complaint', async () => {
+  it('that is hard suppresses the address, even after a soft one or a complaint', async () => {
     const id = await sendOne();
     await record(fact(id, 'bounced', { bounce: soft, suppresses: false }));
     await record(fact(id, 'complained', { suppresses: false }));
@@ -406,7 +406,7 @@ describe('a bounce', () => {
     expect(await counted()).toEqual([{ hard_bounces: 1, complaints: 1 }]);
   });
 
-  it('at hand-over says nothing about the account if the address is on a list of the provider', async () => {
+  it("at hand-over does not count against the account if the address is on the provider's list", async () => {
     await queueOne();
     const bounce = { ...hard, subtype: 'provider_suppressed' } as const;
     const recordBounce = await intend({ kind: 'bounced', bounce, response: '406 inactive' });
@@ -419,7 +419,7 @@ describe('a bounce', () => {
     expect(await counted).toEqual([{ hard_bounces: 0 }]);
   });
 
-  it('of a message that failed is an event of the message and nothing else', async () => {
+  it('of a message that failed only adds an event', async () => {
     const id = await unknownOne();
     await record(fact(id, 'failed'));
     const before = await outcome(id);
@@ -431,14 +431,14 @@ describe('a bounce', () => {
     ).toEqual([{ bounce: hard }]);
   });
 
-  it('does not suppress if the report may not', async () => {
+  it('does not suppress if the report is not allowed to', async () => {
     await record(fact(await sendOne(), 'bounced', { suppresses: false }));
     expect(await query('select 1 from suppressions')).toEqual([]);
   });
 });
 
 describe('a report of an earlier provider of the message', () => {
-  it('settles a message that waits at the next one', async () => {
+  it('settles a message that waits for the next provider', async () => {
     const id = await unknownOne();
     await (
       await intend({ kind: 'unknown', reason: 'time-out' }, 'next', 2)
@@ -448,7 +448,7 @@ describe('a report of an earlier provider of the message', () => {
     expect(await query('select sent_attempt from messages')).toEqual([{ sent_attempt: 1 }]);
   });
 
-  it('counts after the next one accepted the message', async () => {
+  it('counts even after the next provider accepted the message', async () => {
     const id = await unknownOne();
     await (
       await intend(accepted, 'next', 2)

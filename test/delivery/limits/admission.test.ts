@@ -1,4 +1,4 @@
-// The admission asks what is left only for accounts that a limit has refused within the last minute.
+// Admission reads what is left only for accounts that a limit has refused within the last minute.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAdmission } from '../../../src/delivery/limits/admission.ts';
 import { acceptRules } from '../../../src/delivery/limits/authority.ts';
@@ -56,7 +56,7 @@ describe('messages of an account that a limit has refused', () => {
     ]);
   });
 
-  it('are refused for a second without asking the database, if they take more than is left', async () => {
+  it('are refused for a second without a query, if they take more than is left', async () => {
     await balance(5);
     const admission = open();
     expect(admission.knownRefusal(sms())).toBeNull();
@@ -71,7 +71,7 @@ describe('messages of an account that a limit has refused', () => {
     expect((await admission.refuse([sms()])).size).toBe(0);
   });
 
-  it('are written without asking first after a minute without a refusal', async () => {
+  it('are written without a query first, after a minute without a refusal', async () => {
     const admission = open();
     admission.suspect([email()]);
     nowMs += 60_000;
@@ -82,7 +82,7 @@ describe('messages of an account that a limit has refused', () => {
 });
 
 describe('messages of other accounts', () => {
-  it('are written without asking what is left', async () => {
+  it('are written without reading what is left', async () => {
     await balance(0);
     const message = email();
     expect((await open().refuse([message])).size).toBe(0);

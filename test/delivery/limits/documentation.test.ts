@@ -32,7 +32,7 @@ function rowOf({ name, title, accept, refusal, claim, handOver, status }: Limit)
   ];
 }
 
-it('the page on delivery shows the table of limits as the code has it', async () => {
+it('the page on delivery shows the table of limits as the code defines it', async () => {
   const page = await readFile(PAGE, 'utf8');
   const section = page.slice(page.indexOf(HEADING)).split('\n## ')[0] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('|'));

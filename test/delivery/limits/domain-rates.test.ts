@@ -79,7 +79,7 @@ const useAsSender = (domainId: number) =>
   );
 
 describe('the warm-up of a domain', () => {
-  it('lets campaigns and flows send the volume of the day, and holds the others until tomorrow (UTC)', async () => {
+  it('lets campaigns and flows send the volume of the day, and holds further messages until tomorrow (UTC)', async () => {
     const domain = await addDomain('new');
     await startWarmUp(test.database.pool, domain, [5, 10]);
     await queue(domain, 4, campaign);
@@ -97,7 +97,7 @@ describe('the warm-up of a domain', () => {
     ).toEqual([{ same: true, single: true, tomorrow: true }]);
   });
 
-  it('counts transactional messages, and never holds them', async () => {
+  it('counts transactional messages but never holds them', async () => {
     const domain = await addDomain('new');
     await startWarmUp(test.database.pool, domain, [5]);
     await queue(domain, 8, transactional);
@@ -107,7 +107,7 @@ describe('the warm-up of a domain', () => {
     expect(await holds()).toEqual([{ reason: 'warm_up', count: 1 }]);
   });
 
-  it('concerns no other domain, and takes no place in the allowance for what it holds', async () => {
+  it('does not affect other domains, and takes no places in the allowance for what it holds', async () => {
     const [fresh, known] = [await addDomain('new'), await addDomain('known')];
     await query('update accounts set allowance_per_day = 5 where id = $1', [account.accountId]);
     await startWarmUp(test.database.pool, fresh, [2]);
@@ -117,7 +117,7 @@ describe('the warm-up of a domain', () => {
     expect(await holds()).toEqual([{ reason: 'warm_up', count: 8 }]);
   });
 
-  it('counts a message once, though it is claimed again', async () => {
+  it('counts a message once, even if it is claimed again', async () => {
     const domain = await addDomain('new');
     await startWarmUp(test.database.pool, domain, [3]);
     await queue(domain, 3, campaign);
@@ -128,7 +128,7 @@ describe('the warm-up of a domain', () => {
     ]);
   });
 
-  it('shows in the delivery status as the capacity of the domain of the sender', async () => {
+  it("appears in the delivery status as the capacity of the sender's domain", async () => {
     const domain = await addDomain('new');
     await useAsSender(domain);
     const name = `new-${account.accountId}.test`;
@@ -167,7 +167,7 @@ const blocks = () =>
   );
 
 describe('the blocks of a campaign', () => {
-  it('send the volume of the day, and the rest of them waits for the next', async () => {
+  it('send the volume of the day, and the rest waits for the next day', async () => {
     const domain = await addDomain('new');
     await startWarmUp(test.database.pool, domain, [15]);
     await writeCampaign(test.database, account, { recipients: 30, blockSize: 10, domainId: domain });
@@ -214,7 +214,7 @@ describe('the blocks of a campaign', () => {
 });
 
 describe('the pace of a domain', () => {
-  /** A minute that is over for no statement of the test, whatever the clock shows. */
+  /** A minute that does not end during the test, whatever the clock shows. */
   const stopClock = (domain: number) =>
     query(`update domain_paces set minute = now() + interval '1 hour' where domain_id = $1`, [domain]);
 
@@ -224,7 +224,7 @@ describe('the pace of a domain', () => {
       [domain, account.accountId, perMinute],
     );
 
-  it('lets as many go as fit into the minute, and holds each of the others until its own', async () => {
+  it('lets as many messages go as fit into the minute, and holds each of the others until its own minute', async () => {
     const domain = await addDomain('even');
     await setPace(domain, 10);
     await queue(domain, 35, campaign);
@@ -239,7 +239,7 @@ describe('the pace of a domain', () => {
     expect(await holds()).toEqual([{ reason: 'pacing', count: 25 }]);
   });
 
-  it('counts what went in the minute, transactional messages too, and never holds these', async () => {
+  it('counts what was claimed in the minute, including transactional messages, which it never holds', async () => {
     const domain = await addDomain('even');
     await setPace(domain, 10);
     await queue(domain, 12, transactional);
@@ -249,7 +249,7 @@ describe('the pace of a domain', () => {
     expect(await claim(flow)).toEqual([]);
   });
 
-  it('is that of PACING_PER_MINUTE, unless the domain has its own', async () => {
+  it('is PACING_PER_MINUTE unless the domain has its own', async () => {
     const [other, own, fast] = [await addDomain('other'), await addDomain('own'), await addDomain('fast')];
     await setPace(own, 7);
     await setPace(fast, 0);

@@ -39,7 +39,7 @@ const senderShare = {
   claim: { effect: 'hold', until: null, recheck: `interval '1 minute'` },
 } as const satisfies Limit;
 
-/** Charges what was sent, and returns what was not, such as a wallet. */
+/** Charges for sent messages and returns the rest, such as a wallet. */
 const wallet = {
   name: 'wallet',
   title: 'money',
@@ -61,7 +61,7 @@ const wallet = {
   },
 } as const satisfies Limit;
 
-/** Holds all messages of an account until a time that its row gives. */
+/** Holds all messages of an account until the time in the account's row. */
 const silence = {
   name: 'silence',
   title: 'the account is silent',
@@ -125,7 +125,7 @@ it('claims for each sender what remains for it, and holds the others', async () 
   expect(await holds()).toEqual({ sender_share: ids.slice(2 * PER_SENDER) });
 });
 
-it('holds each message until its own time, and gives it no place in a quota', async () => {
+it('holds each message until its own time, and takes no place in a quota for it', async () => {
   const ids = await queueEmails(database, account, 6);
   const quiet = ids.slice(0, 2);
   await database.pool.query('update send_queue set attempt_count = 1 where message_id = any($1)', [quiet]);
@@ -139,7 +139,7 @@ it('holds each message until its own time, and gives it no place in a quota', as
   expect(rows).toEqual([{ own: true }, { own: true }]);
 });
 
-it('holds all messages of an account until a time that its row gives', async () => {
+it("holds all messages of an account until the time in the account's row", async () => {
   const ids = await queueEmails(database, account, 2);
   await database.pool.query(`update accounts set name = 'Silent' where id = $1`, [account.accountId]);
   expect(await claim(2)).toEqual([]);
@@ -152,7 +152,7 @@ it('holds all messages of an account until a time that its row gives', async () 
   expect(rows).toEqual([{ is_right: true }, { is_right: true }]);
 });
 
-it('counts a message in no other quota than those that let it go', async () => {
+it('counts a message only in quotas that let it go', async () => {
   await database.pool.query('update accounts set allowance_per_day = 6 where id = $1', [account.accountId]);
   const ids = await queueEmails(database, account, 8);
   await claim(8);
@@ -163,7 +163,7 @@ it('counts a message in no other quota than those that let it go', async () => {
   expect(rows).toEqual([{ used: 2 * PER_SENDER }]);
 });
 
-it('uses up what sent messages have reserved, and returns what refused ones have', async () => {
+it('uses up reservations of sent messages, and returns those of refused ones', async () => {
   await queueEmails(database, account, 3);
   const messages = await intendBatch(database.pool, {
     owner: OWNER,

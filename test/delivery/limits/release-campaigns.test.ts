@@ -51,7 +51,7 @@ const signals = async () =>
 const stillHeld = () =>
   query('select 1 from campaign_blocks where account_id = $1 and due_at > now()', [account.accountId]);
 
-/** No row of `providers` has it: the provider was removed. */
+/** The id of a provider that was removed: no row of `providers` has it. */
 const GONE = 999_999;
 
 describe('campaigns with held blocks are signaled once by', () => {
@@ -81,7 +81,7 @@ describe('campaigns with held blocks are signaled once by', () => {
     expect((await signals()).sort()).toEqual(held.map((id) => `campaign/${id} wake`));
   });
 
-  it('another provider in place of one that was removed, unless something else holds them', async () => {
+  it('another provider that replaces a removed one, unless something else holds them', async () => {
     const held = await writeHeld('provider_unavailable', GONE);
     const other = await writeHeld('allowance', GONE);
     const backlog = { accountId: account.accountId, channel: 'email', providerId: GONE } as const;

@@ -125,7 +125,7 @@ const table: Limits = limits;
 const named = table.map((limit) => [limit.name, limit] as const);
 
 describe('the table of limits', () => {
-  it('has limits with names, reasons and SQL states of their own', () => {
+  it('gives each limit its own name, reason and SQL state', () => {
     for (const key of [
       table.map(({ name }) => name),
       table.flatMap(({ status }) => status?.reason ?? []),
@@ -135,7 +135,7 @@ describe('the table of limits', () => {
     }
   });
 
-  it.each(named)('%s applies somewhere, and says how it decides', (_name, limit) => {
+  it.each(named)('%s applies somewhere, and defines how it decides', (_name, limit) => {
     expect(limit.accept ?? limit.claim ?? limit.handOver).toBeDefined();
     expect(limit.accept ?? limit.condition ?? limit.quota).toBeDefined();
     if (limit.quota) expect([limit.figures, limit.claim?.effect]).toEqual([expect.any(Function), 'hold']);
@@ -173,12 +173,12 @@ describe.each(named)('the limit %s', (_name, limit) => {
        from messages join send_queue on message_id = id where messages.account_id = $1`,
       [account.accountId],
     );
-    // The situations of two limits have a hold of another.
+    // The setups of two limits start from a hold by another limit.
     if (!holds) return expect(row?.hold?.reason).not.toBe(limit.name);
     expect([row?.hold?.reason, row?.hold?.until === null]).toEqual([limit.name, limit.claim.until === null]);
     if (row?.hold?.until) expect(new Date(row.hold.until).getTime()).toBeGreaterThan(Date.now());
-    // If the limit holds the whole account, the message is due when it expires; until then, one row for the whole
-    // backlog is looked at.
+    // If the limit holds the whole account, the message is due when it expires; until then, only one row for the whole
+    // backlog is checked.
     const holdsAccount = holdsAccountOf(limit);
     expect(row?.at_its_end).toBe(holdsAccount);
     expect(
@@ -279,7 +279,7 @@ describe('held messages', () => {
     expect(await query('select 1 from held_backlogs', [])).toEqual([]);
   });
 
-  it('are not written again while the account stays paused', async () => {
+  it('are not updated again while the account stays paused', async () => {
     await queueEmails(test.database, account, 3);
     await pause(true);
     await claim();
@@ -304,7 +304,7 @@ describe('held messages', () => {
     await query('update accounts set allowance_per_day = 5 where id = $1', [account.accountId]);
     await look();
     expect(await release()).toMatchObject({ released: 3 });
-    // The room is taken by messages that are due, though none of them was claimed yet.
+    // Messages that are due take the room, although none of them has been claimed yet.
     await look();
     expect(await release()).toMatchObject({ released: 0 });
     expect((await claim()).map(({ messageId }) => messageId)).toEqual(ids.slice(2, 5));

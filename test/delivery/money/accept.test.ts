@@ -75,7 +75,7 @@ async function outcomeOf(given: Submission, by = accept): Promise<string> {
   }
 }
 
-/** Submits one after the other. */
+/** Submits messages one after another. */
 async function outcomes(given: Submission[], by = accept): Promise<string[]> {
   const found: string[] = [];
   for (const each of given) found.push(await outcomeOf(each, by));
@@ -84,7 +84,7 @@ async function outcomes(given: Submission[], by = accept): Promise<string[]> {
 
 const writes = () => statements.filter((name) => name.startsWith('write_messages')).toSorted();
 
-/** The first message of a month takes another way, because it has to add the month. */
+/** The first message of a month takes the slow path, because it has to insert the month. */
 async function beginMonth({ accountId }: QueuedAccount): Promise<void> {
   await test.database.pool.query('select lock_months($1)', [[accountId]]);
 }
@@ -101,7 +101,7 @@ async function written({ accountId }: QueuedAccount): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-it('accepts what the wallet pays for, and writes nothing of what it does not', async () => {
+it('accepts what the wallet pays for, and writes nothing else', async () => {
   const account = await insertPayer(test.database, { funds: 2 * PRICE + 50, free: 1 });
   expect(await outcomes(times(5, (n) => submission(account, {}, `funds-${n}`)))).toEqual([
     'accepted',
@@ -112,18 +112,18 @@ it('accepts what the wallet pays for, and writes nothing of what it does not', a
   ]);
   expect(await written(account)).toBe(3);
   expect(await monthsOf(test.database, account)).toEqual({ emails: 3, free: 1, texts: 0, spent: 2 * PRICE });
-  // A refused request keeps no key: it is accepted once there are funds.
+  // A refused request does not keep its key: it is accepted once there are funds.
   await credit(test.database, account, PRICE);
   expect(await outcomeOf(submission(account, {}, 'funds-4'))).toBe('accepted');
 });
 
-it('refuses what is beyond the spend cap before it looks at the wallet', async () => {
+it('refuses what is beyond the spend cap before it checks the wallet', async () => {
   const account = await insertPayer(test.database, { funds: 10, capCents: 0 });
   expect(await outcomeOf(submission(account))).toBe('spend_cap_reached');
   expect(await monthsOf(test.database, account)).toEqual({ emails: 0, free: 0, texts: 0, spent: 0 });
 });
 
-it('accepts emails of the monthly allowance whatever the cap and the wallet have left', async () => {
+it('accepts emails within the monthly allowance, whatever the cap and the wallet have left', async () => {
   const account = await insertPayer(test.database, { capCents: 0, free: 2 });
   expect(await outcomes(times(3, (n) => submission(account, {}, `free-${n}`)))).toEqual([
     'accepted',
@@ -170,7 +170,7 @@ it('charges a repeated request once', async () => {
   expect((await monthsOf(test.database, account)).spent).toBe(PRICE);
 });
 
-it('charges nothing for test messages, and nothing to accounts that are comped', async () => {
+it('charges nothing for test messages or to comped accounts', async () => {
   const comped = await insertPayer(test.database);
   await test.database.pool.query('update accounts set comped = true where id = $1', [comped.accountId]);
   const account = await insertPayer(test.database);
@@ -184,7 +184,7 @@ it('charges nothing for test messages, and nothing to accounts that are comped',
   expect(rows).toEqual([]);
 });
 
-it('writes the messages of accounts without prices by one statement, whoever else pays', async () => {
+it('writes the messages of accounts without prices in one statement, even if others pay', async () => {
   const payer = await insertPayer(test.database, { funds: 100 * PRICE });
   const others = await Promise.all(times(20, () => insertPayer(test.database)));
   await test.database.pool.query(`update accounts set tier = 'free' where id = any($1)`, [
@@ -200,7 +200,7 @@ it('writes the messages of accounts without prices by one statement, whoever els
   expect((await monthsOf(test.database, payer)).spent).toBe(2 * PRICE);
 });
 
-it('writes messages that their account can pay by one statement, also after it could not', async () => {
+it('writes messages that their account can pay for in one statement, even after it could not pay', async () => {
   const account = await insertPayer(test.database, { funds: 3 * PRICE });
   await beginMonth(account);
   await accept(submission(account));
@@ -216,7 +216,7 @@ it('writes messages that their account can pay by one statement, also after it c
   expect((await monthsOf(test.database, account)).spent).toBe(4 * PRICE);
 });
 
-it('leaves out what an account cannot pay, and writes what others in the group can', async () => {
+it('leaves out what an account cannot pay for, and writes what others in the group can', async () => {
   const [poor, rich] = [
     await insertPayer(test.database),
     await insertPayer(test.database, { funds: 5 * PRICE }),
@@ -252,7 +252,7 @@ it.each([
   expect(outcome).toBe('insufficient_funds');
 });
 
-it('writes texts to a country whose price is zero without a second look at the messages of others', async () => {
+it('writes texts to a country whose price is zero without deciding on messages of others twice', async () => {
   await setPrice(test.database, 0, { country: 'FR' });
   const payer = await insertPayer(test.database, { funds: 100 * PRICE });
   const other = await insertPayer(test.database);
@@ -267,7 +267,7 @@ it('writes texts to a country whose price is zero without a second look at the m
   expect((await monthsOf(test.database, payer)).spent).toBe(0);
 });
 
-it('takes no lock on a wallet before it has that of the month, which another request may be about to begin', async () => {
+it('locks a wallet only after the month, whose row another request may be about to insert', async () => {
   const account = await insertPayer(test.database, { funds: 1_000_000 });
   const [first, second] = [await test.database.pool.connect(), await test.database.pool.connect()];
   try {
@@ -284,7 +284,7 @@ it('takes no lock on a wallet before it has that of the month, which another req
   }
 });
 
-it('never passes the cap by one cent, however many clients ask at once', async () => {
+it('never exceeds the cap by one cent, however many requests are concurrent', async () => {
   const account = await insertPayer(test.database, { funds: 1_000_000, capCents: 4, free: 7 });
   const databases = times(4, () => openDatabase({ url: test.url, poolMax: 4 }));
   const acceptors = databases.map(({ pool }) => acceptorOf(pool));

@@ -62,7 +62,7 @@ const claim = async (messages = 1_000): Promise<Claim[]> => {
   return (await claimBlock(test.database.pool, request, TEST_LIMITS)).claims;
 };
 
-/** Writes the intent of claims. @returns what records their outcomes */
+/** Writes the intent of claims. @returns a function that records their outcomes */
 async function intend(claims: readonly Claim[], outcomeOf: (n: number) => HandOverOutcome) {
   const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring };
   const block = claims[0]?.block;
@@ -116,7 +116,7 @@ const accepted: HandOverOutcome = {
 const months = () => monthsOf(test.database, account);
 const noFaults = async () => expect(await wrongMonths(test.database, PRICE)).toEqual([]);
 
-it('reserves for the recipients of a block when it is claimed, and charges those that are sent', async () => {
+it('reserves for the recipients of a block when it is claimed, and charges for messages that are sent', async () => {
   const claims = await claim();
   expect(await months()).toEqual({ emails: 10, free: 3, texts: 0, spent: 7 * PRICE });
   await send(claims, () => accepted);
@@ -165,7 +165,7 @@ it('claims as many recipients as the funds pay for, and holds the rest', async (
   await noFaults();
 });
 
-describe('a recipient who is tried again', () => {
+describe('a recipient who is retried', () => {
   it('reserves in the claim of the retry, and is charged once', async () => {
     const claims = await claim();
     await send(claims, (n) => (n === 0 ? { kind: 'deferred', response: '450 later' } : accepted));
@@ -189,7 +189,7 @@ describe('a recipient who is tried again', () => {
   });
 });
 
-it('charges recipients of a dead sender who may have been sent to, and leaves the others to the next', async () => {
+it('charges for recipients to whom a dead sender may have sent, and leaves the others to the next sender', async () => {
   const claims = await claim();
   const block = claims[0]?.block;
   if (!block) throw new Error('nothing claimed');
@@ -212,7 +212,7 @@ it('charges recipients of a dead sender who may have been sent to, and leaves th
   await noFaults();
 });
 
-it('returns what a canceled campaign has reserved', async () => {
+it('returns the reservations of a canceled campaign', async () => {
   const claims = await claim();
   await send(claims.slice(0, 5), () => accepted);
   await end(claims);
@@ -306,7 +306,7 @@ describe('texts', () => {
     expect(await months()).toEqual({ emails: 0, free: 0, texts: 9, spent: 3 * (2 * 700 + 900) });
   });
 
-  it('cost nothing while their tier has prices of emails only', async () => {
+  it('cost nothing while their tier has prices only for emails', async () => {
     await query(`delete from prices where kind = 'sms'`);
     expect(await claimTexts()).toHaveLength(10);
     expect(await months()).toMatchObject({ texts: 0, spent: 0 });
@@ -315,7 +315,7 @@ describe('texts', () => {
     ).not.toContain('wallet');
   });
 
-  it('wait for the spend cap if it leaves less than the funds', async () => {
+  it('wait for the spend cap if it has less left than the funds', async () => {
     await query('update accounts set spend_cap_monthly_cents = 1 where id = $1', account.accountId);
     expect(await claimTexts()).toEqual([]);
     expect(await whyUnsendable(test.database.pool, campaign.campaignId, new Date())).toBe(

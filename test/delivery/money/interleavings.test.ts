@@ -69,7 +69,7 @@ const outcomes: readonly HandOverOutcome[] = [
   { kind: 'fault', reason: 'down' },
 ];
 
-/** What happens to an account; numbers choose among what there is. */
+/** A step in the life of an account. Numbers choose among the existing objects. */
 type Step =
   | { do: 'accept' | 'queue' | 'cancel' | 'credit' | 'cap'; n: number }
   | {
@@ -272,7 +272,7 @@ async function take(account: QueuedAccount, campaignId: number, step: Step): Pro
   }
 }
 
-/** The balance must be what the entries and the months say, and nobody spends what they do not have. */
+/** The balance must agree with the entries and the months, and must never be overspent. */
 async function check({ accountId }: QueuedAccount, step: Step): Promise<void> {
   expect([step, await wrongMonths(test.database, PRICE)]).toEqual([step, []]);
   const { rows } = await test.database.pool.query<{ balance: number; sum: number }>(
@@ -286,7 +286,7 @@ async function check({ accountId }: QueuedAccount, step: Step): Promise<void> {
   expect([step, (rows[0]?.balance ?? 0) >= 0]).toEqual([step, true]);
 }
 
-it('keeps months, reservations and the balance equal in any order of what may happen', async () => {
+it('keeps months, reservations and the balance consistent in any order of steps', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(stepArbitrary, { minLength: 10, maxLength: 30 }),
@@ -311,8 +311,8 @@ it('keeps months, reservations and the balance equal in any order of what may ha
 }, 120_000);
 
 /**
- * Here a month begins every moment, and its row is inserted by whoever is first. PostgreSQL may then end one of several
- * statements that wait for each other; callers repeat it.
+ * In this test months begin all the time, and the first statement inserts the row. PostgreSQL may then abort one of
+ * several statements that wait for each other; callers repeat it.
  */
 async function repeatIfDeadlocked(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -324,7 +324,7 @@ async function repeatIfDeadlocked(work: () => Promise<void>): Promise<void> {
   }
 }
 
-it('stays equal if everything happens at once', async () => {
+it('keeps them consistent if steps are concurrent', async () => {
   const account = await insertPayer(test.database, { funds: 60 * PRICE, free: 5 });
   const { campaignId } = await writeCampaign(test.database, account, {
     recipients: 60,

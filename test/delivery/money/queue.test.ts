@@ -85,7 +85,7 @@ const noFaults = async () => expect(await wrongMonths(test.database, PRICE)).toE
 const release = () => query(`with ${releaseCtes('$1::bigint')} select 1`, account.accountId);
 
 describe('a claim', () => {
-  it('reserves for the messages of flows, those of the allowance first, and holds what is not paid for', async () => {
+  it('reserves for messages of flows, using the allowance first, and holds what the funds do not cover', async () => {
     await queue(15);
     expect(await claim()).toHaveLength(12);
     expect(await monthsOf(test.database, account)).toEqual({ emails: 12, free: 2, texts: 0, spent: 1_000 });
@@ -123,7 +123,7 @@ describe('a claim', () => {
     expect(await spent()).toBe(2 * PRICE);
   });
 
-  it('looks again at what is beyond the spend cap within minutes: other spending may return some', async () => {
+  it('checks messages beyond the spend cap again within minutes, because the cap may get room again', async () => {
     await query('update accounts set spend_cap_monthly_cents = 0 where id = $1', account.accountId);
     await queue(4);
     expect(await claim()).toHaveLength(2);
@@ -141,7 +141,7 @@ describe('a claim', () => {
     expect(await claim()).toHaveLength(2);
   });
 
-  it('releases messages that waited for funds after a credit, as many as it pays for', async () => {
+  it('releases as many waiting messages as a credit pays for', async () => {
     await queue(14);
     await claim();
     await credit(test.database, account, PRICE);
@@ -176,7 +176,7 @@ describe('a claim', () => {
   });
 });
 
-describe('what a message has reserved', () => {
+describe('the reservation of a message', () => {
   const paid = async (count = 4) => {
     await queue(count);
     return claim();
@@ -209,7 +209,7 @@ describe('what a message has reserved', () => {
     await noFaults();
   });
 
-  it('stays while the message is tried again, and is charged once', async () => {
+  it('stays while the message is retried, and is charged once', async () => {
     const claims = await paid();
     await send(claims, { kind: 'deferred', response: '450 later' });
     expect(await spent()).toBe(2 * PRICE);
@@ -254,7 +254,7 @@ describe('what a message has reserved', () => {
     await query('delete from account_months where account_id = $1', account.accountId);
   });
 
-  it('is charged if the sender died with the message', async () => {
+  it('is charged if the sender dies with the message', async () => {
     const claims = await paid(3);
     await intend(claims.slice(0, 2));
     await inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));

@@ -76,7 +76,7 @@ async function claimAgain(of: 'flow' | 'campaign' = 'campaign') {
 }
 
 describe('a text of several segments', () => {
-  it('is used and charged by the segments of what was rendered', async () => {
+  it('counts and is charged by the segments of the rendered text', async () => {
     await texts.campaignTo([german(), german()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), (_, n) => took(n + 2));
     await texts.flowTo(german());
@@ -85,7 +85,7 @@ describe('a text of several segments', () => {
     await expectCharged(8);
   });
 
-  it('is used by its segments if it costs nothing', async () => {
+  it('counts by its segments if it costs nothing', async () => {
     await query('delete from prices');
     await texts.campaignTo([german()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(3));
@@ -93,7 +93,7 @@ describe('a text of several segments', () => {
     expect(await countedUsage(test.database.pool, account.accountId)).toMatchObject([{ sms: 3 }]);
   });
 
-  it('is charged what it has reserved if its sender is taken for dead, until that sender records it', async () => {
+  it('is charged its reservation if its sender is taken for dead, until that sender records it', async () => {
     const { ofBlock, ofFlow } = await handedOver();
     await texts.recover();
     expect(await messagesOf()).toMatchObject(Array(3).fill({ status: 'unknown', segments: 3 }));
@@ -114,7 +114,7 @@ describe('a text of several segments', () => {
     await expectCharged(4);
   });
 
-  it('is used by what it is charged if its outcome is unknown', async () => {
+  it('counts by what it is charged if its outcome is unknown', async () => {
     await texts.campaignTo([german()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
       kind: 'unknown',
@@ -150,7 +150,7 @@ describe('a text of several segments', () => {
   });
 
   it.each([3, 2])(
-    'is charged what it has reserved if a report comes and its sender then dies, until it records %i',
+    'is charged its reservation if its sender dies after a report, until it records %i',
     async (segments) => {
       const { ofBlock, ofFlow, campaign } = await handedOver();
       await texts.report([...leavingOf(ofBlock).slice(0, 1), ...leavingOf(ofFlow)], 'delivered');
@@ -203,7 +203,7 @@ describe('a text of several segments', () => {
     await expectCharged(1);
   });
 
-  it('is charged the fewest segments that an attempt at it took', async () => {
+  it('is charged the lowest number of segments of all its attempts', async () => {
     const campaign = await texts.campaignTo([german()]);
     const first = await texts.intend(await texts.claimTexts(), 'campaign');
     await texts.recover();
@@ -216,7 +216,7 @@ describe('a text of several segments', () => {
     await expectCharged(1);
   });
 
-  it('costs nothing if a report shows that it failed, whatever its sender then records', async () => {
+  it('costs nothing if a report shows that it failed, whatever its sender records later', async () => {
     const { ofBlock, ofFlow } = await handedOver();
     await texts.recover();
     await texts.report([...leavingOf(ofBlock), ...leavingOf(ofFlow)], 'failed');
@@ -226,7 +226,7 @@ describe('a text of several segments', () => {
     await expectCharged(0);
   });
 
-  it('returns the difference in the current month if its own is posted', async () => {
+  it('returns the difference to the current month if its own is posted', async () => {
     const { ofBlock, ofFlow } = await handedOver();
     await texts.recover();
     const earlier = `(current_month() - interval '2 months')::date`;
@@ -249,7 +249,7 @@ describe('a text of several segments', () => {
     await expectCharged(6);
   });
 
-  it('is used by what was sent if it costs nothing and a report comes before the outcome', async () => {
+  it('counts by what was sent if it costs nothing and a report comes before the outcome', async () => {
     await query('delete from prices');
     const { ofBlock, ofFlow } = await handedOver();
     await texts.report([...leavingOf(ofBlock), ...leavingOf(ofFlow)], 'delivered');
@@ -259,7 +259,7 @@ describe('a text of several segments', () => {
     await expectUsed(5);
   });
 
-  it('is used by what was sent if it costs nothing and its sender is taken for dead', async () => {
+  it('counts by what was sent if it costs nothing and its sender is taken for dead', async () => {
     await query('delete from prices');
     const { ofBlock, ofFlow } = await handedOver();
     await texts.recover();

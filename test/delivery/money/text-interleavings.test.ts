@@ -41,7 +41,7 @@ const outcomes: readonly HandOverOutcome[] = [
   { kind: 'refused', code: 'rejected', response: 'no' },
 ];
 
-/** What happens to the texts of an account; numbers choose among what there is. */
+/** A step in the life of an account's texts. Numbers choose among the existing objects. */
 interface Step {
   do: 'write' | 'flow' | 'block' | 'retry' | 'record' | 'report' | 'die' | 'resend' | 'stop' | 'month';
   n: number;
@@ -66,7 +66,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   n: fc.nat(1_000_000),
 });
 
-/** Texts that a sender has, or has had. */
+/** Texts that a sender has or had. */
 interface HandedOver {
   intended: Intended;
   outcomes: HandOverOutcome[];
@@ -151,8 +151,8 @@ async function take(world: World, step: Step): Promise<void> {
 }
 
 /**
- * What is charged must be what the messages add up to, and what open reservations have. The charge of a text that was reported is
- * in its block until its sender has recorded it.
+ * The charges must agree with the sum over the messages and the open reservations. The charge of a text that was
+ * reported is in its block until its sender has recorded it.
  */
 async function check({ account: { accountId } }: World, steps: readonly Step[]): Promise<void> {
   const { pool } = test.database;

@@ -72,7 +72,7 @@ describe('a text to a country without a price', () => {
     await expectCharged(2);
   });
 
-  it('is skipped if its price is removed before it is tried again', async () => {
+  it('is skipped if its price is removed before the retry', async () => {
     await texts.campaignTo([german()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
       kind: 'deferred',
@@ -86,14 +86,14 @@ describe('a text to a country without a price', () => {
     await expectCharged(0);
   });
 
-  it('is not written by a flow, whose run goes on', async () => {
+  it('is not written by a flow, whose run continues', async () => {
     const { result, messageId } = await texts.flowTo(american());
     expect(result).toEqual({ outcome: 'skipped', detail: { reason: 'no_price' } });
     expect(messageId).toBe(0);
     await expectCharged(0);
   });
 
-  it('is skipped if its price is removed while the text of a flow waits', async () => {
+  it('is skipped in a flow if its price is removed while it waits', async () => {
     await texts.flowTo(german());
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
@@ -102,7 +102,7 @@ describe('a text to a country without a price', () => {
     await expectCharged(0);
   });
 
-  it('is sent at the price that it has reserved, whatever is changed afterwards', async () => {
+  it('is sent at the price that it has reserved, whatever changes later', async () => {
     await texts.flowTo(german());
     const claims = await texts.claimQueued('flow');
     await setPrice(test.database, PRICE, { country: 'FR' });
@@ -112,7 +112,7 @@ describe('a text to a country without a price', () => {
     await expectCharged(2);
   });
 
-  it('is skipped in a campaign if it gets a price only once it is claimed', async () => {
+  it('is skipped in a campaign if it gets a price only after the claim', async () => {
     await texts.campaignTo([american(), german()]);
     const claims = await texts.claimTexts();
     await setPrice(test.database, PRICE, { country: 'US' });
@@ -124,7 +124,7 @@ describe('a text to a country without a price', () => {
     await expectCharged(1);
   });
 
-  it('is skipped in a flow if it gets a price only once it is claimed', async () => {
+  it('is skipped in a flow if it gets a price only after the claim', async () => {
     await texts.flowTo(german());
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
@@ -136,7 +136,7 @@ describe('a text to a country without a price', () => {
     await expectCharged(0);
   });
 
-  it('is sent for nothing if its price was zero when it was claimed', async () => {
+  it('is free if its price was zero when it was claimed', async () => {
     await query('update prices set millicents = 0');
     await setPrice(test.database, PRICE, { country: 'FR' });
     await texts.campaignTo([german()]);
@@ -150,7 +150,7 @@ describe('a text to a country without a price', () => {
     expect(await monthsOf(test.database, account)).toMatchObject({ texts: 4, spent: 0 });
   });
 
-  it('of which an attempt may have been sent stays unknown if its price is removed', async () => {
+  it('that an attempt may have sent stays unknown if its price is removed', async () => {
     await texts.campaignTo([german()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
       kind: 'deferred',
@@ -172,7 +172,7 @@ describe('a text to a country without a price', () => {
     expect(await monthsOf(test.database, account)).toMatchObject({ spent: 0 });
   });
 
-  it('is sent by accounts that pay nothing', async () => {
+  it('is sent for accounts that pay nothing', async () => {
     await query('update accounts set comped = true where id = $1', account.accountId);
     await texts.campaignTo([american()]);
     await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(1));
@@ -182,7 +182,7 @@ describe('a text to a country without a price', () => {
   });
 });
 
-describe('a text of a flow that cannot be paid', () => {
+describe('a text of a flow that the account cannot pay for', () => {
   const holds = () =>
     query<{ status: string; reason: string | null }>(
       `select status, hold ->> 'reason' as reason from messages where account_id = $1 order by id`,

@@ -44,7 +44,7 @@ afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertPayer(test.database, { funds: 100 * PRICE });
 });
-// The recount looks at all accounts: a fault must fail its own test only.
+// The recount includes all accounts, so clean up: a fault must fail only its own test.
 afterEach(() => query('delete from account_months'));
 
 const query = <Row extends object>(text: string, ...values: unknown[]) =>
@@ -154,18 +154,18 @@ const report = ({ messages }: Pick<Intended, 'messages'>, type: 'failed' | 'deli
 describe.each([
   ['of a flow', flowMessages],
   ['of a block', recipients],
-])('the charge of a message %s whose sender was taken for dead', (_of, handOver) => {
+])('the charge for a message %s whose sender was taken for dead', (_of, handOver) => {
   it.each([
     ['refused', refused],
     ['bounced', bounced],
-  ])('returns once if the sender then records it as %s', async (_outcome, outcome) => {
+  ])('is returned once if the sender then records it as %s', async (_outcome, outcome) => {
     const { record } = await handOver();
     await recover();
     expect(await spent()).toBe(4 * PRICE);
     await noFaults();
     await record(outcome);
     expect(await monthsOf(test.database, account)).toEqual(NOTHING);
-    // The reply to the record may be lost, and the reaper may look again.
+    // The reply to the record may be lost, and the reaper may run again.
     await record(outcome);
     await recover();
     expect(await monthsOf(test.database, account)).toEqual(NOTHING);
@@ -173,7 +173,7 @@ describe.each([
     await noFaults();
   });
 
-  it('stays if the sender then records it as accepted, whatever it records after that', async () => {
+  it('stays if the sender then records it as accepted, whatever it records later', async () => {
     const { record } = await handOver();
     await recover();
     await record(accepted);
@@ -182,7 +182,7 @@ describe.each([
     await noFaults();
   });
 
-  it('returns if the sender records it as refused while the reaper recovers it', async () => {
+  it('is returned if the sender records it as refused while the reaper recovers it', async () => {
     const { messages, record } = await handOver();
     let recording: Promise<unknown> = Promise.resolve();
     await inTransaction(test.database.pool, async (trx) => {
@@ -202,7 +202,7 @@ it.each([
   ['then records it as accepted', accepted],
   ['then records it as deferred', deferred],
 ])(
-  'the charge of a delivered recipient stays if its sender dies before the record and %s',
+  'the charge for a delivered recipient stays if its sender dies before the record and %s',
   async (_how, late) => {
     const { messages, record } = await recipients();
     await report({ messages: messages.slice(0, 2) }, 'delivered');
@@ -255,7 +255,7 @@ describe('a message of a flow whose sender was taken for dead, and that has left
   });
 });
 
-describe('the charge of a recipient who is tried again', () => {
+describe('the charge for a recipient who is retried', () => {
   it('is the only one if the sender that was taken for dead records that the attempt was deferred', async () => {
     const { record } = await recipients();
     await recover();
@@ -283,7 +283,7 @@ describe('the charge of a recipient who is tried again', () => {
     ['refused', refused, 0],
     ['unknown once more', unknown, 4],
     ['accepted', accepted, 4],
-  ])('of whom an attempt was unknown is right if the next is %s', async (_outcome, outcome, charged) => {
+  ])('is right after an unknown attempt if the next is %s', async (_outcome, outcome, charged) => {
     const { record } = await recipients();
     await record(unknown);
     await resend();
@@ -298,7 +298,7 @@ describe('the charge of a recipient who is tried again', () => {
 describe('an unknown message of a month that is posted', () => {
   const run = (task: HousekeepingTask, asOf: Date) => runTask(test.database, task, asOf);
 
-  /** Moves what was charged to the month before the last, posts it, and lets housekeeping run for days after. */
+  /** Moves the charges to the month before last, posts it, and runs housekeeping for the following days. */
   async function post(): Promise<void> {
     const earlier = `(current_month() - interval '2 months')::date`;
     await query(`update account_months set month = ${earlier} where account_id = $1`, account.accountId);
@@ -340,7 +340,7 @@ describe('an unknown message of a month that is posted', () => {
     await noFaults();
   });
 
-  it('stays charged there if it was delivered, and its charge is no longer remembered', async () => {
+  it('stays charged there if it was delivered, and its stored charge is deleted', async () => {
     const intended = await flowMessages();
     await intended.record(unknown);
     await report(intended, 'delivered');

@@ -172,7 +172,7 @@ describe('the usage of a month', () => {
     expect(await counted()).toEqual(await recountedUsage(database.pool, account.accountId));
   });
 
-  it('counts an unknown message in the month of its first attempt, also when it is sent or refused later', async () => {
+  it('counts an unknown message in the month of its first attempt, even if it is sent or refused later', async () => {
     const ids = await queueEmails(database, account, 3);
     await send('unknown');
     await query(`update messages set unknown_at = unknown_at - interval '1 month' where id = any($1)`, [ids]);
@@ -184,7 +184,7 @@ describe('the usage of a month', () => {
     expect(await counted()).toEqual([{ ...month, email: 2 }]);
   });
 
-  it('counts back an unknown message that its provider reports as never sent, and no other', async () => {
+  it('stops counting an unknown message only after a report that it was never sent', async () => {
     const ids = await queueEmails(database, account, 2);
     await send('unknown', 'accepted');
     await report(ids, 'failed');
@@ -194,7 +194,7 @@ describe('the usage of a month', () => {
     expect(await counted()).toEqual(await recountedUsage(database.pool, account.accountId));
   });
 
-  it('counts SMS by their segments', async () => {
+  it('counts SMS by segments', async () => {
     const ids = await queueEmails(database, account, 2);
     await query(
       `update messages set channel = 'sms', segments = case when id = $2 then 3 end where id = any($1)`,
@@ -210,14 +210,14 @@ describe('the usage of a month', () => {
     expect(usage).toMatchObject({ email_used: 0, sms_used: 4, email_sent: 0, sms_sent: 2 });
   });
 
-  it('counts the tests of templates by SMS, which are charged', async () => {
+  it('counts template tests by SMS, which are charged', async () => {
     const ids = await queueEmails(database, account, 1);
     await query(`update messages set test = true, channel = 'sms', segments = 2 where id = any($1)`, [ids]);
     await send();
     expect(await counted()).toMatchObject([{ email: 0, sms: 2 }]);
   });
 
-  it('counts no other test messages, and none of the service itself', async () => {
+  it('counts neither other test messages nor those of the service itself', async () => {
     const ids = await queueEmails(database, account, 1);
     await query('update messages set test = true where id = any($1)', [ids]);
     await send('unknown');
@@ -227,7 +227,7 @@ describe('the usage of a month', () => {
     expect(await query('select 1 from account_usage where account_id = 0')).toEqual([]);
   });
 
-  it('locks nothing that another sender of the account waits for', async () => {
+  it('locks nothing that another sender of the account needs', async () => {
     await queueEmails(database, account, 2);
     const batch = await intend(transactional);
     await inTransaction(database.pool, async (trx) => {
@@ -342,7 +342,7 @@ class Run {
     });
   }
 
-  /** All that happened until now happened a month earlier. */
+  /** Moves everything that has happened so far to the previous month. */
   async #nextMonth(): Promise<void> {
     const back = (column: string) => `${column} = (${column} - interval '1 month')`;
     for (const table of ['usage_changes', 'account_usage']) {

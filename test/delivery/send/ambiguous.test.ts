@@ -83,7 +83,7 @@ describe('a message of a provider with idempotency keys whose outcome is unknown
     return (await addProvider(test.database.pool, keyring, { name: 'keyed', kind, settings })).id;
   }
 
-  it('is handed over again soon, whatever its class, each time as a further attempt', async () => {
+  it('is handed over again soon, whatever its class, and each time counts as an attempt', async () => {
     const id = await addResend();
     await queueEmails(test.database, account, 1, { providerId: id, source: campaign });
     const row = await findProviderRow(test.database.pool, 'keyed');
@@ -190,7 +190,7 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
     return [transactional ?? 0, campaign ?? 0];
   }
 
-  it('waits 120 s if its sender died, unless it is not transactional', async () => {
+  it('waits 120 s if its sender died and it is transactional', async () => {
     const [transactional] = await intendTwo();
     await recoverDeadSender(test.database.pool, DEAD);
     expect(await query('select status from messages')).toEqual([

@@ -53,7 +53,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** As in a sender process. */
+/** Set up as in a sender process. */
 function contents(): ContentSources {
   const { pool } = test.database;
   const brandOf = createBrandOf(pool, testKeyring, PUBLIC_URL);
@@ -111,7 +111,7 @@ it('sends each recipient of a campaign one mail, with two senders, and closes al
   expect(rows).toEqual([]);
 }, 60_000);
 
-it('leaves connections to transactional mail while a campaign hangs', async () => {
+it('leaves connections for transactional mail while a campaign hangs', async () => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => (answer = resolve));
   await server.stop();
@@ -174,7 +174,7 @@ it('sends nothing more after a pause, and the rest after the campaign was resume
   expect(new Set(recipients('pause-')).size).toBe(800);
 }, 90_000);
 
-it('gives the blocks of a stopped sender to the other one', async () => {
+it('gives the blocks of a stopped sender to another sender', async () => {
   const { campaignId } = await writeCampaign(test.database, account, { recipients: 1_000, prefix: 'stop-' });
   await startSenders(1);
   await receivedAtLeast(server, 100);
@@ -205,7 +205,7 @@ it('does not starve the campaign of a second account', async () => {
   expect(await countsOf(second.campaignId)).toMatchObject({ audience: 100 });
 }, 60_000);
 
-it('does not let a small campaign wait for a large one of the same account at a slow provider', async () => {
+it('does not make a small campaign wait for a large one of the same account at a slow provider', async () => {
   await server.stop();
   server = await startSmtpServer({ onRcptTo: (_address, _session, done) => void setTimeout(done, 10) });
   await writeCampaign(test.database, account, { recipients: 2_000, blockSize: 100, prefix: 'large-' });

@@ -43,7 +43,7 @@ describe('the cache of prepared contents', () => {
     expect(prepare({ ...content, subject: 'ab', text: 'c' })).toBe(prepared[0]);
   });
 
-  it('keeps the 256 contents that were used last', () => {
+  it('keeps the 256 most recently used contents', () => {
     const prepare = createContentCache(inThread);
     const contents = numbered(257);
     const [first, second] = contents.slice(0, 256).map(prepare);
@@ -64,7 +64,7 @@ describe('the cache of prepared contents', () => {
     );
   });
 
-  it('does not keep a content of more than an eighth of its size', async () => {
+  it('does not keep a content larger than an eighth of the cache', async () => {
     const prepare = createContentCache(inThread);
     const small = prepare({ ...content, subject: 'small' });
     const huge = { ...content, text: 'x'.repeat(300_000) };
@@ -91,7 +91,7 @@ describe('the cache of prepared contents', () => {
     expect(given).toHaveLength(1);
   });
 
-  it('gives a content to a thread again after a failure', async () => {
+  it('passes a content to a thread again after a failure', async () => {
     let failures = 1;
     const prepare = createContentCache((one) =>
       failures-- > 0 ? Promise.reject(new Error('ended')) : inThread(one),

@@ -62,7 +62,10 @@ const claim = () =>
 const intend = (claims: Awaited<ReturnType<typeof claim>>) =>
   intendFlows(pool(), { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring });
 
-/** Claims, intends and records what is due, as a sender does. All that may leave is accepted. @returns the verdicts */
+/**
+ * Claims, intends and records what is due, as a sender does. Every message that may leave is accepted.
+ * @returns the verdicts
+ */
 async function sendDue(claims?: Awaited<ReturnType<typeof claim>>): Promise<string[]> {
   const messages = await intend(claims ?? (await claim()));
   const accepted = { kind: 'accepted', providerMessageId: null, response: '250', delivered: false } as const;
@@ -82,7 +85,7 @@ const change = (work: typeof pauseFlow | typeof archiveFlow) =>
 const resume = (overdue: 'run' | 'exit', asOf = new Date()) =>
   inTransaction(pool(), (trx) => resumeFlow(trx, { id: flowId }, { overdue, asOf }));
 
-/** Makes the changes that a resume or an end has asked for, in pages of two. */
+/** Makes the changes that a resume or an end has requested, in pages of two. */
 async function makeChanges(): Promise<void> {
   const deps = {
     ...{ pool: pool(), log: pino({ level: 'silent' }), pageMessages: 2 },
@@ -91,7 +94,7 @@ async function makeChanges(): Promise<void> {
   while (await changeMessagesPage(deps, new Date(Date.now() + 1_000)));
 }
 
-/** Runs the housekeeping task that finds messages which wait in vain. @returns how many flows have some */
+/** Runs the housekeeping task that finds messages waiting without a pause. @returns how many flows have some */
 function noticeWaiting(): Promise<number> {
   const task = upkeep.tasks.find(({ name }) => name === 'waiting_flow_messages');
   if (!task) throw new Error('no such task');
@@ -103,7 +106,7 @@ const statusesOf = async (ids: readonly number[]) => {
   return rows.map(({ status }) => status);
 };
 
-/** Where the queue row of a message is: `waits` for no time that is known, and `placed` with a place of the allowance. */
+/** The state of a message's queue row: `waits` without a due time, and `placed` with a place in the allowance. */
 const rowOf = async (id: number) =>
   (
     await query(
@@ -122,7 +125,7 @@ async function placesTaken(): Promise<unknown> {
 }
 
 describe('after the pause of a flow', () => {
-  it('no message of it leaves, and those that senders have go back to the queue', async () => {
+  it('no message of the flow leaves, and claimed ones go back to the queue', async () => {
     const id = await write();
     const claims = await claim();
     await change(pauseFlow);
@@ -131,7 +134,7 @@ describe('after the pause of a flow', () => {
     expect(await rowOf(id)).toEqual({ owner: null, waits: true, placed: false });
   });
 
-  it('what waits neither takes places nor is looked at again', async () => {
+  it('waiting messages take no places and are not checked again', async () => {
     await query('update accounts set allowance_per_day = 2 where id = $1', account.accountId);
     await write();
     await write();
@@ -157,7 +160,7 @@ describe('after the pause of a flow', () => {
     expect(await placesTaken()).toBe(2);
   });
 
-  it('what no sender has looked at is not looked at until the resume', async () => {
+  it('unclaimed messages are not claimed until the resume', async () => {
     const ids = [await write(), await write(), await write()];
     await change(pauseFlow);
     await makeChanges();
@@ -168,7 +171,7 @@ describe('after the pause of a flow', () => {
     expect(await sendDue()).toEqual(['send', 'send', 'send']);
   });
 
-  it('a message of which an attempt has no known outcome keeps its place', async () => {
+  it('a message with an attempt without a known outcome keeps its place', async () => {
     const id = await write();
     const claims = await claim();
     await query('update send_queue set attempt_count = 1 where message_id = $1', id);
@@ -182,7 +185,7 @@ describe('after the pause of a flow', () => {
     expect(await rowOf(id)).toEqual({ owner: null, waits: true, placed: true });
   });
 
-  it('a page of an earlier pause holds nothing of a flow that is active again', async () => {
+  it('a late page of an earlier pause holds nothing of a flow that is active again', async () => {
     await write();
     await change(pauseFlow);
     await resume('run');
@@ -190,7 +193,7 @@ describe('after the pause of a flow', () => {
     expect(await sendDue()).toEqual(['send']);
   });
 
-  it('an intent that waits for it sees it', async () => {
+  it('an intent that waits for the pause obeys it', async () => {
     await write();
     const claims = await claim();
     let intending: ReturnType<typeof intend> | undefined;
@@ -202,7 +205,7 @@ describe('after the pause of a flow', () => {
     expect((await intending)?.map(({ verdict }) => verdict)).toEqual(['flow_stopped']);
   });
 
-  it('an intent that has begun before is waited for', async () => {
+  it('an intent that began earlier has ended', async () => {
     let isPaused = false;
     let pausing: Promise<unknown> | undefined;
     await inTransaction(pool(), async (trx) => {
@@ -214,9 +217,9 @@ describe('after the pause of a flow', () => {
     await pausing;
   });
 
-  it('overlapping intents have not kept it waiting', async () => {
+  it('overlapping intents have not delayed it', async () => {
     let isPaused = false;
-    // While the last one is under way, the next has begun.
+    // Each intent begins while the previous one is under way.
     const streams = [0, 1, 2].map(async (n) => {
       await delay(10 * n);
       while (!isPaused) {
@@ -232,7 +235,7 @@ describe('after the pause of a flow', () => {
     await Promise.all(streams);
   });
 
-  it('messages of other flows leave', async () => {
+  it('messages of other flows are sent', async () => {
     await write();
     await change(pauseFlow);
     ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
@@ -252,7 +255,7 @@ describe('after the pause of a flow', () => {
 });
 
 describe('the resume of a flow', () => {
-  it('lets its messages go at once, however long the pause was', async () => {
+  it('releases its messages, however long the pause was', async () => {
     const ids = [await write(), await write(), await write()];
     await query(
       `update send_queue set queued_at = now() - interval '80 hours' where account_id = $1`,
@@ -270,7 +273,7 @@ describe('the resume of a flow', () => {
     expect(await statusesOf(ids)).toEqual(['sent', 'sent', 'sent']);
   });
 
-  it('leaves a retry that is due later to its time', async () => {
+  it('does not hasten a retry that is due later', async () => {
     const id = await write();
     await query(`update send_queue set due_at = now() + interval '2 hours' where message_id = $1`, id);
     await change(pauseFlow);
@@ -312,7 +315,7 @@ describe('the resume of a flow', () => {
     await resuming;
   });
 
-  it('lets a message go that a sender gives back only then', async () => {
+  it('releases a message that a sender gives back only then', async () => {
     await write();
     const claims = await claim();
     await change(pauseFlow);
@@ -326,7 +329,7 @@ describe('the resume of a flow', () => {
     expect(await placesTaken()).toBe(1);
   });
 
-  it('without what is overdue cancels the messages that wait, and none that is written later', async () => {
+  it('without overdue messages cancels those that wait, and none that are written later', async () => {
     const ids = [await write(), await write(), await write()];
     await change(pauseFlow);
     await resume('exit');
@@ -353,7 +356,7 @@ describe('the end of a flow', () => {
     expect(await query('select 1 from send_queue where account_id = $1', account.accountId)).toEqual([]);
   });
 
-  it('cancels the message that a sender has, and returns its place', async () => {
+  it('cancels a message that a sender has claimed, and returns its place', async () => {
     const id = await write();
     const claims = await claim();
     await change(archiveFlow);
@@ -364,7 +367,7 @@ describe('the end of a flow', () => {
 });
 
 describe('a message of an account that pays', () => {
-  it('reserves nothing of the funds while its flow is paused, and pays when it leaves', async () => {
+  it('reserves no funds while its flow is paused, and pays when it leaves', async () => {
     account = await insertPayer(test.database, { funds: 100 });
     await setPrice(test.database, 60);
     ({ flowId, steps } = await writeFlow(test.database, account, [{}]));

@@ -147,7 +147,7 @@ describe('a message of a flow', () => {
     await ended(messageId, 'sent');
   });
 
-  it('publishes no event, and counts for contact and flow', async () => {
+  it('publishes no events, and counts for contact and flow', async () => {
     const tenant = await createTestTenant(test.database, 'Acme');
     account = tenant;
     await addWebhook(test.database, tenant, 'https://hooks.example.test', ['email.sent', 'email.opened']);
@@ -165,7 +165,7 @@ describe('a message of a flow', () => {
     expect(await query('select sent_count from flows where id = $1', [flowId])).toEqual([{ sent_count: 1 }]);
   });
 
-  it('goes beside transactional mail and mail that others wrote for a flow', async () => {
+  it('is sent alongside transactional mail and mail that was not written by a run', async () => {
     const { messageId, flowId } = await queueOne();
     await queueEmails(test.database, account, 3, { prefix: 'plain' });
     await queueEmails(test.database, account, 2, { prefix: 'old', source: { class: 1, flow_id: flowId } });
@@ -174,7 +174,7 @@ describe('a message of a flow', () => {
     await ended(messageId, 'sent');
   });
 
-  it('counts its first open and click by a person', async () => {
+  it('counts the first open and click by a person', async () => {
     const { messageId, flowId } = await queueOne();
     await query(`update messages set status = 'sent', sent_at = now() - interval '1 hour' where id = $1`, [
       messageId,
@@ -223,7 +223,7 @@ describe('consent before the hand-over', () => {
     expect(await countsOf(flowId)).toEqual({ accepted: 1, skipped: 1 });
   });
 
-  it('skips a message to an address that was suppressed since', async () => {
+  it('skips a message to an address that has been suppressed since', async () => {
     const { messageId } = await queueOne();
     await query(
       `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'complaint')`,
@@ -234,7 +234,7 @@ describe('consent before the hand-over', () => {
     expect(await messageOf(messageId)).toMatchObject({ failure: { code: 'suppressed' } });
   });
 
-  it('skips a message to someone whose opt-out the contact does not have yet', async () => {
+  it('skips a message to a recipient whose opt-out is not applied to the contact yet', async () => {
     const { messageId } = await queueOne();
     const address = { brandId: account.brandId, channel: 'email', address: 'ada@example.com' } as const;
     const { pool } = test.database;
@@ -316,14 +316,14 @@ describe('outcomes', () => {
     return sent;
   }
 
-  it('leaves a message unknown whose sender died, and does not send it again', async () => {
+  it('leaves a message unknown if its sender died, and does not send it again', async () => {
     const { messageId, flowId } = await leaveUnknown();
     expect(await messageOf(messageId)).toMatchObject({ status: 'unknown' });
     expect(await query('select 1 from send_queue where message_id = $1', [messageId])).toEqual([]);
     expect(await countsOf(flowId)).toEqual({ accepted: 1, unknown: 1 });
   });
 
-  it('counts what later reports say', async () => {
+  it('counts later reports', async () => {
     const { messageId, flowId } = await leaveUnknown();
     const { pool } = test.database;
     const report = async (type: 'delivered' | 'complained', occurredAt: Date) =>
@@ -350,7 +350,7 @@ describe('outcomes', () => {
     expect(await query(outcomes, [flowId])).toEqual([{ a: 1, c: 1 }]);
   });
 
-  it('skips a waiting message of a contact who is deleted', async () => {
+  it('skips a waiting message if its contact is deleted', async () => {
     const { messageId, flowId } = await queueOne();
     await inTransaction(test.database.pool, (trx) =>
       cancelMessages(trx, [messageId], 'the contact was deleted'),

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const arrived = (prefix: string) => server.received.filter(({ to }) => to.startsWith(prefix)).length;
 
-it('does not slow an account down to the rate at which the heavy messages of another are composed', async () => {
+it('does not slow down an account to the rate at which heavy messages of another are composed', async () => {
   const [large, small] = [await insertAccount(test.database), await insertAccount(test.database)];
   // Two threads compose these in a minute.
   await queueEmails(test.database, large, HEAVY, {

@@ -74,16 +74,16 @@ async function refusedBatch() {
 }
 
 describe('rows that several statements lock', () => {
-  it('are messages by id and then intents, when outcomes are recorded', async () => {
+  it('are messages by id, then intents, when outcomes are recorded', async () => {
     const batch = await refusedBatch();
     const first = claims[0]?.messageId ?? 0;
     const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
-    // The holder of the lock counts its own row.
+    // The transaction that has the lock counts its own row.
     const probes = [otherMessages, intents];
     expect(await unlockedRows(lockMessage, first, record, probes)).toEqual([ACCOUNTS, 1]);
   });
 
-  it('are buckets of the allowance by account, when reservations are given back', async () => {
+  it('are buckets of the allowance by account, when reservations are returned', async () => {
     const batch = await refusedBatch();
     const lock = 'select 1 from allowance_buckets where account_id = $1 for update';
     const others = 'select 1 from allowance_buckets for update';
@@ -94,7 +94,7 @@ describe('rows that several statements lock', () => {
     expect(rows).toEqual([{ used: 0 }]);
   });
 
-  it('are messages by id and then intents, when a dead sender is recovered', async () => {
+  it('are messages by id, then intents, when a dead sender is recovered', async () => {
     await intend(1, claims.slice(ACCOUNTS / 2));
     await intend(2, claims.slice(0, ACCOUNTS / 2));
     const recover = () => inTransaction(database.pool, (client) => recoverDeadSender(client, OWNER));
@@ -123,7 +123,7 @@ describe('rows that several statements lock', () => {
   });
 });
 
-it('claims without waiting for a message that should be held while its outcome is recorded', async () => {
+it('claims without waiting for a message that should be held but whose outcome is being recorded', async () => {
   const account = await insertAccount(database);
   const [recorded, other] = await queueEmails(database, account, 2);
   await database.pool.query('update accounts set sending_paused_at = now() where id = $1', [

@@ -124,7 +124,7 @@ describe.each(['rcpt', 'body'] as const)('a message at whose %s the server ends 
 });
 
 describe('a relay that is restarted while it receives messages', () => {
-  it('costs no attempt and repeats no message', async () => {
+  it('uses up no attempt and repeats no message', async () => {
     const before = server;
     // From the tenth message on it does not reply to RCPT, so that each connection is in a transfer when it ends.
     const { port } = before;

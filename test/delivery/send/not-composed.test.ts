@@ -60,7 +60,7 @@ async function outcome(id: number | undefined, earlierAttempts: number) {
 }
 
 describe('a message whose content takes longer to compose than the limit', () => {
-  it.each([0, 1])('is tried again after %d earlier attempts: the machine may be busy', async (n) => {
+  it.each([0, 1])('is retried after %d earlier attempts, because the machine may be busy', async (n) => {
     const id = await queueStuck(n);
     expect(await outcome(id, n)).toEqual({ attempts: n + 1, status: 'queued', failure: null });
     expect(await query('select due_at > now() as later from send_queue')).toEqual([{ later: true }]);

@@ -64,7 +64,7 @@ it('pauses an account within seconds, however many intents overlap, and lets no 
     });
     if (message) verdicts.push(message.verdict);
   };
-  // The transactions of the streams begin at different times, so that there is always one under way.
+  // The transactions of the streams begin at different times, so that one is always under way.
   const streams = Array.from({ length: STREAMS }, async (_, n) => {
     await sleep((n * INTENT_MS) / STREAMS);
     let afterwards = 5;

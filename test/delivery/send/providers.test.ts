@@ -100,7 +100,7 @@ const untilSent = (provider: string, count: number) =>
     expect(sent).toHaveLength(count);
   });
 
-/** Starts a server that accepts connections and never says anything. */
+/** Starts a server that accepts connections and never sends anything. */
 async function startSilentServer(): Promise<{ port: number; stop(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -119,7 +119,7 @@ async function startSilentServer(): Promise<{ port: number; stop(): void }> {
 }
 
 describe('named providers', () => {
-  it('send the messages of their share, under their name, beside the provider of the settings', async () => {
+  it('send the messages of their share, under their name, alongside the provider in the settings', async () => {
     const acme = await add('acme', one);
     await queue(3, acme);
     await queue(2, 0);
@@ -151,7 +151,7 @@ describe('named providers', () => {
     );
   });
 
-  it('that refuse to work stop only their own messages, of which no attempt is counted', async () => {
+  it('that fail stop only their own messages, and use up no attempts', async () => {
     const acme = await add('acme', one);
     const dead = await add('dead', { port: 1 });
     await queue(40, dead);
@@ -229,7 +229,7 @@ describe('named providers', () => {
     expect(fallback.received).toHaveLength(0);
   });
 
-  it('that were removed leave their messages to the provider of the settings', async () => {
+  it('that were removed leave their messages to the provider in the settings', async () => {
     const acme = await add('acme', one);
     await queue(3, acme);
     await query(`update send_queue set due_at = now() + interval '1 hour' where provider_id = $1`, [acme]);

@@ -195,7 +195,7 @@ describe('a message without stored content', () => {
     expect(html).toContain(`<a href="${PUBLIC_URL}/preferences/`);
   });
 
-  it('has the parameters of its campaign in its web links', async () => {
+  it('has the link parameters of its campaign in its web links', async () => {
     const linkParameters = [['utm_source', 'mail']] as const;
     const { mails } = await send([messageOf(1, {}, { tracking: null })], {
       shared: () => ({ ...shared, linkParameters }),
@@ -239,7 +239,7 @@ describe('a message without stored content', () => {
 });
 
 describe('a message that cannot be rendered', () => {
-  it('is tried again if it took too long, and so are the others of its batch', async () => {
+  it('is retried if it took too long, and so are the others of its batch', async () => {
     const html = '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}';
     const batch = [{}, { attempt: 3 }, ...Array.from({ length: 8 }, () => ({ attempt: 3 }))];
     const { outcomes } = await send(
@@ -270,7 +270,7 @@ describe('a message that cannot be rendered', () => {
     expect(outcomes).toMatchObject([{ kind: 'not_composed', final: true }]);
   });
 
-  it('is tried again if its version cannot be read now', async () => {
+  it('is retried if its version cannot be read now', async () => {
     const { outcomes } = await send([messageOf(1, {})], {
       versions: () => Promise.reject(new Error('connection terminated')),
     });

@@ -72,7 +72,7 @@ async function untilWaiting(event: string): Promise<void> {
   });
 }
 
-/** Changes a recipient while the intent's statement, which has its view of the data, waits for its locks. */
+/** Changes a recipient while the intent's statement, which already has its snapshot, waits for its locks. */
 async function changeMeanwhile(
   intend: () => Promise<BatchMessage[]>,
   change: () => Promise<unknown>,
@@ -208,7 +208,7 @@ describe('an opt-out', () => {
     expect(verdicts).toEqual(['unsubscribed', 'send']);
   });
 
-  it('stops it also if the account was marked some seconds ago, so that the mark is not renewed', async () => {
+  it('stops it even if the account was marked some seconds ago, so that the mark is not renewed', async () => {
     const intend = await blockIntent();
     await query(
       `update accounts set recipients_changed_at = now() - interval '4 seconds' where id = $1`,

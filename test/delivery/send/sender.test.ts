@@ -118,7 +118,7 @@ describe('the send loop', () => {
       // Two batches of ten, and what is claimed ahead.
       await eventually(async () => expect(await owned()).toHaveLength(50));
       await start();
-      // What the slow sender has claimed ahead, it gives back after two seconds.
+      // The slow sender gives back what it has claimed ahead after two seconds.
       await eventually(async () =>
         expect((await statusCounts(test.database)).sent).toBeGreaterThanOrEqual(550),
       );
@@ -143,7 +143,7 @@ describe('the send loop', () => {
 });
 
 describe('a claim that the database forgot in a crash', () => {
-  it('is made again, and its message is sent once', async () => {
+  it('is repeated, and its message is sent once', async () => {
     let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     await server.stop();
@@ -234,7 +234,7 @@ describe('the outcome of a message', () => {
     expect(await query('select 1 from suppressions')).toEqual([]);
   });
 
-  it('is a soft bounce if the recipient was the reason for 72 hours', async () => {
+  it('is a soft bounce after temporary refusals of the recipient for 72 hours', async () => {
     server.answers.rcpt = () => '450 4.2.1 mailbox busy';
     await queueEmails(test.database, account, 1, { queuedHoursAgo: 71 });
     await query('update send_queue set attempt_count = 5');
@@ -372,7 +372,7 @@ describe('a message that may not be sent now', () => {
     ]);
   });
 
-  it('uses no allowance once it has expired', async () => {
+  it('takes no allowance after it has expired', async () => {
     const limited = await insertAccount(test.database, 5);
     await queueEmails(test.database, limited, 5, { prefix: 'old', queuedHoursAgo: 73 });
     await queueEmails(test.database, limited, 5, { prefix: 'new' });
@@ -425,7 +425,7 @@ describe('a sender that dies', () => {
       TEST_LIMITS,
     );
 
-  it('loses its claims; transactional messages of its intents are sent again, others are not', async () => {
+  it('loses its claims; of its intents, only transactional messages are sent again', async () => {
     await queueEmails(test.database, account, 6);
     await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
     const owner = 76;
@@ -460,7 +460,7 @@ describe('a sender that dies', () => {
     await untilCounts({ sent: 3 });
   });
 
-  it('gives back only the given claim, not a newer one of the same message', async () => {
+  it('gives back only its own claim, not a newer one of the same message', async () => {
     await queueEmails(test.database, account, 1);
     await insertSender(test.database, 79);
     const [old] = await claimAll(79);

@@ -74,7 +74,7 @@ it('signs mail with both keys so that both signatures are valid in any language'
   }
 });
 
-it('hands over the same mail again, byte for byte', async () => {
+it('repeats the same mail byte for byte', async () => {
   server.received.length = 0;
   const account = await insertAccount(test.database);
   const [id] = await queueEmails(test.database, account, 1);

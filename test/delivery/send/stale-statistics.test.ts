@@ -55,7 +55,7 @@ function record(seq: number, messages: BatchMessage[]) {
   ]);
 }
 
-it('claims, records and releases by keys if the queue was empty when its plans were made', async () => {
+it('claims, records and releases by keys even if the queue was empty at planning time', async () => {
   await record(1, await intend(1, await claim()));
   await queueEmails(stale.database, account, BACKLOG);
 

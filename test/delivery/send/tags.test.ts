@@ -44,7 +44,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-it('hands the client’s tags to the provider, with the ids of account, brand and message', async () => {
+it('passes the client’s tags to the provider, with the ids of account, brand and message', async () => {
   sender.sender.setMode('paused');
   const account = await insertAccount(test.database);
   const [tagged, untagged] = await queueEmails(test.database, account, 2);

@@ -60,7 +60,7 @@ const faults = [
 ];
 
 it.each(faults)(
-  'sends the mail of other accounts within seconds although $fault at each message of one account',
+  'sends the mail of other accounts within seconds even if $fault at each message of one account',
   async ({ poison, set }) => {
     set();
     await queueEmails(test.database, poisoner, poison, { prefix: 'poison' });
@@ -75,7 +75,7 @@ it.each(faults)(
       async () => expect(await statusCounts(test.database, other.accountId)).toEqual({ sent: 300 }),
       MAX_MAIL_MS,
     );
-    // The other account goes on to send, as accounts do.
+    // The other account continues to send, as accounts do.
     let posted = 300;
     for (const end = Date.now() + MAX_DEFERRAL_MS; (await deferredPoison()) < poison && Date.now() < end;) {
       posted += (await queueEmails(test.database, other, 2, { prefix: `later${posted}-` })).length;

@@ -37,7 +37,7 @@ const query = <Row extends object>(text: string, values: unknown[] = []) =>
 
 /**
  * Starts a sender that has no SMS provider, and can open no named provider.
- * @param intervalMs how often it looks for messages to hold
+ * @param intervalMs how often it checks for messages to hold
  */
 async function start(intervalMs = 50): Promise<void> {
   const { pool } = test.database;
@@ -109,7 +109,7 @@ describe('messages whose provider cannot be used', () => {
     await untilShown([...ids, ...old], expired);
   });
 
-  it('expire although another limit held them with their backlog', async () => {
+  it('expire even if another limit held them with their backlog', async () => {
     const ids = await queueEmails(test.database, account, 2, { providerId: await addUnusable() });
     await query('update send_queue set held = true');
     await age(ids);
@@ -138,7 +138,7 @@ describe('messages whose provider cannot be used', () => {
     });
   });
 
-  it('wait if they are SMS from a number of that provider, although their account has another', async () => {
+  it('wait if they are SMS from a number of that provider, even if their account has another', async () => {
     const kind = requireProviderKind('twilio');
     const settings = { account_sid: `AC${'0'.repeat(32)}`, auth_token: '0'.repeat(32) };
     const add = (name: string) => addProvider(test.database.pool, testKeyring, { name, kind, settings });
@@ -182,7 +182,7 @@ describe('messages whose provider cannot be used', () => {
     expect(chosen).toEqual([{ own: lost, plain: other, email: 0 }]);
   });
 
-  it('keep to a provider that recognizes them if their outcome is unknown, even once they were held', async () => {
+  it('stay with a provider that recognizes them if their outcome is unknown, even after a hold', async () => {
     const kind = requireProviderKind('resend');
     const settings = { api_key: 're_0123456789', webhook_secret: `whsec_${'A'.repeat(32)}` };
     const { id: lost } = await addProvider(test.database.pool, testKeyring, { name: 'lost', kind, settings });
@@ -218,7 +218,7 @@ describe('messages whose provider cannot be used', () => {
     ]);
   });
 
-  it('go to the next provider of their account instead, if it has one', async () => {
+  it('move to the next provider of their account instead, if it has one', async () => {
     const lost = await addUnusable();
     await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
     const ids = await queueEmails(test.database, account, 2, { providerId: lost });
@@ -228,12 +228,12 @@ describe('messages whose provider cannot be used', () => {
       expect(rows).toHaveLength(ids.length);
     });
   });
-  it('go there page by page, however many they are, and each wakes the senders', async () => {
+  it('move there in pages, however many they are, and each page wakes the senders', async () => {
     const lost = await addUnusable();
     await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
     const count = 2_300;
     await queueEmails(test.database, account, count, { providerId: lost });
-    // One is not due: it is moved when it is, if the provider still fails then.
+    // One is not due yet: it is moved when it is due, if the provider still fails then.
     await query(
       `update send_queue set due_at = now() + interval '1 hour' where message_id = (select max(message_id) from send_queue)`,
     );

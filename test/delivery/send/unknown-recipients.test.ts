@@ -46,7 +46,7 @@ const claimRetries = () => {
   return claimBacklog(database.pool, { ...request, quantum: 10 }, TEST_LIMITS);
 };
 
-describe('a recipient of whom an attempt is unknown', () => {
+describe('a recipient with an unknown attempt', () => {
   const recipient = () => campaign.messageIds[0] ?? 0;
   const state = async () => {
     const { rows } = await database.pool.query<{ status: string; queued: number; used: number }>(

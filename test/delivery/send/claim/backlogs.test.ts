@@ -43,7 +43,7 @@ const wanted = new Map([['email', 100]]);
 const dueAccounts = (backlogs: ReturnType<typeof createBacklogs>) =>
   [...backlogs.due('email')].map(({ accountId }) => accountId);
 
-it('reads nothing of backlogs that are not due if a wake-up names the one that is', async () => {
+it('does not read other backlogs if a wake-up names the one that is due', async () => {
   const backlogs = createBacklogs(queue.sender.pool);
   const claimRound = createClaimRound(queue.sender.pool, TEST_LIMITS, backlogs);
   const claim = () => claimRound(OWNER, wanted, () => undefined);
@@ -58,7 +58,7 @@ it('reads nothing of backlogs that are not due if a wake-up names the one that i
   expect(rows).toHaveLength(3);
 });
 
-it('finds messages that no wake-up has named, half a second after its last walk', async () => {
+it('finds messages that no wake-up named, half a second after its last walk', async () => {
   const backlogs = createBacklogs(queue.sender.pool, () => now);
   await backlogs.refresh();
   await queueEmails(queue.database, account, 1);

@@ -35,7 +35,7 @@ function claims(count: number, accountId = A, more: Partial<Claim> = {}): Claim[
   }));
 }
 
-/** Hands over so many messages that the buffer knows how long one takes. */
+/** Hands over enough messages for the buffer to know how long one takes. */
 const learn = (messageMs: number) => {
   for (let n = 0; n < 50; n += 1) buffer.measure(10, 10 * messageMs);
 };
@@ -49,7 +49,7 @@ async function next(): Promise<Claim[]> {
 
 const accountsOf = (batch: readonly Claim[]) => batch.map(({ accountId }) => accountId);
 
-/** As many batches as there are, each given back at once. */
+/** All batches, each ended at once. */
 async function allBatches(): Promise<Claim[][]> {
   const batches: Claim[][] = [];
   for (let left = true; left;) {
@@ -84,12 +84,12 @@ describe('the size of a batch', () => {
     expect(await next()).toHaveLength(50);
   });
 
-  it('is small before the provider has been measured', async () => {
+  it('is small until the provider has been measured', async () => {
     buffer.add(claims(1_000));
     expect(await next()).toHaveLength(10);
   });
 
-  it('is at least 50 ms of work, so that a quick provider needs few intents', async () => {
+  it('is at least 50 ms of work, so that a fast provider needs few intents', async () => {
     learn(5);
     const batches = [1, 2, 3, 4].map(() => buffer.take());
     buffer.add(claims(20));
@@ -145,7 +145,7 @@ describe('the order of claims', () => {
     expect((await allBatches()).flat().map((claim) => claim.class)).toEqual([0, 1, 2]);
   });
 
-  it('hands over messages of flows by themselves, because their recipients are checked', async () => {
+  it('puts messages of flows into batches of their own, because their recipients are checked', async () => {
     learn(1);
     buffer.add([...claims(2, A, { class: 1 }), ...claims(2, B, { class: 1 }), ...claims(2, A)]);
     const batches = await allBatches();
@@ -164,14 +164,14 @@ describe('the order of claims', () => {
     ]);
   });
 
-  it('gives accounts longer turns if the provider is quick, because batches of few accounts cost less', async () => {
+  it('gives accounts longer turns if the provider is fast, because batches with few accounts cost less', async () => {
     learn(5);
     buffer.add([...claims(60, A), ...claims(60, B)]);
     const turns = Array.from({ length: 5 }, (_each, n) => Array.from({ length: 10 }, () => (n % 2 ? B : A)));
     expect(accountsOf(await next())).toEqual(turns.flat());
   });
 
-  it('lets a new account wait for one turn of each other account only', async () => {
+  it('makes a new account wait for only one turn of each other account', async () => {
     learn(50);
     buffer.add(claims(160, A));
     await next();
@@ -188,7 +188,7 @@ describe('the order of claims', () => {
     expect(ids).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  it('hands a message that has lost a connection over alone', async () => {
+  it('hands over a message that has lost a connection alone', async () => {
     learn(1);
     buffer.add([...claims(2, A), ...claims(1, A, { losses: 1 }), ...claims(2, A), ...claims(2, B)]);
     const ids = (await allBatches()).map((batch) => batch.map(({ messageId }) => messageId));
@@ -201,7 +201,7 @@ describe('heavy claims', () => {
   const waits = async (batch: Promise<unknown>) =>
     (await Promise.race([batch, Promise.resolve('waits')])) === 'waits';
 
-  it('make batches of their own, of little weight', async () => {
+  it('make batches of their own, of bounded weight', async () => {
     learn(1);
     buffer.add([...heavy(2), ...claims(2), ...heavy(2, B, 100_000), ...claims(1, B)]);
     const batches = (await allBatches()).map((batch) =>
@@ -222,7 +222,7 @@ describe('heavy claims', () => {
     ]);
   });
 
-  it('have at most two batches that are not yet composed, and others go on meanwhile', async () => {
+  it('have at most two batches not yet composed, while other batches continue', async () => {
     learn(1);
     buffer.add(heavy(5));
     const first = await next();
@@ -239,7 +239,7 @@ describe('heavy claims', () => {
     expect(await waits(buffer.take())).toBe(true);
   });
 
-  it('have another batch after one that failed before it was composed', async () => {
+  it('get another batch after one that failed before it was composed', async () => {
     buffer.add(heavy(3));
     const first = await next();
     await next();
@@ -247,7 +247,7 @@ describe('heavy claims', () => {
     expect(await next()).toHaveLength(1);
   });
 
-  it('leave a worker to others, if there are two', async () => {
+  it('leave a worker to light claims, if there are two', async () => {
     buffer = createClaimBuffer(2, budget);
     buffer.add(heavy(2));
     await next();
@@ -268,7 +268,7 @@ describe('the bytes of a batch', () => {
     expect((await allBatches()).map((batch) => batch.length)).toEqual([2, 2, 1, 1, 1]);
   });
 
-  it('are bounded in all batches of the process, and small messages go on meanwhile', async () => {
+  it('are bounded over all batches of the process, while small messages continue', async () => {
     learn(1);
     buffer.add(claims(40, A, { bytes: 3 * MIB }));
     const large: Claim[][] = [];
@@ -292,13 +292,13 @@ describe('the bytes of a batch', () => {
     expect(await batch).toHaveLength(1);
   });
 
-  it('may be more than the bound for one message that is larger', async () => {
+  it('may exceed the bound for a single larger message', async () => {
     buffer.add(claims(1, A, { bytes: 100 * MIB }));
     expect(await next()).toHaveLength(1);
   });
 });
 
-describe('a buffer none of whose workers ends a batch', () => {
+describe('a buffer whose workers all hang', () => {
   let now: number;
   beforeEach(() => {
     now = 0;

@@ -48,14 +48,14 @@ const nameOf = (account: QueuedAccount | undefined) =>
     providerId: DEFAULT_PROVIDER,
   });
 
-it('claims no more than is wanted, and an equal share of each backlog', async () => {
+it('claims no more than is wanted, and an equal share from each backlog', async () => {
   const claimRound = createClaimRound(test.database.pool, TEST_LIMITS);
   const { claimed } = await claimRound(OWNER, new Map([['email', 120]]), () => undefined);
   expect(claimed).toBe(120);
   for (const account of accounts) expect(await claimedOf(account)).toEqual({ email: 60 });
 });
 
-it('claims for each channel what is wanted for that channel', async () => {
+it('claims what is wanted for each channel', async () => {
   const [one, other] = accounts;
   if (!one || !other) throw new Error('no accounts');
   const toSms = `update send_queue set channel = 'sms' where account_id = $1`;
@@ -71,7 +71,7 @@ it('claims for each channel what is wanted for that channel', async () => {
   expect([await claimedOf(one), await claimedOf(other)]).toEqual([{ email: 150 }, { sms: 140 }]);
 });
 
-it('looks again within seconds at a message that should be held while another transaction changes it', async () => {
+it('checks a message again within seconds if another transaction locks it when it should be held', async () => {
   const { pool } = test.database;
   const account = await insertAccount(test.database, 0);
   const [changed] = await queueEmails(test.database, account, 3);
@@ -96,10 +96,10 @@ it('looks again within seconds at a message that should be held while another tr
   expect(await waiting()).toEqual([held, held, held]);
 });
 
-describe('a claim for a test of the provider', () => {
+describe('a claim that tests the provider', () => {
   const isTested = () => true;
 
-  it('is of one backlog, and not of the one whose message ended a connection last', async () => {
+  it('takes one backlog, and not the one whose message ended a connection last', async () => {
     const { pool } = test.database;
     const order = createServiceOrder();
     const claimRound = createClaimRound(pool, TEST_LIMITS, createBacklogs(pool), order);
@@ -155,7 +155,7 @@ it('serves a backlog whose message ended a connection after the others of its cl
   expect(names(order.forTest(due))).toEqual(['0/2', '1/3', '0/1']);
 });
 
-it('claims on a connection that has not prepared the claim, as behind a transaction pooler', async () => {
+it('works on a connection that has not prepared the claim, as behind a transaction pooler', async () => {
   const { pool } = test.database;
   const claimRound = createClaimRound(pool, TEST_LIMITS);
   const claim = () => claimRound(OWNER, new Map([['email', 100]]), () => undefined);
@@ -168,7 +168,7 @@ it('claims on a connection that has not prepared the claim, as behind a transact
   expect(await claim()).toMatchObject({ claimed: 100 });
 });
 
-it('ends a round over the blocks of many accounts that are held, so that other messages are claimed between', async () => {
+it('ends a round over held blocks of many accounts early, so that other messages are claimed in between', async () => {
   const database = openDatabase({ url: test.url, poolMax: 2, keyedPlans: true });
   const { pool } = database;
   for (let n = 0; n < 12; n += 1) {

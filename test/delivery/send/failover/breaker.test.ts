@@ -49,7 +49,7 @@ describe('the breaker', () => {
     expect(breaker.report()).toEqual({ state: 'closed', reason: null, retryAt: null });
   });
 
-  it('lets another batch test the provider if the first handed nothing over', () => {
+  it('lets another batch test the provider if the first handed over nothing', () => {
     breaker.failed('unavailable');
     now += 1_000;
     breaker.tryEnter()?.();
@@ -64,7 +64,7 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(1_000);
   });
 
-  it('opens at the third batch in a row to which the provider answers nothing', () => {
+  it('opens at the third batch in a row without any reply from the provider', () => {
     const silence = [{ kind: 'unknown', reason: 'no response' }, { kind: 'not_tried' }] as const;
     const answer = { kind: 'deferred', response: '450 later' } as const;
     judgeProvider(breaker, silence, false);
@@ -97,7 +97,7 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(2_000);
   });
 
-  it('counts such connections from the start after a success', () => {
+  it('restarts the count of such connections after a success', () => {
     breaker.strained('421');
     breaker.strained('421');
     breaker.succeeded();
@@ -111,7 +111,7 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(1_000);
   });
 
-  it('stays as it is after a batch of which nothing could be composed', () => {
+  it('does not change after a batch in which nothing could be composed', () => {
     breaker.failed('unavailable');
     now += 1_000;
     const leave = breaker.tryEnter();
@@ -135,12 +135,12 @@ describe('the table of transitions', () => {
     expect(statesBefore('failed')).not.toContain('delivered');
   });
 
-  it('allows for facts that arrive late', () => {
+  it('allows facts that arrive late', () => {
     expect(transitions.delivered).toEqual(expect.arrayContaining(['bounced', 'complained']));
     expect(transitions.unknown).toEqual(expect.arrayContaining(['sent', 'delivered', 'bounced']));
   });
 
-  it('contains known states only', () => {
+  it('contains only known states', () => {
     for (const status of messageStatuses) {
       for (const next of transitions[status]) expect(messageStatuses).toContain(next);
     }

@@ -76,7 +76,7 @@ it('writes an intent for each batch of a block, in one statement', async () => {
   expect(await intents()).toEqual([0, 1, 2, 3].map((n) => ({ seq: 100 + n, ids: idsOf(n) })));
 });
 
-it('leaves out the intent of a batch of which nothing may be sent', async () => {
+it('writes no intent for a batch in which nothing may be sent', async () => {
   const contacts = campaign.contactIds.slice(BATCH, 2 * BATCH);
   await database.pool.query('update contacts set email_subscribed = false where id = any($1)', [contacts]);
   const intend = createBlockIntents(counting());
@@ -93,7 +93,7 @@ it('returns nothing to each batch of a claim that is no longer valid', async () 
   expect(await intents()).toEqual([]);
 });
 
-it('gives an error of the database to each batch, and goes on', async () => {
+it('passes a database error to each batch, and continues', async () => {
   let fails = true;
   const failing = counting();
   const intend = createBlockIntents({

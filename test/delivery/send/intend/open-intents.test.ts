@@ -95,13 +95,13 @@ it.each([
   ['of a block whose other messages are being sent', freeInBlock, false],
   ['of the queue', ofQueue, true],
   ['of the queue that waits', freeInQueue, false],
-])('says whether a message %s is being sent', async (_which, id, sending) => {
+])('finds whether a message %s is being sent', async (_which, id, sending) => {
   const { result, read } = await reading(() => findMessage(one.pool, tenant(), id()));
   expect(result).toMatchObject({ sending });
   expect(read).toBeLessThan(FEW_ROWS);
 });
 
-it('lists what waits', async () => {
+it('lists waiting messages', async () => {
   const page = { number: 1, limit: 100, offset: 0, after: null };
   const { result, read } = await reading(() => listMessages(one.pool, tenant(), { status: 'queued' }, page));
   expect(result.rows).toHaveLength(RECIPIENTS + 2 - 6);
@@ -109,7 +109,7 @@ it('lists what waits', async () => {
   expect(read).toBeLessThan(22 * 3 * 3);
 });
 
-it('lists what is being sent', async () => {
+it('lists messages being sent', async () => {
   const page = { number: 1, limit: 100, offset: 0, after: null };
   const { rows } = await listMessages(one.pool, tenant(), { status: 'sending' }, page);
   expect(rows.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(

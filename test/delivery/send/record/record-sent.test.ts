@@ -69,7 +69,7 @@ async function rowsOf(sql: string): Promise<Record<string, unknown>[]> {
   return rows;
 }
 
-/** What a record leaves behind of the first messages, without ids. */
+/** What a record has stored about the first messages, without ids. */
 async function effects(messages: number) {
   const ids = campaign.messageIds.slice(0, messages);
   const { rows: sent } = await database.pool.query<Record<string, unknown>>(
@@ -112,8 +112,8 @@ const totals = async () => ({
 const intents = async () =>
   (await database.pool.query('select 1 from handovers where owner = $1', [OWNER])).rowCount;
 
-describe('a batch of a block that was accepted as a whole', () => {
-  it('has the effects of one of which a message is deferred', async () => {
+describe('a batch of a block in which all messages were accepted', () => {
+  it('has the same effects as a batch in which one message is deferred', async () => {
     const whole = await handOver(5, accepted);
     expect(divideSent([whole]).others).toEqual([]);
     await record(whole);
@@ -129,7 +129,7 @@ describe('a batch of a block that was accepted as a whole', () => {
     expect(divideSent([mixed]).sent).toEqual([]);
     await record(mixed);
     const [block] = expected.totals.blocks;
-    // The deferred message has taken its place along.
+    // The deferred message has kept its place.
     const blocks = [{ ...block, reserved: (block?.reserved ?? 0) - 1 }];
     expect({ ...(await effects(5)), totals: await totals() }).toEqual({
       ...expected,
@@ -146,7 +146,7 @@ describe('a batch of a block that was accepted as a whole', () => {
     expect([await effects(5), await totals()]).toEqual(before);
   });
 
-  it('keeps an event of an attempt whose message has another outcome already', async () => {
+  it('stores the event of an attempt whose message already has another outcome', async () => {
     const batch = await handOver(2, accepted);
     const [first] = campaign.messageIds;
     await database.pool.query(
@@ -163,7 +163,7 @@ describe('a batch of a block that was accepted as a whole', () => {
     expect((await totals()).blocks).toMatchObject([{ reserved: RECIPIENTS - 2 }]);
   });
 
-  it('leaves out contacts that were deleted, with their counts', async () => {
+  it('leaves out deleted contacts, with their counts', async () => {
     await record(await handOver(2, accepted));
     const [first] = campaign.contactIds;
     await database.pool.query('delete from contacts where id = $1', [first]);
