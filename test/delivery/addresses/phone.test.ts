@@ -1,4 +1,4 @@
-// Only phone numbers in E.164 that fit a numbering plan are accepted, with their country.
+// Only E.164 phone numbers that fit a numbering plan are accepted, with their country.
 import { describe, expect, it } from '@jest/globals';
 import { parseE164, parsePhone } from '../../../src/delivery/addresses/phone.ts';
 
@@ -57,7 +57,7 @@ describe('a phone number', () => {
   });
 });
 
-it('reads numbers of the North American plan without their country to the same end', () => {
+it('has the same result for a number of the North American plan if its country is not needed', () => {
   const wrong = Array.from({ length: 5_000 }, (_, n) => {
     // Every area code, and the lengths around the right one.
     const digits = `${200 + (n % 800)}${String((n * 7_654_321) % 10_000_000).padStart(7, '0')}`;

@@ -19,7 +19,7 @@ describe('the return path of a message', () => {
     expect(parseReturnPath([key], longest)).toEqual(largest);
   });
 
-  it('is accepted as long as one of its keys is', () => {
+  it('is accepted as long as its key is', () => {
     expect(parseReturnPath([Buffer.alloc(32, 2), key], local)).toEqual(message);
     expect(parseReturnPath([], local)).toBeNull();
   });

@@ -21,7 +21,7 @@ describe('the check of a content', () => {
     expect(await engine.check(withBody(body, marketing), ['coupon'], 1)).toEqual([]);
   });
 
-  it('names variables that have no value, once each', async () => {
+  it('names each variable without a value once', async () => {
     const body =
       '<p>{{ x.y }}{{ x.y }}{% for a in list %}{{ a }}{% endfor %}{{ contact.firstname }}{{ brand.tone }}{{ campaign.x }}</p>';
     const problems = await engine.check(withBody(body, { ...marketing, subject: '{{ name }}' }), [], 1);
@@ -90,17 +90,17 @@ describe('the check of a content', () => {
     ]);
   });
 
-  it('misses an unsubscribe link where no footer is added', async () => {
+  it('reports a missing unsubscribe link if no footer is added', async () => {
     expect(await codes(withBody('<p>x</p>'))).toEqual(['body: missing_unsubscribe_link']);
     expect(await codes(withBody('<a href="{{ unsubscribe_url }}">x</a>'))).toEqual([]);
   });
 
-  it('misses the physical address of marketing mail', async () => {
+  it('reports a missing physical address in marketing mail', async () => {
     const source = withBody('<p>x</p>', { ...marketing, brand: { ...brand, physical_address: ' ' } });
     expect(await codes(source)).toEqual(['brand.physical_address: missing_physical_address']);
   });
 
-  it('warns of HTML over 102 KB, scripts, and what MJML does not know', async () => {
+  it('warns about HTML over 102 KB, scripts, and unknown MJML', async () => {
     expect(await codes(withBody(`<p>${'x'.repeat(103 * 1024)}</p>`, marketing))).toEqual(['body: too_large']);
     expect(await codes(withBody('<p>x</p><script>y</script>', marketing))).toEqual(['body: script']);
     expect(await codes(withBody('<mjml><mj-body><mj-foo /></mj-body></mjml>', marketing))).toEqual([
@@ -108,12 +108,12 @@ describe('the check of a content', () => {
     ]);
   });
 
-  it('warns of an SMS that is too long', async () => {
+  it('warns about an SMS that is too long', async () => {
     expect(await codes(sms('x'.repeat(1_531)))).toEqual(['body: too_large']);
     expect(await codes(sms('x'.repeat(1_530)))).toEqual([]);
   });
 
-  it('reports only what makes a content unusable, if something does', async () => {
+  it('reports only the problems that make a content unusable, if there are any', async () => {
     expect(await codes(withBody('{{ x '))).toEqual(['body: liquid_error']);
     expect(await codes(withBody(''))).toEqual(['body: missing_content']);
   });

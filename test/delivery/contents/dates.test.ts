@@ -1,4 +1,4 @@
-// The date filter formats times in the given zone, and leaves values that are no time unchanged.
+// The date filter formats times in the given zone, and leaves values that are not times unchanged.
 import { describe, expect, it } from '@jest/globals';
 import { formatDate } from '../../../src/delivery/contents/dates.ts';
 
@@ -32,7 +32,7 @@ describe('the filter date', () => {
   });
 
   it.each([['tomorrow-ish'], ['2026-13-45'], ['x'.repeat(1_000)], [1e20], [{}], [true], ['']])(
-    'leaves %j as it is, which is no time',
+    'leaves %j unchanged, which is not a time',
     (value) => {
       expect(formatDate(value, '%F', 'UTC', NOW)).toBeUndefined();
     },

@@ -60,8 +60,8 @@ const unsupported: Record<string, RegExp> = {
   'html-style longer than 8 KB': /<style[^>]*>[^<]{8192}/i,
 };
 
-describe('thirty designs', () => {
-  it('are thirty', () => {
+describe('the thirty sample designs', () => {
+  it('number thirty', () => {
     expect(Object.keys(designs)).toHaveLength(30);
   });
 
@@ -87,7 +87,7 @@ describe('thirty designs', () => {
     expect(unbalanced(html)).toEqual([]);
   });
 
-  it('have a text alternative with their words and links', async () => {
+  it('have a text alternative with all their words and links', async () => {
     const { text } = await rendered('newsletter');
     expect(text).toMatchInlineSnapshot(`
      "https://acme.example/hero
@@ -125,7 +125,7 @@ describe('thirty designs', () => {
     expect((await rendered('conditional sections')).text).toBe('For all');
   });
 
-  it('take the header, footer and theme of the brand if they have none', async () => {
+  it('use the header, footer and theme of the brand if they have none', async () => {
     const { html, text } = await rendered('header and footer of the brand');
     expect(text).toMatch(/^Acme Weekly\s+Body\s+Sent with care\s+Acme & Söhne/);
     expect(html).toContain('font-family:Tahoma, Helvetica, Arial, sans-serif');
@@ -183,7 +183,7 @@ describe('the schema of a design', () => {
     expect(() => withDesign(design)).toThrow();
   });
 
-  it('does not let a brand’s values of other kinds into a style', async () => {
+  it('keeps invalid values of a brand out of styles', async () => {
     const parts = {
       ...brand,
       default_theme: { brand_color: 'red;}x', font_body: {} },

@@ -49,7 +49,7 @@ describe('a body', () => {
     expect(text).toBe('Hi Ada');
   });
 
-  it('that is a document stays as it is', async () => {
+  it('that is a document stays unchanged', async () => {
     const body = '<html><head><title>T</title></head><body class=x><p>Hi</p></body></html>';
     expect((await compiled(withBody(body))).html).toBe(body);
   });
@@ -68,7 +68,7 @@ describe('a body', () => {
     );
   });
 
-  it('keeps Liquid that has quotes and brackets, wherever it stands', async () => {
+  it('keeps Liquid with quotes and brackets in any place', async () => {
     const output = '{{ contact.first_name | default: "a > b <c>" }}';
     const body = `<a href="https://a.example/{{ x | default: "y" }}" title='${output}'>${output}</a>`;
     const { html } = await mail(withBody(body), valuesOf({ x: 'z' }, { first_name: null }));
@@ -83,13 +83,13 @@ describe('a body', () => {
     expect((await mail(withBody(body))).text).toBe('Tin');
   });
 
-  it('leaves out comments of Liquid', async () => {
+  it('omits comments of Liquid', async () => {
     const { html } = await compiled(withBody('<p>a{% comment %}secret {{ x }}{% endcomment %}b</p>'));
     expect(html).toContain('<p>ab</p>');
   });
 });
 
-describe('what a content names', () => {
+describe('a name in a content', () => {
   it('is listed with the contact’s paths', async () => {
     const body =
       '<p>{{ contact.data.plan | default: coupon }} {% for item in order.items %}{{ item.name }}{{ contact.data.x.y.size }}{% endfor %}</p>';
@@ -104,7 +104,7 @@ describe('what a content names', () => {
     expect(paths).toEqual(['data.plan', 'data.x.y', 'first_name']);
   });
 
-  it('is every path of a contact that is used as a whole', async () => {
+  it('stands for every path of a contact if the contact is used as a whole', async () => {
     const { paths } = await compiled(withBody('<p>{% assign c = contact %}{{ c.first_name }}</p>'));
     expect(paths).toContain('first_name');
     expect(paths).toContain('data');
@@ -136,7 +136,7 @@ describe('a marketing footer', () => {
     expect(html).not.toContain('Main Street');
   });
 
-  it('does not take the name of the link in a text for a link', async () => {
+  it('does not mistake the name of the link in a text for a link', async () => {
     const { html } = await compiled(withBody('<p title="{{ unsubscribe_url }}">x</p>', marketing));
     expect(html).toContain('<a href="{{ unsubscribe_url }}"');
   });
@@ -144,7 +144,7 @@ describe('a marketing footer', () => {
   it.each([
     ['in a comment', '<!-- {{ brand.physical_address }} <a href="{{ unsubscribe_url }}">x</a> -->'],
     [
-      'in what Outlook reads',
+      'in code for Outlook',
       '<!--[if mso]>{{ brand.physical_address }}<a href="{{ unsubscribe_url }}">x</a><![endif]-->',
     ],
     [
@@ -170,7 +170,7 @@ describe('a marketing footer', () => {
       '<span style="opacity:0">{{ brand.physical_address }}</span><b hidden><a href="{{ unsubscribe_url }}">x</a></b>',
     ],
     ['as a part of the address', '1 Main Street <a href="{{ contact.data.unsubscribe_url }}">x</a>'],
-  ])('does not count what stands %s', async (_where, body) => {
+  ])('does not count an address and a link %s', async (_where, body) => {
     const { html } = await compiled(withBody(`<p>Hi ${body}</p>`, marketing));
     const footer = html?.slice(html.lastIndexOf('<table')) ?? '';
     expect(footer).toContain('12345 Springfield');
@@ -188,21 +188,21 @@ describe('a marketing footer', () => {
     expect(html?.slice(html.lastIndexOf('<table'))).not.toContain('12345 Springfield');
   });
 
-  it('counts what stands after a hidden element, and in those that are only small', async () => {
+  it('counts text after a hidden element, and in elements that are only small', async () => {
     const body =
       '<div style="display:none"><div>Hi</div><br></div><td style="font-size:0px">{{ brand.physical_address }}</td>';
     const { html } = await compiled(withBody(body, marketing));
     expect(html?.slice(html.lastIndexOf('<table'))).not.toContain('12345 Springfield');
   });
 
-  it('cannot be hidden by what is not closed', async () => {
+  it('cannot be hidden by unclosed elements', async () => {
     for (const body of ['<p>x</p><!-- ', '<p>x</p><style>', '<p>x</p><title>', '<div hidden>x']) {
       const problems = await problemsOf(withBody(body, marketing));
       expect(problems).toEqual([expect.objectContaining({ code: 'missing_unsubscribe_link' })]);
     }
   });
 
-  it('shows the brand’s words as they are, even if they look like Liquid', async () => {
+  it('shows the brand’s texts unchanged, even if they look like Liquid', async () => {
     const names = { ...brand, company_name: '{{ contact.email }} {% if', physical_address: '<b>' };
     const { html } = await mail(withBody('<p>x</p>', { ...marketing, brand: names }));
     expect(html).toContain('{ { contact.email }} { % if<br>');
@@ -243,7 +243,7 @@ describe('output', () => {
     expect(html).toContain('<p title="&quot; onclick=&quot;y">');
   });
 
-  it('cannot add attributes where an author left out the quotes', async () => {
+  it('cannot add attributes if an author omitted the quotes', async () => {
     const { html } = await mail(
       withBody('<p class={{ x }} id=a{{ x }}b>a</p>'),
       valuesOf({ x: 'a onclick=y' }),
@@ -251,13 +251,13 @@ describe('output', () => {
     expect(html).toContain('<p class="a onclick=y" id="aa onclick=yb">');
   });
 
-  it('cannot add attributes where it is a name', async () => {
+  it("cannot add attributes if it is an attribute's name", async () => {
     const { html } = await mail(withBody('<p {{ x }}>a</p><{{ x }}>'), valuesOf({ x: 'a onclick="y"' }));
     expect(html).toContain('<p aonclicky>');
     expect(html).toContain('<aonclicky>');
   });
 
-  it('stays one value of a style', async () => {
+  it('cannot break out of a value of a style', async () => {
     const body =
       '<style>p { color: {{ x }} }</style><p style="color:{{ x }};background:url({{ u }})">a</p><p style="background:url(\'https://a.example/{{ x }}.png\')">b</p>';
     const x = 'red;} body{background:url(//evil.example)';
@@ -295,14 +295,14 @@ describe('output', () => {
     }
   });
 
-  it('as an image is a web address, also in what only Outlook reads', async () => {
+  it('as an image must be a web address, even in code for Outlook', async () => {
     const body =
       '<img alt="" src="{{ x }}"><!--[if mso]><v:rect href="{{ y }}"><![endif]--><a href={{ y }}>a</a>';
     const { html } = await mail(withBody(body), valuesOf({ x: 'mailto:a@b.example', y: 'vbscript:x' }));
     expect(html).toContain('<img alt="" src="#"><!--[if mso]><v:rect href="#"><![endif]--><a href="#">a</a>');
   });
 
-  it('removes URLs of the author that no mail may have', async () => {
+  it("removes an author's URLs that are not allowed in email", async () => {
     const { html } = await compiled(
       withBody('<a href="java&#115;cript:x">a</a><a href=/x>b</a><img alt src="cid:1">'),
     );
@@ -332,7 +332,7 @@ describe('output', () => {
 });
 
 describe('a value', () => {
-  it('is only what the object itself has', async () => {
+  it("is read only from an object's own properties", async () => {
     const names = [
       'constructor',
       '__proto__',
@@ -351,7 +351,7 @@ describe('a value', () => {
     }
   });
 
-  it('of the service comes before a variable of the same name', async () => {
+  it('that Carillon defines takes precedence over a variable of the same name', async () => {
     for (const more of ['', '{% if true %}{% endif %}']) {
       const source = withBody(`<p>{{ contact.first_name }} {{ event }}{{ unsubscribe_url }}</p>${more}`);
       const { html } = await mail(
@@ -363,7 +363,7 @@ describe('a value', () => {
   });
 });
 
-describe('what is no Liquid', () => {
+describe('invalid Liquid', () => {
   it.each([
     ['an open tag', 'a\n\n{% if x %}', 'line 3: tag {% if x %} not closed'],
     ['an open output', 'a {{ x', 'line 1: output "{{ x" not closed'],
@@ -375,11 +375,11 @@ describe('what is no Liquid', () => {
     ['an expression in a text', '{{ x | where_exp: "y", "z" }}', 'line 1: undefined filter: where_exp'],
     ['deep nesting', '{% if x %}'.repeat(7_000), 'line 1: tags are nested too deeply'],
     ['a great many outputs', '{{ x }}'.repeat(8_001), 'line 1: there are more than 8,000 outputs and tags'],
-  ])('such as %s, is named with its line', async (_what, body, message) => {
+  ])('such as %s, is reported with its line', async (_what, body, message) => {
     expect(await problemsOf(withBody(body))).toEqual([{ field: 'body', code: 'liquid_error', message }]);
   });
 
-  it('is named in every field', async () => {
+  it('is reported in every field', async () => {
     const design = {
       sections: [
         { type: 'text', props: { html: 'x' } },
@@ -403,11 +403,11 @@ describe('MJML', () => {
     expect(html).not.toMatch(/carillon|root:/);
   });
 
-  it('that is none is refused', async () => {
+  it('that is invalid is refused', async () => {
     expect(await problemsOf(withBody('<mjml>'))).toEqual([expect.objectContaining({ code: 'mjml_error' })]);
   });
 
-  it('loads no fonts of its own accord', async () => {
+  it('loads no fonts', async () => {
     const body =
       '<mjml><mj-body><mj-section><mj-column><mj-text font-family="Roboto">x</mj-text></mj-column></mj-section></mj-body></mjml>';
     expect((await compiled(withBody(body))).html).not.toContain('fonts.googleapis');

@@ -67,7 +67,7 @@ describe('a content', () => {
     expect(await outcome('{% if true %}fine{% endif %}')).toMatchObject({ text: 'fine' });
   });
 
-  it('does not spoil the rest of its batch', async () => {
+  it('does not affect the rest of its batch', async () => {
     const text = '{% for a in (1..count) %}{% for b in (1..count) %}x{% endfor %}{% endfor %}';
     const batch = [2, 99_999_999, 3].map((count) => valuesOf({ count }));
     const [first, second, third] = await engine.renderBatch(drafted(text), batch);
@@ -106,7 +106,7 @@ describe('a content', () => {
     }
   }, 120_000);
 
-  it('that is being worked on is refused when the engine is closed', async () => {
+  it('in progress is refused when the engine is closed', async () => {
     const closing = createContentEngine({ threads: 1 });
     const compiling = closing.compile(withBody('<p>x</p>'), 1);
     const refused = expect(compiling).rejects.toThrow('the process is stopping');
@@ -125,7 +125,7 @@ describe('the thread of the caller', () => {
     expect(isInThread(encoded(5, 9), '/')).toBe(false);
   });
 
-  it('renders no content with more than 100 filters', () => {
+  it('does not render a content with more than 100 filters', () => {
     expect(isInThread(encoded(11, 9), '/')).toBe(true);
   });
 
@@ -143,7 +143,7 @@ describe('the thread of the caller', () => {
     expect(isInThread(text, value)).toBe(true);
   });
 
-  it('leaves what a batch reads beyond the limit of one message to a thread', async () => {
+  it('leaves the messages of a batch that exceed the limit of one message to a thread', async () => {
     const batch = Array.from({ length: 50 }, () => valuesOf({ v: '/'.repeat(60_000) }));
     const content = { ...drafted('{{ v }}'), html: '<p>{{ v | truncate: 1, "" }}</p>' };
     expect(engine.renderBatch(content, batch.slice(0, 3))).not.toBeInstanceOf(Promise);
@@ -155,7 +155,7 @@ describe('the thread of the caller', () => {
     );
   });
 
-  it('leaves a message to a thread if the others of its group have read the limit', () => {
+  it('leaves a message to a thread if the others of its group have used up the limit', () => {
     const divided = engine.divide({ ...drafted('x'), html: '<p>{{ v }}</p>' });
     const [limit, values] = [new ReadLimit(), valuesOf({ v: '/'.repeat(60_000) })];
     const results = Array.from({ length: 50 }, () => divided?.html?.render(values, limit) ?? null);
@@ -188,7 +188,7 @@ describe('the thread of the caller', () => {
 });
 
 describe('a slow batch', () => {
-  it('leaves the messages that it has no time for to another batch', async () => {
+  it('leaves messages that it has no time for to another batch', async () => {
     const results = await engine.renderBatch(
       drafted(endless),
       Array.from({ length: 10 }, () => listOf(9_999)),
@@ -197,7 +197,7 @@ describe('a slow batch', () => {
     expect(results.at(-1)).toBeInstanceOf(NotRenderedError);
   });
 
-  it('blames only the message that its thread was ended for', async () => {
+  it('blames only the message for which its thread was ended', async () => {
     const impatient = createContentEngine({ threads: 1, renderMs: 700 });
     try {
       const [first, second, third] = await impatient.renderBatch(drafted(endless), [2, 9_999, 3].map(listOf));
@@ -229,7 +229,7 @@ describe('the threads', () => {
     }
   });
 
-  it('refuse an account of which too much waits', async () => {
+  it('refuse an account that already has too much work waiting', async () => {
     const small = createContentEngine({ threads: 1, maxWaiting: 1 });
     try {
       const work = [1, 1].map((accountId) =>

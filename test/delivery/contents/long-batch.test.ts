@@ -16,7 +16,7 @@ describe('a batch of the longest messages', () => {
   });
   afterAll(() => engine.close());
 
-  it('leaves messages for another batch once it has 16 million characters', async () => {
+  it('leaves messages for another batch after 16 million characters', async () => {
     // The tag needs a thread.
     const html = '{% if true %}{% endif %}{{ x }}{{ x }}{{ x }}{{ x }}';
     const content = { id: null, accountId: 1, subject: 's', html, text: null } as unknown as Renderable;

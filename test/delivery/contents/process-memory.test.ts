@@ -46,7 +46,7 @@ describe('a process survives', () => {
     expect(await renderAlone(template)).toEqual({ status: 0, output: 'RenderError' });
   });
 
-  it('filters of lists of a usual size', async () => {
+  it('filters of lists of ordinary size', async () => {
     const template = '{% assign names = products | map: "name" | sort %}{{ names | join: ", " }}';
     const products = ['pen', 'ink'].map((name) => ({ name }));
     expect(await renderAlone(template, { products })).toEqual({ status: 0, output: 'ink, pen' });

@@ -1,4 +1,4 @@
-// The fast renderer gives the same output as the Liquid library, or leaves the content to it.
+// The fast renderer gives the same output as the Liquid library, or leaves the content to the library.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Mode } from '../../../src/delivery/contents/filters.ts';
@@ -123,7 +123,7 @@ const html = fc.constantFrom(
 );
 
 describe('a content without tags', () => {
-  it.each(['html', 'text', 'header'] as const)('renders as the library renders it, as %s', (mode) => {
+  it.each(['html', 'text', 'header'] as const)('renders as the library does, as %s', (mode) => {
     let fastOnes = 0;
     fc.assert(
       fc.property(fc.array(fc.oneof(output, html), { maxLength: 8 }), (parts) => {

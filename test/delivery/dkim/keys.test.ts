@@ -1,11 +1,11 @@
-// The keys of the service's own domain are made once, RSA and Ed25519, and are stored encrypted.
+// The RSA and Ed25519 keys of Carillon's own domain are created once, and are stored encrypted.
 import { createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ensureSigningKeys, loadSigningKeys, showRecords } from '../../../src/delivery/dkim/keys.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe("the signing keys of the service's own domain", () => {
+describe("the signing keys of Carillon's own domain", () => {
   const keyring = createKeyring('a secret of at least thirty-two characters');
   let made: TestDatabase;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe("the signing keys of the service's own domain", () => {
   });
   afterAll(() => made.drop());
 
-  it('are made once, RSA and Ed25519, even if several processes start together', async () => {
+  it('are created once, RSA and Ed25519, even if several processes start together', async () => {
     const deps = { db: made.database.pool, keyring };
     await Promise.all([1, 2, 3].map(() => ensureSigningKeys(deps, 'mail.test')));
     const keys = await loadSigningKeys(deps, 'mail.test');

@@ -79,7 +79,7 @@ describe('a signature', () => {
     ).toEqual(['pass', 'pass']);
   });
 
-  it('names the signed fields, and once more those that relays must not add', async () => {
+  it('lists the signed fields, and once more those that relays must not add', async () => {
     const content = email({
       feedbackId: 'f',
       headers: { 'List-Unsubscribe': '<https://e.example/u>', 'List-Unsubscribe-Post': 'x', 'X-Other': 'x' },
@@ -143,7 +143,7 @@ describe('a signature', () => {
     expect(Math.max(...head.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(78);
   });
 
-  it('by RSA is not made on the event loop', async () => {
+  it('with RSA is not computed on the event loop', async () => {
     const message = signed(email(), [rsa]);
     let settled = false;
     void message.then(() => (settled = true));

@@ -46,7 +46,7 @@ describe('the time until DATA', () => {
     expect(socket.destroy).toHaveBeenCalledTimes(1);
   });
 
-  it('does not outlive the connection', () => {
+  it('ends with the connection', () => {
     const connections = limits();
     const socket = socketFrom('192.0.2.1');
     connections.admit(socket);

@@ -1,4 +1,4 @@
-// The report reader never throws on any bytes, and believes no report without a valid MAC.
+// The report reader never throws on any bytes, and accepts no report without a valid MAC.
 import { expect, it } from '@jest/globals';
 import { reportFacts } from '../../../src/delivery/inbound/report-facts.ts';
 import { findRecipient, type InboundRecipient } from '../../../src/delivery/inbound/recipients.ts';
@@ -72,7 +72,7 @@ function mutate(random: (below: number) => number): Buffer {
   return mail;
 }
 
-it('reads any bytes without an error, and believes nothing without a MAC', async () => {
+it('reads any bytes without an error, and accepts nothing without a MAC', async () => {
   const random = randomNumbers(20_260_302);
   const mailboxes: InboundRecipient[] = (['fbl', 'abuse', 'postmaster'] as const).map((name) => ({
     kind: 'mailbox',

@@ -68,8 +68,8 @@ async function sendOne(prefix = 'ann'): Promise<ReportedMail> {
 
 const report = (mail: ReportedMail, data: string) => deliver(listener.port, { to: mail.returnPath, data });
 
-describe('a bounce that is mailed to the return path', () => {
-  it('makes the message bounced, publishes the event, and suppresses the address for the next message', async () => {
+describe('a bounce sent to the return path', () => {
+  it('marks the message as bounced, publishes the event, and suppresses the address for the next message', async () => {
     await addWebhook(test.database, tenant, 'https://hooks.example.test', ['email.bounced']);
     const mail = await sendOne();
     await untilCounts({ sent: 1 });
@@ -93,7 +93,7 @@ describe('a bounce that is mailed to the return path', () => {
     expect(relay.received.filter(({ to }) => to === mail.to)).toHaveLength(1);
   });
 
-  it('counts once, however often and in whatever form it is mailed', async () => {
+  it('counts once, however often and in whatever form it is sent', async () => {
     await addWebhook(test.database, tenant, 'https://hooks.example.test', ['email.bounced']);
     const mail = await sendOne();
     const reports = [
@@ -124,7 +124,7 @@ describe('a bounce that is mailed to the return path', () => {
   });
 
   it.each(['postmaster', 'abuse', 'fbl'])(
-    'changes nothing at %s@, whatever reference it has',
+    'changes nothing at %s@, whatever reference it contains',
     async (name) => {
       const mail = await sendOne();
       await untilCounts({ sent: 1 });
@@ -140,7 +140,7 @@ describe('a bounce that is mailed to the return path', () => {
     },
   );
 
-  it('changes nothing if it reports a delay, or if a machine answers', async () => {
+  it('changes nothing if it reports a delay, or is an automatic reply', async () => {
     const mail = await sendOne();
     await untilCounts({ sent: 1 });
     expect(await report(mail, deliveryStatus(mail, { action: 'delayed', status: '4.4.1' }))).toBe(
@@ -152,7 +152,7 @@ describe('a bounce that is mailed to the return path', () => {
 });
 
 describe('a success report', () => {
-  it('makes the message delivered', async () => {
+  it('marks the message as delivered', async () => {
     const mail = await sendOne();
     await untilCounts({ sent: 1 });
     const fields = { action: 'delivered', status: '2.0.0', diagnostic: 'smtp; 250 Ok' };
@@ -206,7 +206,7 @@ describe('a complaint', () => {
     expect(await counted()).toEqual({ complaints: 1 });
   });
 
-  it('is not believed without a genuine reference', async () => {
+  it('is ignored without a genuine reference', async () => {
     const mail = await sendOne();
     await untilCounts({ sent: 1 });
     const forged = {
@@ -259,7 +259,7 @@ describe('the listener', () => {
     expect(String(await readOperatorMail(test.database.pool, kept[0]?.id ?? 0))).toBe(data);
   });
 
-  it('asks to try again while the database is unavailable, and then takes the report', async () => {
+  it('asks to retry while the database is unavailable, and then accepts the report', async () => {
     const mail = await sendOne();
     await untilCounts({ sent: 1 });
     const url = new URL(test.url);
@@ -313,7 +313,7 @@ describe('the listener', () => {
       expect(await deliver(port, { to: 'postmaster@mail.test', data })).not.toMatch(/^250/);
     }));
 
-  it('refuses a message that arrives in tiny pieces, and accepts the like in larger ones', async () => {
+  it('refuses a message that arrives in tiny pieces, and accepts it in larger ones', async () => {
     const to = 'postmaster@mail.test';
     // The server gets a piece from each dot that was doubled to the next.
     const pieces = '.\r\n'.repeat(3_000);
@@ -357,13 +357,13 @@ describe('the listener', () => {
     clearInterval(talking);
   }
 
-  it('ends a connection that does not reach DATA in time, even if the client goes on talking', () =>
+  it('ends a connection that does not reach DATA in time, even if the client keeps sending commands', () =>
     limited({ untilDataMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
 
-  it('ends a connection after its lifetime, even if the client goes on talking', () =>
+  it('ends a connection after its lifetime, even if the client keeps sending commands', () =>
     limited({ lifetimeMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
 
-  it('offers STARTTLS with a certificate, and only then', async () => {
+  it('offers STARTTLS if and only if it has a certificate', async () => {
     const file = (name: string) =>
       readFileSync(new URL(`../../support/smtp/tls/${name}`, import.meta.url), 'utf8');
     const tls = { key: file('server.key'), cert: file('server.pem') };

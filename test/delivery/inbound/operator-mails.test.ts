@@ -1,4 +1,4 @@
-// Mail to the operator is kept by its age: a flood from one network displaces only mail of that network.
+// Mail to the operator is kept until it is too old: a flood from one network displaces only mail of that network.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { keepOperatorMail, listOperatorMails } from '../../../src/delivery/inbound/operator-mails.ts';
 import { deliveryUpkeep } from '../../../src/delivery/upkeep.ts';
@@ -37,7 +37,7 @@ it('keeps the newest fifty mails of a network, and all mail of others', async ()
   expect([kept[0], kept[1], kept.at(-1)]).toEqual(['the last of a flood', '1000', 'a complaint']);
 });
 
-it('keeps five thousand in all: the network that has the most loses its oldest', async () => {
+it('keeps five thousand in total: the network with the most loses its oldest', async () => {
   await keep('192.0.2.1', 'a complaint');
   await insert(`'198.51.100.' || n % 200`, 4_989);
   await insert(`'203.0.113.5'`, 40);
@@ -63,7 +63,7 @@ it('removes mail that is older than thirty days', async () => {
   expect(await subjects()).toEqual([]);
 });
 
-it('notes from which network a mail came', async () => {
+it('records the network that a mail came from', async () => {
   const listener = await startTestListener(test.url);
   await deliver(listener.port, {
     to: 'abuse@mail.test',

@@ -110,7 +110,7 @@ describe('a delivery status notification', () => {
     expect(await read(deliveryStatus(mail, fields))).toMatchObject({ kind: 'delivered' });
   });
 
-  it('is about the recipient that failed if it has several', async () => {
+  it('is about the failed recipient if it lists several', async () => {
     const further = 'Final-Recipient: rfc822; list@example.com\nAction: expanded\nStatus: 2.0.0\n';
     expect(await bounceIn(deliveryStatus(mail, { further }))).toBe('hard no_such_mailbox');
     const failed = 'Final-Recipient: rfc822; b@example.com\nAction: failed\nStatus: 5.2.2\n';
@@ -119,7 +119,7 @@ describe('a delivery status notification', () => {
     ).toBe('soft mailbox_full');
   });
 
-  it('names its message by ENVID, Message-ID and return path', async () => {
+  it('identifies its message by ENVID, Message-ID and return path', async () => {
     const perMessage = `Original-Envelope-Id: ${reference}\n`;
     expect(await read(deliveryStatus(mail, { perMessage }))).toMatchObject({
       references: [reference, reference, returnPath],
@@ -134,7 +134,7 @@ describe('a delivery status notification', () => {
     expect(await bounceIn(raw)).toBe('hard no_such_mailbox');
   });
 
-  it('is not taken from a message that somebody attached', async () => {
+  it('is not read from a message that a person attached', async () => {
     const attached = deliveryStatus(mail);
     const raw = `Content-Type: multipart/mixed; boundary=outer\r\n\r\n--outer\r\nContent-Type: message/rfc822\r\n\r\n${attached}\r\n--outer--\r\n`;
     expect(await bounceIn(raw)).toBe('none');
@@ -151,7 +151,7 @@ describe('a feedback report', () => {
   });
 
   it.each(['not-spam', 'auth-failure', 'virus', 'dmarc', ''])(
-    'is no complaint if its type is %p',
+    'is not a complaint if its type is %p',
     async (type) => {
       expect(await read(feedbackReport(mail, type))).toEqual({ kind: 'none', reason: 'no_complaint' });
     },
@@ -216,13 +216,13 @@ describe('a bounce in an old form', () => {
     expect(await bounceIn(raw, { envelopeFrom: 'ann@example.com' })).toBe('none');
   });
 
-  it('is no warning of a delay', async () => {
+  it('is not a warning about a delay', async () => {
     const raw = eximBounce(mail, 'Delay reason: 450 4.2.1 busy').replace(/^X-Failed-Recipients.*\r\n/m, '');
     expect(await bounceIn(raw)).toBe('none');
   });
 });
 
-describe('an answering machine', () => {
+describe('an automatic reply', () => {
   it.each([
     'Auto-Submitted: auto-replied\n',
     'Precedence: auto_reply\n',

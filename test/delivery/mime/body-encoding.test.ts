@@ -1,4 +1,4 @@
-// A text is encoded as 7bit, or else in the shorter of quoted-printable and base64, with safe lines.
+// A text is encoded as 7bit, or else as quoted-printable or base64, whichever is shorter, with safe lines.
 import { describe, expect, it } from '@jest/globals';
 import { encodeText } from '../../../src/delivery/mime/body-encoding.ts';
 
@@ -29,7 +29,7 @@ describe('the encoding of a text', () => {
     expect(encodeText(`${'x'.repeat(75)}From ä`).content).toBe(`${'x'.repeat(75)}=\r\n=46rom =C3=A4`);
   });
 
-  it('is the shorter of quoted-printable and base64', () => {
+  it('uses quoted-printable or base64, whichever is shorter', () => {
     expect(encodeText('ä'.repeat(5) + 'x'.repeat(100)).transferEncoding).toBe('quoted-printable');
     expect(encodeText('ä'.repeat(60) + 'x'.repeat(20)).transferEncoding).toBe('base64');
   });

@@ -32,7 +32,7 @@ describe('a field of free text', () => {
     expect(formatTextField('Subject', text)).toBe(field);
   });
 
-  it('does not split an emoji of joined characters', () => {
+  it('does not split an emoji made of joined characters', () => {
     const family = '👩‍👩‍👧‍👦';
     const words = formatTextField('Subject', family.repeat(12)).slice('Subject: '.length).split('\r\n ');
     expect(words.length).toBeGreaterThan(3);

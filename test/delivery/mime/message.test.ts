@@ -180,7 +180,7 @@ describe('header injection', () => {
     expect(() => build(email(), { date: new Date(Number.NaN) })).toThrow(InvalidMessageError);
   });
 
-  it('by two headers whose names differ only in case is impossible: the later one counts', () => {
+  it('by two headers whose names differ only in case is impossible: the last one wins', () => {
     const { head } = split(build(email({ headers: { 'X-A': 'first', 'x-a': 'second' } })));
     expect(head.match(/^x-a:.*$/gim)).toEqual(['x-a: second']);
   });

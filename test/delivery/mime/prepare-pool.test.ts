@@ -1,4 +1,4 @@
-// Threads prepare the same bytes as the event loop, and a content that ends its thread harms no other.
+// Threads prepare the same bytes as the event loop, and a content that crashes its thread does not affect others.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { InvalidMessageError } from '../../../src/delivery/mime/header-fields.ts';
 import { type EmailContent, prepareContent } from '../../../src/delivery/mime/message.ts';
@@ -55,7 +55,7 @@ describe('the pool of threads', () => {
   it.each([
     ['exceeds the time limit', 'stuck', 'takes longer than 2000 ms', PrepareTimeoutError],
     ['ends', 'crash', 'the thread ended with 3', InvalidMessageError],
-  ])('ends a thread that %s, refuses its content and goes on', async (_what, subject, reason, type) => {
+  ])('ends a thread that %s, refuses its content and continues', async (_what, subject, reason, type) => {
     open({ threads: 1, limitMs: 2_000, entry: stuckThread });
     const refused = pool.prepare({ ...content, subject });
     const others = ['a', 'b'].map((other) => pool.prepare({ ...content, subject: other }));
@@ -69,7 +69,7 @@ describe('the pool of threads', () => {
     await expect(pool.prepare(content)).rejects.toBeInstanceOf(ThreadUnavailableError);
   });
 
-  it('rejects what is waiting when it is closed', async () => {
+  it('rejects pending contents when it is closed', async () => {
     open({ threads: 1, entry: stuckThread });
     const waiting = ['stuck', 'a'].map((subject) => pool.prepare({ ...content, subject }));
     const ended = Promise.allSettled(waiting);
@@ -77,7 +77,7 @@ describe('the pool of threads', () => {
     expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
-  it('takes the work off the event loop', async () => {
+  it('keeps the work off the event loop', async () => {
     open();
     await pool.prepare(content);
     const heavy = { ...content, html: '<p>wörd </p>'.repeat(9_000), text: null };

@@ -32,7 +32,7 @@ describe('a tracked link', () => {
     ['<area shape=rect href="https://a.test">', 'https://a.test'],
     ['<a href="https://a.test/1"href="https://a.test/2"/>', 'https://a.test/1'],
     ['<a href="https://a.test/{{x}}|y">x</a>', 'https://a.test/{{x}}|y'],
-  ])('leads to what %j says', (html, target) => {
+  ])('leads to the URL that %j stands for', (html, target) => {
     const { html: rewritten, links } = rewrite(html);
     expect(links).toEqual([target]);
     expect(rewritten).toContain('https://t.test/c/1');
@@ -45,14 +45,14 @@ describe('a tracked link', () => {
     expect(rewrite(html).html).toBe(html.replace('https://a.test/?a&amp;b', 'https://t.test/c/1'));
   });
 
-  it('has the same number wherever it occurs', () => {
+  it('has the same number at each occurrence', () => {
     const { html, links } = rewrite('<a href="http://a/1"><a href="http://a/2"><a href="http://a/1">');
     expect(links).toEqual(['http://a/1', 'http://a/2']);
     expect(html.match(/\d(?=">)/g)).toEqual(['1', '2', '1']);
   });
 });
 
-describe('a link stays as it is', () => {
+describe('a link stays unchanged', () => {
   it.each([
     [
       'if it is no HTTP URL',
@@ -106,17 +106,17 @@ describe('the pixel', () => {
   it.each([
     ['before the end of the body', '<body><p>x</p>', '</BODY></html>'],
     ['at the end of a fragment', '<p>x</p>', ''],
-    ['before a tag that does not end', '<p>x</p>', '<a href="'],
-    ['before an element of text that does not end', '<p>x</p>', '<style>p { color: red }'],
-    ['before a comment that does not end', '<p>x</p>', '<!-- x'],
-  ])('stands %s', (_where, before, after) => {
+    ['before an unfinished tag', '<p>x</p>', '<a href="'],
+    ['before an unclosed text-only element', '<p>x</p>', '<style>p { color: red }'],
+    ['before an unclosed comment', '<p>x</p>', '<!-- x'],
+  ])('is inserted %s', (_where, before, after) => {
     const html = withPixel(before + after);
     expect(html.slice(0, before.length)).toBe(before);
     expect(html.slice(before.length, html.length - after.length)).toMatch(PIXEL);
     expect(html.endsWith(after)).toBe(true);
   });
 
-  it('stands between links that come before and after it', () => {
+  it('is inserted between the links before and after it', () => {
     const html = '<body><a href="http://a/1"></body><a href="http://a/2">';
     const { html: rewritten } = rewrite(html, { openPrefix: 'https://t.test/o/' });
     expect(rewritten.replace(PIXEL, '|')).toBe(

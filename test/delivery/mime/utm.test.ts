@@ -26,14 +26,14 @@ describe('the parameters of a web link', () => {
     expect(withParameters(url, parameters)).toBe(expected);
   });
 
-  it('do not fail for half a character', () => {
+  it('do not fail for half a surrogate pair', () => {
     expect(withParameters('https://a.test', [['utm_source', '\ud800']])).toBe(
       'https://a.test?utm_source=%EF%BF%BD',
     );
   });
 });
 
-describe('the links of an HTML text', () => {
+describe('the links in HTML', () => {
   it('get parameters, and nothing else changes', () => {
     const html = `<p>https://a.test <a href="https://a.test/?x=1&amp;y='2'">1</a><area href=https://b.test><!-- <a href="https://c.test"> --><a href="mailto:x@a.test">`;
     const escaped = ADDED.replaceAll('&', '&amp;');
@@ -42,7 +42,7 @@ describe('the links of an HTML text', () => {
     );
   });
 
-  it('stay as they are if they are kept', () => {
+  it('stay unchanged if they are kept', () => {
     const html = '<a href="https://a.test/unsubscribe">x</a>';
     expect(addToHtmlLinks(html, parameters, (url) => url === 'https://a.test/unsubscribe')).toBe(html);
   });

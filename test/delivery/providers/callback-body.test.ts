@@ -1,11 +1,11 @@
-// The JSON of a callback is read only up to a maximum depth and number of values.
+// The JSON of a callback is parsed only up to a maximum depth and number of values.
 import { describe, expect, it } from '@jest/globals';
 import { jsonOf } from '../../../src/delivery/providers/callback-body.ts';
 
 const MEGABYTE = 1_000_000;
 
 describe('the JSON of a callback', () => {
-  it('is read if it is a long list of reports', () => {
+  it('is parsed if it is a long list of reports', () => {
     const report = Object.fromEntries(Array.from({ length: 15 }, (_, n) => [`field${n}`, 'value']));
     const reports = Array.from({ length: 5_000 }, () => report);
     expect(jsonOf(JSON.stringify(reports))).toEqual(reports);
@@ -17,7 +17,7 @@ describe('the JSON of a callback', () => {
     ['nested too deeply, and without an end', '['.repeat(MEGABYTE)],
     ['a list of too many values', `[${'{},'.repeat(MEGABYTE / 4)}{}]`],
     ['no JSON', 'delivered'],
-  ])('is not read if it is %s', (_what, body) => {
+  ])('is not parsed if it is %s', (_what, body) => {
     expect(jsonOf(body)).toBeUndefined();
   });
 });

@@ -28,14 +28,14 @@ describe('the headers for a service that builds the message', () => {
     expect(given).not.toHaveProperty('X-Empty');
   });
 
-  it('contain one of two names that differ only in case', () => {
+  it('contain only one of two names that differ in case', () => {
     expect(headers({ 'X-Note': 'a', 'x-note': 'b' })).toMatchObject({ 'x-note': 'b' });
     expect(headers({ 'X-Note': 'a', 'x-note': 'b' })).not.toHaveProperty('X-Note');
   });
 });
 
 describe('the text for a service that builds the message', () => {
-  it('is the given one, or made from the HTML', () => {
+  it('is the given one, or is generated from the HTML', () => {
     expect(textOf(email({ html: '<p>a</p>', text: 'b' }).content)).toBe('b');
     expect(textOf(email({ html: '<p>a</p>', text: '' }).content)).toBe('');
     expect(textOf(email({ html: '<p>a</p>', text: null }).content)).toBe('a');

@@ -60,7 +60,7 @@ describe('the outcome of a hand-over by HTTP', () => {
     [429, 'fault'],
     [500, 'unknown'],
     [503, 'unknown'],
-  ])('takes status %i for %s', async (status, kind) => {
+  ])('reads status %i as %s', async (status, kind) => {
     api.answer = answerJson(status, {});
     expect(await outcome()).toMatchObject({ kind });
   });
@@ -78,7 +78,7 @@ describe('the outcome of a hand-over by HTTP', () => {
     expect(await outcome()).toEqual({ kind: 'fault', reason: 'Example: HTTP 401' });
   });
 
-  it('passes on how long the service asks to wait', async () => {
+  it('passes on the delay that the service asks for', async () => {
     api.answer = answerJson(429, {}, { 'retry-after': '7' });
     expect(await outcome()).toMatchObject({ kind: 'fault', retryAfterMs: 7_000 });
   });
@@ -105,14 +105,14 @@ describe('the outcome of a hand-over by HTTP', () => {
     expect(await outcome()).toMatchObject({ kind: 'unknown' });
   });
 
-  it('is unknown also if the request may be repeated, so that its attempts are counted', async () => {
+  it('is unknown even if the request may be repeated, so that its attempts are counted', async () => {
     api.answer = () => undefined;
     expect(await outcome({ repeatable: true }, { timeoutMs: 2_000 })).toMatchObject({ kind: 'unknown' });
     api.answer = answerJson(502, {});
     expect(await outcome({ repeatable: true })).toMatchObject({ kind: 'unknown' });
   });
 
-  it('goes by the status if the body is cut off', async () => {
+  it('depends on the status if the body is cut off', async () => {
     api.answer = (_request, response) => {
       response.writeHead(400, { 'content-length': '100' });
       response.write('{"code":');
@@ -121,7 +121,7 @@ describe('the outcome of a hand-over by HTTP', () => {
     expect(await outcome()).toMatchObject({ kind: 'refused' });
   });
 
-  it('sends a request once, also if a kept connection turns out to be closed', async () => {
+  it('sends a request once, even if a reused connection turns out to be closed', async () => {
     await outcome();
     api.requests = [];
     api.answer = (_request, response) => void response.socket?.destroy();
@@ -129,7 +129,7 @@ describe('the outcome of a hand-over by HTTP', () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  it('does not read a response without end', async () => {
+  it('does not read an endless response', async () => {
     api.answer = (_request, response) => {
       response.writeHead(200);
       const more = () => {
@@ -156,7 +156,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a batch that is handed over one by one', () => {
+describe('a batch that is handed over message by message', () => {
   /** Resolves each message as the test says, and counts how many are under way. */
   function service(outcomes: Record<number, HandOverOutcome>) {
     const seen = { started: [] as number[], atOnce: 0, most: 0 };
@@ -171,7 +171,7 @@ describe('a batch that is handed over one by one', () => {
   }
   const batch = Array.from({ length: 20 }, (_, index) => index);
 
-  it('goes out four at a time, with outcomes in the order of the batch', async () => {
+  it('is sent four messages at a time, with outcomes in the order of the batch', async () => {
     const refused: HandOverOutcome = { kind: 'refused', code: 'rejected', response: '' };
     const { seen, handOver } = service({ 3: refused });
     const outcomes = await handOver(batch);

@@ -14,7 +14,7 @@ describe('the kinds of providers', () => {
     expect(providerKind('capture')).toBeUndefined();
   });
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     const names = providerKinds.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) {

@@ -72,7 +72,7 @@ describe('named providers', () => {
     );
   });
 
-  it('say which setting is wrong, and nothing of its value', async () => {
+  it('report which setting is wrong, but never its value', async () => {
     await expect(add('Acme')).rejects.toThrow('name must have 1 to 63 lower-case letters');
     for (const name of ['smtp', 'capture', 'default', 'none'])
       await expect(add(name)).rejects.toThrow('name is reserved');
@@ -93,7 +93,7 @@ describe('named providers', () => {
     await expect(add('taken')).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('are listed although the settings of one cannot be read', async () => {
+  it('are listed even if the settings of one cannot be read', async () => {
     const { pool } = test.database;
     const other = createKeyring('another secret of at least thirty-two characters');
     await addProvider(pool, other, { name: 'foreign', kind: smtp, settings: { url: 'smtp://relay.test' } });
@@ -118,8 +118,8 @@ describe('named providers', () => {
   });
 });
 
-describe('kinds of providers', () => {
-  it('have different names, and secrets that are settings', () => {
+describe('the kinds of named providers', () => {
+  it('have unique names, and only settings as secrets', () => {
     const names = providerKinds.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const { settings, secrets } of providerKinds) {

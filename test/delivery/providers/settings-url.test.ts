@@ -84,7 +84,7 @@ describe('the configured providers', () => {
     expect(defaultEmailProvider({ EMAIL_PROVIDER_URL: url })).toBe(name);
   });
 
-  it('leave signing to the relay with ?dkim=off', () => {
+  it('leave signing to the relay if ?dkim=off is given', () => {
     const signs = (url: string) => signsMessages(loadConfig({ EMAIL_PROVIDER_URL: url }));
     expect(signs('smtp://relay.test')).toBe(true);
     expect(signs('smtp://relay.test?dkim=off')).toBe(false);

@@ -1,4 +1,4 @@
-// A message from a skeleton decodes to the same mail as one that is built as a whole.
+// A message from a skeleton decodes to the same email as one that is built as a whole.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createDkimSigner, generateDkimKey, type DkimKey } from '../../../src/delivery/dkim/sign.ts';
 import { type BuiltMessage, buildMessage, prepareContent } from '../../../src/delivery/mime/message.ts';
@@ -228,7 +228,7 @@ describe('a message from a skeleton', () => {
     }
   });
 
-  it('gives providers by HTTP the same parts', async () => {
+  it('gives HTTP providers the same parts', async () => {
     for (const seed of seeds.slice(0, 100)) {
       const given = randomCase(seed);
       const skeleton = createSkeleton(given.content);
@@ -279,7 +279,7 @@ describe('links with values in a message from a skeleton', () => {
     };
   }
 
-  it('get tokens of their recipient, counted after the links that all share', async () => {
+  it("get their recipient's tokens, numbered after the links that all recipients share", async () => {
     const html = ['<a href="https://s.test/?u=', '&amp;b=1">A</a> <a href="https://s.test/p">B</a></body>'];
     const found = await sent({ html, text: ['x'], parameters: [] }, ['7&amp;8']);
     expect(found?.targets).toEqual([
@@ -296,7 +296,7 @@ describe('links with values in a message from a skeleton', () => {
     expect(found?.text?.trim()).toBe('See https://s.test/?u=7&utm_source=news.');
   });
 
-  it('leave the message to be built as a whole if a value ends a link of the text', async () => {
+  it('require building the message as a whole if a value ends a link of the text', async () => {
     const text = ['See https://s.test/?u=', '.'];
     expect(await sent({ html: ['<p>'], text, parameters }, [], ['Ada Lovelace'])).toBeNull();
   });

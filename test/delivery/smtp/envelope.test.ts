@@ -51,7 +51,7 @@ describe('an envelope', () => {
     expect(commands({ data, reports: failure }, { ...all, dsn: false })).toEqual(plain);
   });
 
-  it.each(['a b', 'a+b', 'a=b', 'ä', 'a\r\nRSET', ''])('leaves out the envelope id %j', (envelopeId) => {
+  it.each(['a b', 'a+b', 'a=b', 'ä', 'a\r\nRSET', ''])('omits the envelope id %j', (envelopeId) => {
     expect(commands({ data, reports: { kind: 'failure', envelopeId } })[0]).toBe(
       'MAIL FROM:<bounce+1@example.com> SIZE=7 RET=HDRS\r\n',
     );

@@ -56,7 +56,7 @@ describe('a handshake', () => {
     expect(sizes).toEqual([0, 0, 0, null]);
   });
 
-  it('needs a client name that cannot end its command', async () => {
+  it('needs a client name that cannot break out of its command', async () => {
     const server = await serve((peer) => peer.gone());
     for (const clientName of ['', 'a\r\nMAIL FROM:<>', 'a b']) {
       await expect(connect(server, { clientName })).rejects.toMatchObject({ stage: 'ehlo' });
@@ -182,7 +182,7 @@ describe('TLS', () => {
     ]);
   });
 
-  it('starts with the first byte if implicit', async () => {
+  it('starts with the first byte in implicit mode', async () => {
     const server = await serve(async (peer) => {
       await peer.secure();
       await peer.greet('AUTH PLAIN');
@@ -195,7 +195,7 @@ describe('TLS', () => {
     expect(server.peers[0]?.commands).toEqual(['EHLO client.invalid', `AUTH PLAIN ${plainResponse}`]);
   });
 
-  it('is used if offered, and only then, if opportunistic', async () => {
+  it('is used if and only if it is offered, in opportunistic mode', async () => {
     const commands: (string[] | undefined)[] = [];
     for (const offered of [true, false]) {
       const server = await serve(async (peer) => {

@@ -109,7 +109,7 @@ describe('421', () => {
     expect(outcomes).toMatchObject([refused(stage, 421), notSent(stage), notSent(stage)]);
   });
 
-  it('in reply to a final dot is a verdict on that message; the one pipelined behind it is unsent', async () => {
+  it('in reply to a final dot is a verdict on that message; the one pipelined after it is unsent', async () => {
     const outcomes = await three((peer) => firstWritten(peer).then(() => peer.say('421 4.3.2 Closing')));
     expect(outcomes).toMatchObject([refused('body', 421), notSent('body'), notSent('body')]);
   });
@@ -126,7 +126,7 @@ describe('421', () => {
     expect(outcomes).toMatchObject([refused('rcpt', 550), notSent('data'), notSent('data')]);
   });
 
-  it('in reply to RSET is no verdict on a message', async () => {
+  it('in reply to RSET is not a verdict on a message', async () => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say('550 No', '503 No', '503 No');
@@ -177,7 +177,7 @@ describe('a reply without a command', () => {
     expect(await closedWith((peer) => peer.raw(text))).toMatchObject({ stage: 'idle', violation: true });
   });
 
-  it('is not taken for the reply to a later command', async () => {
+  it('is not mistaken for the reply to a later command', async () => {
     for (const surplus of ['250 2.0.0 Again', '550 5.1.1 No such user', '250']) {
       const connection = await talk(async (peer) => {
         await peer.envelope();
@@ -199,7 +199,7 @@ describe('a reply without a command', () => {
     ['250 Ok', '550 5.1.1 Surplus', '250 Ok', '250 Ok', '354 Go on'],
     ['250 Ok', '550 5.1.1 Surplus', '550 5.1.1 Surplus', '250 Ok', '250 Ok', '354 Go on'],
     ['250 Ok', '354 Surplus', '250 Ok', '250 Ok', '354 Go on'],
-  ])('does not shift verdicts to a message pipelined behind another: %s, %s', async (...replies) => {
+  ])('does not shift verdicts to a message pipelined after another: %s, %s', async (...replies) => {
     const outcomes = await three(async (peer) => {
       await firstWritten(peer);
       await peer.say(...replies);
@@ -371,7 +371,7 @@ describe('closing a connection', () => {
     expect(await close(connection)).toBeNull();
   });
 
-  it('with quit resolves if the connection is lost before', async () => {
+  it('with quit resolves if the connection is lost first', async () => {
     const connection = await talk((peer) => firstWritten(peer).then(() => peer.close()));
     const outcome = connection.send(submission(1));
     void connection.send(submission(2));

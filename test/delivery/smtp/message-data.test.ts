@@ -33,7 +33,7 @@ describe('a message after DATA', () => {
     }
   });
 
-  it('is not copied if nothing changes', () => {
+  it('is not copied if nothing has to change', () => {
     const data = Buffer.from('a\r\n');
     expect(stuffDots(data, 0)).toBe(data);
   });

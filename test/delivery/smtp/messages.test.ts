@@ -24,7 +24,7 @@ function group(n: number): string {
 }
 
 describe('messages over a connection with PIPELINING', () => {
-  it('are sent in one group each: the next behind a final dot, a body only after its own 354', async () => {
+  it('are sent in one group each: the next with a final dot, a body only after its own 354', async () => {
     const connection = await talk(async (peer) => {
       await peer.received(group(1).length);
       await settle();
@@ -53,7 +53,7 @@ describe('messages over a connection with PIPELINING', () => {
     expect(connection.open).toBe(true);
   });
 
-  it('are pipelined behind a final dot that was written before they were submitted', async () => {
+  it('are pipelined after a final dot that was written before they were submitted', async () => {
     const connection = await talk(async (peer) => {
       await peer.envelope();
       expect(await peer.data()).toBe(onWire(1));
@@ -104,7 +104,7 @@ describe('messages over a connection with PIPELINING', () => {
     ]);
   });
 
-  it('are not begun if the server does not support them, and do not disturb others', async () => {
+  it('are not begun if the server does not support them, and do not affect others', async () => {
     const connection = await talk(async (peer) => {
       await peer.envelope();
       expect(await peer.data()).toBe(onWire(2));

@@ -96,7 +96,7 @@ describe('replies', () => {
     expect(fed).toBeLessThan(67_000);
   });
 
-  it('may number any amount, if each is short', () => {
+  it('may be any number, if each is short', () => {
     expect(parse('250 Ok\r\n'.repeat(20_000))).toHaveLength(20_000);
   });
 });

@@ -122,7 +122,7 @@ describe('GET /v1/my/account', () => {
     expect(body.billing?.lifetime).toEqual({ email_sent: 14, sms_sent: 5, ai_used: 1 });
   });
 
-  it('shows the prices of its tier for what goes beyond the allowance', async () => {
+  it('shows the prices of its tier for usage beyond the allowance', async () => {
     const { pool } = api.database;
     await pool.query(
       `insert into prices (tier, kind, country, millicents) values ('free', 'email', null, 250),
@@ -204,7 +204,7 @@ describe('PATCH /v1/my/account', () => {
     await patch({ name: 'Acme', email_from_email: null, email_reply_to: null, test_email_recipients: [] });
   });
 
-  it('names every bad field, and changes nothing', async () => {
+  it('names every invalid field, and changes nothing', async () => {
     const before = (await get()).body;
     const answer = await patch({
       name: 'New\r\nBcc: x@y.test',

@@ -1,4 +1,4 @@
-// A forged, altered or random provider callback is never believed and never crashes the API.
+// A forged, altered or random provider callback is never accepted and never crashes the API.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { providerKinds } from '../../../src/delivery/providers/index.ts';
@@ -86,7 +86,7 @@ const event = (type: string) => ({
 });
 
 describe('a callback with random content', () => {
-  it('is taken or refused, and nothing in it is believed, if it is signed', async () => {
+  it('is accepted or refused, but changes nothing, if it is signed', async () => {
     const events = ['bounce', 'delivered', 'spamreport', 'dropped', 'deferred', 'processed'].map(event);
     const grid = mutatedJson(events, COPIES).map(signAsSendgrid);
     expect(await statuses(pathOf(sendgrid), grid)).toEqual([200, 403]);

@@ -90,7 +90,7 @@ const delivered = {
   events: ['email.delivered', 'email.sent'],
 };
 
-it('settles a message by its callback after its outcome is unknown', async () => {
+it('settles a message of unknown outcome by its callback', async () => {
   const reference = await handedOver();
   loseResponse();
   await eventually(async () =>
@@ -101,7 +101,7 @@ it('settles a message by its callback after its outcome is unknown', async () =>
   expect(await settled()).toEqual(delivered);
 });
 
-it('settles a message by its callback while the sender still waits, and does not repeat it', async () => {
+it('settles a message by its callback while the sender still waits, and does not send it again', async () => {
   const reference = await handedOver();
   await callBack(reference);
   expect(await settled()).toEqual(delivered);

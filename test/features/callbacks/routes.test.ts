@@ -88,7 +88,7 @@ describe('POST /callbacks/<kind>/<token>', () => {
     expect(await statusOf(id)).toBe('sent');
   });
 
-  it('is 403 if a token that is used once comes with another body, and 200 for a repetition', async () => {
+  it('is 403 if a single-use token comes with another body, and 200 for a retry', async () => {
     const [first, second] = [await sent('gun'), await sent('gun')];
     const token = 'c0ffee'.repeat(8);
     const genuine = mailgunCallback(token, 'delivered', first.reference);
@@ -112,7 +112,7 @@ describe('POST /callbacks/<kind>/<token>', () => {
     }
   });
 
-  it('is 429 after many unknown tokens from one address, and still takes known ones from it', async () => {
+  it('is 429 after many unknown tokens from one address, but still accepts known ones from it', async () => {
     const { id, reference } = await sent('grid');
     let status = 404;
     for (let n = 0; n < 200 && status === 404; n++) {
@@ -171,7 +171,7 @@ describe('the providers of callbacks', () => {
     expect(reads).toBe(1);
   });
 
-  it('are found soon after they were added, and no longer after they were removed', async () => {
+  it('are found soon after they are added, and not after they are removed', async () => {
     const found = providers();
     await found.find('sendgrid', 'unknown');
     const added = await addTestProvider(api.database.pool, 'young', 'sendgrid');
@@ -182,7 +182,7 @@ describe('the providers of callbacks', () => {
     expect(await found.find('sendgrid', added.callbackToken)).toBeNull();
   });
 
-  it('have their new settings', async () => {
+  it('use their new settings', async () => {
     const found = providers();
     await found.find('mailgun', mailgun.callbackToken);
     const changed = { ...callbackSettings.mailgun, region: 'eu' };

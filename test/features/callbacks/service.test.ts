@@ -102,11 +102,11 @@ describe('a callback', () => {
     expect(await states()).toEqual(['sent']);
   });
 
-  it('is repeated by the provider if its signature cannot be checked', async () => {
+  it('is retried by the provider if its signature cannot be checked', async () => {
     await expect(take({ unavailable: 'no certificate' })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('fails if the database is unavailable, so that the provider repeats it', async () => {
+  it('fails if the database is unavailable, so that the provider retries it', async () => {
     const [id = 0] = await sent(1);
     const unreachable = openDatabase({ url: 'postgres://127.0.0.1:1/none', poolMax: 1 });
     try {
@@ -186,7 +186,7 @@ describe('a report in a callback', () => {
     expect(await optOuts()).toEqual([{ brand_id: tenant.brandId, source: 'provider', message_id: id }]);
   });
 
-  it('waits for the brand’s consent lock alone, and is in the ledger meanwhile', async () => {
+  it('alone waits for the brand’s consent lock, and is in the ledger meanwhile', async () => {
     const [stopped = 0, other = 0] = await sent(2);
     await query(
       `insert into contacts (account_id, brand_id, email, email_key, email_subscribed)
@@ -225,7 +225,7 @@ describe('a report in a callback', () => {
   });
 });
 
-describe('a token that is used once', () => {
+describe('a single-use token', () => {
   it('is refused with another body, and accepted again with the same one', async () => {
     const [first = 0, second = 0] = await sent(2);
     await take({ token: 'abc', items: [report(first)] });
@@ -235,14 +235,14 @@ describe('a token that is used once', () => {
     expect(await states()).toEqual(['delivered', 'sent']);
   });
 
-  it('is refused with another body that comes at the same time', async () => {
+  it('is refused with another body at the same time', async () => {
     const ids = await sent(8);
     const results = await Promise.allSettled(ids.map((id) => take({ token: 'abc', items: [report(id)] })));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect((await states()).filter((status) => status === 'delivered')).toHaveLength(1);
   });
 
-  it('is another one at another provider', async () => {
+  it('is separate for each provider', async () => {
     const [id = 0] = await sent(1);
     await take({ token: 'abc', items: [] });
     await query(`update messages set provider = 'other'`);
@@ -250,7 +250,7 @@ describe('a token that is used once', () => {
     expect(await states()).toEqual(['delivered']);
   });
 
-  it('is forgotten when no service repeats the callback any more', async () => {
+  it('is deleted when no service retries the callback any more', async () => {
     await take({ token: 'old', items: [] });
     await query(`update callback_tokens set used_at = now() - interval '3 days'`);
     await take({ token: 'new', items: [] });
@@ -268,7 +268,7 @@ describe('the confirmation of a subscription', () => {
     expect(api.requests.at(-1)).toMatchObject({ method: 'GET', url: '/confirm?token=1' });
   });
 
-  it('is tried again if it fails, and follows no redirect', async () => {
+  it('is retried if it fails, and follows no redirect', async () => {
     const requests = api.requests.length;
     api.answer = (_request, response) => void response.writeHead(302, { Location: '/elsewhere' }).end();
     await expect(confirm('/confirm')).rejects.toMatchObject({ code: 'unavailable' });

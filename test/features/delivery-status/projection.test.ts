@@ -233,7 +233,7 @@ async function checkCanSend({ key }: Subject, next: TestBody | undefined): Promi
   if (mayNot.includes(String(reason))) expect(body.can_send).toBe(false);
 }
 
-it('projects what becomes of the next message, whatever limits the account, and reserves nothing', async () => {
+it('predicts the outcome of the next message, whatever limits the account, and reserves nothing', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(situation, fc.array(kind, { minLength: 3, maxLength: 4 }), async (given, kinds) => {

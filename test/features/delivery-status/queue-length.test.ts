@@ -61,7 +61,7 @@ it("reads no other account's messages for the status", async () => {
   expect(read).toBeLessThanOrEqual(2 * HELD);
 });
 
-it('reads nothing of the queue for the account', async () => {
+it('does not read the queue for the account', async () => {
   const before = await rowsRead();
   await findAccountFigures(one.pool, large, TEST_LIMITS);
   expect((await rowsRead()) - before).toBe(0);

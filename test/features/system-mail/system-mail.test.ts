@@ -43,7 +43,7 @@ describe('the sender of system mail', () => {
     );
   });
 
-  it('fails the start if it is not an address', () => {
+  it('prevents the start if it is not an address', () => {
     expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(ConfigError);
     expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(/SYSTEM_FROM/);
   });
@@ -56,7 +56,7 @@ describe('mail to owners', () => {
   });
   afterAll(() => smtp.stop());
 
-  it('reaches the owners alone, through the queue and the sender of all mail', async () => {
+  it('reaches only the owners, through the same queue and sender as all mail', async () => {
     const { accountId } = tenant;
     await addMember(test.database.pool, { accountId, role: 'owner', email: 'second@mailed.test' });
     await addMember(test.database.pool, { accountId, role: 'admin', email: 'admin@mailed.test' });
@@ -86,7 +86,7 @@ describe('mail to owners', () => {
     expect(await query('select account_id from account_usage where account_id = 0')).toEqual([]);
   }, 60_000);
 
-  it('is part of the transaction of the caller', async () => {
+  it("is part of the caller's transaction", async () => {
     await expect(
       inTransaction(test.database.pool, async (trx) => {
         await mailOwners(trx, tenant.accountId, from, notice);
@@ -96,7 +96,7 @@ describe('mail to owners', () => {
     expect(await query('select 1 from messages union all select 1 from send_queue')).toEqual([]);
   });
 
-  it('is not written to an owner whose address cannot receive mail', async () => {
+  it('is not sent to an owner whose address cannot receive mail', async () => {
     await query(`update users set email = 'not an address'`);
     expect(await mail()).toBe(0);
   });

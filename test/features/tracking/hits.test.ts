@@ -105,7 +105,7 @@ describe('a click', () => {
     ]);
   });
 
-  it('is decided when ten seconds have shown what else was fetched', async () => {
+  it('is decided after ten seconds, when all fetches of a burst are known', async () => {
     await store(hitOn(link(1), after(0)));
     await decideAll(after(9));
     expect(await eventsOf()).toEqual([]);
@@ -113,7 +113,7 @@ describe('a click', () => {
     expect(await eventsOf()).toEqual([clicked(1)]);
   });
 
-  it('is decided at once if the message has one link', async () => {
+  it('is decided at once if the message has only one link', async () => {
     await newMail(1);
     await store(hitOn(link(1), after(0)));
     await decideAll(after(0));
@@ -173,13 +173,13 @@ describe('a storm of scanners', () => {
     expect(await eventsOf()).toEqual([]);
   });
 
-  it('that leaves out one link is taken for people: timing alone never decides', async () => {
+  it('that omits one link counts as people: timing alone never decides', async () => {
     await store(...[1, 2, 3, 4].map((each) => hitOn(link(each), after(0))));
     await decideAll();
     expect(await eventsOf()).toHaveLength(4);
   });
 
-  it('counts a link that a person has clicked before as fetched', async () => {
+  it('counts a link that a person clicked before as fetched', async () => {
     await store(hitOn(link(1), after(0)));
     await decideAll(after(20));
     await store(...[1, 2, 3, 4, 5].map((each) => hitOn(link(each), after(60))));
@@ -209,7 +209,7 @@ describe('an open', () => {
     expect(body.clicked_at).toBeNull();
   });
 
-  it('is kept and not reported if Apple’s privacy proxy loads the pixel', async () => {
+  it('is stored but not reported if Apple’s privacy proxy loads the pixel', async () => {
     await store(hitOn(pixel(), after(0), { userAgent: 'Mozilla/5.0' }));
     await decideAll();
     expect(await eventsOf()).toEqual([]);
@@ -227,7 +227,7 @@ describe('an open', () => {
 });
 
 describe('events', () => {
-  it('are published once by four workers at the same time', async () => {
+  it('are published once by four concurrent workers', async () => {
     const ids: number[] = [];
     for (let n = 0; n < 40; n += 1) {
       await newMail(2);
@@ -241,7 +241,7 @@ describe('events', () => {
     );
   });
 
-  it('are published after a worker died before its commit, once', async () => {
+  it('are published exactly once if a worker dies before its commit', async () => {
     await store(hitOn(link(1), after(0)));
     const dying = { ...testEvents, publish: () => Promise.reject(new Error('killed')) };
     await expect(decideFetches({ pool, events: dying }, after(60))).rejects.toThrow('killed');
@@ -258,7 +258,7 @@ describe('events', () => {
     expect(body.clicked_at).toBeNull();
   });
 
-  it('are not published once the brand has turned tracking off, also not about earlier mail', async () => {
+  it('are not published after the brand has turned tracking off, not even about earlier mail', async () => {
     const set = (opens: boolean, clicks: boolean) =>
       pool.query('update brands set track_opens = $2, track_clicks = $3 where id = $1', [
         api.brandId,
@@ -280,7 +280,7 @@ describe('events', () => {
     expect([body.opened_at, body.clicked_at]).toEqual([after(20).toISOString(), after(0).toISOString()]);
   });
 
-  it('are not published for a message that is gone', async () => {
+  it('are not published for a message that was removed', async () => {
     await store(hitOn({ ...link(1), messageId: 2 ** 45 }, after(0)));
     await decideAll();
     const { rows } = await pool.query('select 1 from message_interactions where message_id = $1', [2 ** 45]);
@@ -289,7 +289,7 @@ describe('events', () => {
 });
 
 describe('upkeep', () => {
-  it('forgets fetches when they are evidence no more', async () => {
+  it('deletes fetches that are no longer evidence', async () => {
     await store(hitOn(link(1), after(0)), hitOn(link(2), after(0), { method: 'HEAD' }));
     await decideAll();
     await forgetFetches(pool, after(30));
@@ -343,7 +343,7 @@ it('gives up hits that cannot be stored, and counts them', async () => {
   await away.end();
 });
 
-it('stores hits late if the database does not take them at once', async () => {
+it('stores hits late if the database does not accept them at once', async () => {
   const impatient = new pg.Pool({ connectionString: api.database.url, statement_timeout: 300 });
   const { record, counted } = recorder(impatient);
   const blocker = await pool.connect();
@@ -362,7 +362,7 @@ it('stores hits late if the database does not take them at once', async () => {
 });
 
 describe('data that the database refuses', () => {
-  it('costs no hit but its own', async () => {
+  it('loses only its own hit', async () => {
     const { record, counted } = recorder(pool);
     const addresses = Array.from({ length: 40 }, (_, n) => (n % 20 === 3 ? 'no address' : '203.0.113.7'));
     await Promise.all(addresses.map((ip, n) => record(hitOn(link(1 + (n % 5)), after(n), { ip }))));
@@ -370,7 +370,7 @@ describe('data that the database refuses', () => {
     expect(counted.lost).toBe(2);
   });
 
-  it('does not keep other clicks from being decided', async () => {
+  it('does not prevent other clicks from being decided', async () => {
     await pool.query(
       `alter table message_interactions add constraint refused check (url is distinct from 'https://refused.test/')`,
     );

@@ -160,7 +160,7 @@ describe('the tracking of a message', () => {
     expect(await htmlOf(tried[0])).not.toContain('/c/');
   });
 
-  it('is off without HTML', async () => {
+  it('is off for a message without HTML', async () => {
     expect((await accept({ html: undefined, body: 'https://a.test/' })).tracking).toEqual(off);
     await sendAll(1);
     expect(tried[0]?.raw).toContain('https://a.test/');
@@ -168,7 +168,7 @@ describe('the tracking of a message', () => {
 });
 
 describe('a repeated hand-over', () => {
-  it('is the same byte for byte, whatever was changed since the message was accepted', async () => {
+  it('is the same byte for byte, whatever has changed since the message was accepted', async () => {
     const { id } = await accept();
     server.answers.body = (mail) => {
       tried.push(mail);
@@ -244,7 +244,7 @@ describe('the tracking host of a domain', () => {
     return { probed, host, own };
   }
 
-  it('is used once our probe succeeds, and no more once it fails', async () => {
+  it('is used when our probe succeeds, and not after it fails', async () => {
     const host = `https://receiver.test:${proxy.port}`;
     expect(await probeAfter(0)).toEqual({ probed: 1, host, own: PUBLIC_URL });
     expect(await probeAfter(5)).toEqual({ probed: 0, host, own: PUBLIC_URL });
@@ -255,7 +255,7 @@ describe('the tracking host of a domain', () => {
     expect(await probeAfter(10)).toEqual({ probed: 1, host, own: PUBLIC_URL });
   });
 
-  it('is not used with the answer of another installation, or with the answer to another probe', async () => {
+  it('is not used with the response of another installation, or with that to another probe', async () => {
     const foreign = createKeyring('x'.repeat(32));
     proxy.answer = ({ url }, response) =>
       void response.end(answerProbe(foreign, url.split('/').at(-1) ?? ''));
@@ -264,7 +264,7 @@ describe('the tracking host of a domain', () => {
     expect(await probeAfter(10)).toMatchObject({ probed: 1, host: PUBLIC_URL });
   });
 
-  it('is not used with a certificate that is not valid', async () => {
+  it('is not used with an invalid certificate', async () => {
     const stranger = await startReceiver({ selfSigned: true, answer: proxy.answer });
     await setHost(`receiver.test:${stranger.port}`, 'true');
     expect(await probeAfter(0)).toMatchObject({ probed: 1, host: PUBLIC_URL });

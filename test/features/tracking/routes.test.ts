@@ -39,7 +39,7 @@ async function hits(): Promise<Record<string, unknown>[]> {
 }
 
 describe('a tracked link', () => {
-  it('leads to exactly its URL, and keeps the hit', async () => {
+  it('redirects to exactly its URL, and stores the hit', async () => {
     const before = await hits();
     const response = await get(pathOf(link));
     expect(response.status).toBe(302);
@@ -59,12 +59,12 @@ describe('a tracked link', () => {
     ]);
   });
 
-  it('ignores what a gateway adds to its query', async () => {
+  it('ignores parameters that a gateway adds to its query', async () => {
     const response = await get(`${pathOf(link)}?url=https://evil.test&url=2&__proto__=x`);
     expect(response.headers.get('location')).toBe(link.url);
   });
 
-  it('leads to its URL for HEAD, which is kept as a bot', async () => {
+  it('redirects to its URL for HEAD, which is stored as a bot', async () => {
     const response = await get(pathOf(link), { method: 'HEAD' });
     expect([response.status, response.headers.get('location')]).toEqual([302, link.url]);
     expect((await hits()).at(-1)).toMatchObject({ is_bot: true, reason: 'head' });
@@ -97,7 +97,7 @@ describe('a tracked link', () => {
     expect(response.status).toBe(404);
   });
 
-  it('answers a person whose link is not valid with a page', async () => {
+  it('shows a page to a person with an invalid link', async () => {
     const response = await get('/c/AAAA');
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).toContain('This link is not valid.');
@@ -105,7 +105,7 @@ describe('a tracked link', () => {
 });
 
 describe('the pixel', () => {
-  it('is an image that no cache keeps, and its hit is kept', async () => {
+  it('is an image that is never cached, and its hit is stored', async () => {
     const response = await get(pathOf(pixel));
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/gif']);
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -138,7 +138,7 @@ describe('while the account is paused', () => {
     expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(false);
   });
 
-  it('links are dead and pixels are not kept', async () => {
+  it('links do not work and pixel hits are not stored', async () => {
     const { pool } = api.database;
     const target = { ...link, accountId: api.other.accountId };
     expect((await get(pathOf(target))).status).toBe(302);
@@ -162,7 +162,7 @@ it('counts no lost hits while the database works', async () => {
   expect(metrics).toContain('carillon_tracking_hits_lost_total 0');
 });
 
-it('makes tokens of the length that links leave for them', () => {
+it('creates tokens of exactly the length reserved for them', () => {
   expect(pathOf(link).length).toBe(3 + Math.ceil(((37 + link.url.length) * 4) / 3));
   expect(trackingTokens.keyId).toMatch(/^[0-9a-f]{8}$/);
 });

@@ -1,4 +1,4 @@
-// A shared tracking token returns what it was made for, and is invalid if any part does not match.
+// A shared tracking token returns what it was created for, and is invalid if any part does not match.
 import { describe, expect, it } from '@jest/globals';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import {
@@ -24,7 +24,7 @@ const join = (one: Partial<typeof recipient> = {}, other: Partial<typeof target>
   signer.recipient({ ...recipient, ...one }) + signer.target({ ...target, ...other });
 
 describe('a token of a recipient and a target', () => {
-  it('returns what its parts were made for', () => {
+  it('returns what its parts were created for', () => {
     const { accountId, messageId } = recipient;
     const { link, links, url } = target;
     expect(tokens.verify(join())).toEqual({ accountId, messageId, link, links, url });
@@ -84,7 +84,7 @@ describe('a token of a recipient and a target', () => {
     expect(tokens.verify(join({}, { url }))).toBeNull();
   });
 
-  it('is what the tracker makes for a message with a set, in the length that its plan says', () => {
+  it('is what the tracker creates for a message with a set, with the length in its plan', () => {
     const tracker = createLinkTracker(tokens);
     const tracking = { opens: true, clicks: true, host: 'https://t.test', key: tokens.keyId };
     const message = { accountId: 7, messageId: 12, tracking, set: 91 };

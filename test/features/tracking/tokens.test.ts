@@ -1,4 +1,4 @@
-// A tracking token returns what it was made for, and is invalid if any bit changes.
+// A tracking token returns what it was created for, and is invalid if any bit changes.
 import { describe, expect, it } from '@jest/globals';
 import {
   createTrackingTokens,
@@ -26,7 +26,7 @@ function sign(target: TrackedTarget, signer = tokens.signer(tokens.keyId)): stri
 }
 
 describe('a tracking token', () => {
-  it('returns what it was made for', () => {
+  it('returns what it was created for', () => {
     const pixel = { ...click, link: 0, url: '' };
     expect(tokens.verify(sign(click))).toEqual(click);
     expect(tokens.verify(sign(pixel))).toEqual(pixel);
@@ -37,7 +37,7 @@ describe('a tracking token', () => {
     expect(tokens.verify(sign(longest))).toEqual(longest);
   });
 
-  it('has a length that follows from its URL alone', () => {
+  it('has a length that depends only on its URL', () => {
     const lengthOf = (target: TrackedTarget) => sign(target).length;
     expect(lengthOf(click)).toBe(Math.ceil(((TOKEN_OVERHEAD + click.url.length) * 4) / 3));
     expect(lengthOf({ ...click, accountId: 2 ** 47, messageId: 1, link: 1_000, links: 1_000 })).toBe(

@@ -86,7 +86,7 @@ describe('the preference page', () => {
     expect(headers['content-security-policy']).toContain(`form-action 'self'`);
   });
 
-  it('changes nothing when it is fetched, or posted to without a button', async () => {
+  it('changes nothing if it is fetched, or posted to without a button', async () => {
     await get();
     await fetch(urlBy(), { method: 'HEAD' });
     const [status] = await post([['List-Unsubscribe', 'One-Click']]);
@@ -100,14 +100,14 @@ describe('the preference page', () => {
     expect(await get()).not.toMatch(/Offers|Secret/);
   });
 
-  it('does not exist for a text that is no address', () => {
+  it('does not exist for a text that is not an address', () => {
     const { accountId, brandId } = api;
     expect(preferenceUrl(keyring, api.baseUrl, { accountId, brandId, contactId, address: 'no' })).toBeNull();
   });
 });
 
 describe('saving', () => {
-  it('leaves the lists whose boxes were cleared, and no list that the page did not show', async () => {
+  it('leaves the lists that were unchecked, and no list that the page did not show', async () => {
     const later = await addList('Later');
     await join(later);
     const [status, html] = await post([
@@ -121,7 +121,7 @@ describe('saving', () => {
     expect(html).not.toContain('News &amp;');
   });
 
-  it('cannot add lists, and ignores what is no list', async () => {
+  it('cannot add lists, and ignores unknown lists', async () => {
     const other = await addList('Other');
     const [status] = await post([
       ['shown', 'x'],
@@ -160,14 +160,14 @@ describe('unsubscribing from everything', () => {
     expect([status, await optedOut()]).toEqual([200, true]);
   });
 
-  it('works after the contact was deleted, without showing anything of it', async () => {
+  it('works after the contact was deleted, without revealing anything about it', async () => {
     const url = urlBy();
     await query('delete from contacts');
     expect(await get(url)).not.toMatch(/example\.com|Offers/);
     expect([(await unsubscribe(url))[0], await optedOut()]).toEqual([200, true]);
   });
 
-  it('with the link of a former address reaches neither the new address nor the lists', async () => {
+  it('with the link of a former address affects neither the new address nor the lists', async () => {
     const url = urlBy();
     await query(`update contacts set email = 'new@example.com', email_key = 'new@example.com'`);
     expect(await get(url)).not.toMatch(/example\.com|Offers/);
@@ -187,7 +187,7 @@ describe('unsubscribing from everything', () => {
   });
 });
 
-describe('a link that was not made here', () => {
+describe('a link that is not genuine', () => {
   it('is 404, and so is one of another purpose', async () => {
     const { accountId, brandId } = api;
     const oneClick = unsubscribeLinks(keyring, api.baseUrl, {

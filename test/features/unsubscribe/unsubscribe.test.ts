@@ -53,7 +53,7 @@ describe('the headers', () => {
     expect(url).toMatch(/^http[^ <>]+$/);
   });
 
-  it('do not exist for a text that is no address', () => {
+  it('do not exist for a text that is not an address', () => {
     const { accountId, brandId } = api;
     const source = { contactId: 1 };
     expect(unsubscribeLinks(keyring, api.baseUrl, { accountId, brandId, source, address: 'no' })).toBeNull();
@@ -77,7 +77,7 @@ describe('the contact', () => {
     expect(await channelOf(id)).toMatchObject({ subscribed: false, opt_out_at: expect.any(String) });
   });
 
-  it('is unsubscribed by a link of its own, also one that an earlier secret has signed', async () => {
+  it('is unsubscribed by its own link, even one signed with an earlier secret', async () => {
     const id = await contact();
     await post(linksOf(createKeyring(FORMER_SECRET), { contactId: id }).url);
     expect(await channelOf(id)).toMatchObject({ subscribed: false });
@@ -148,7 +148,7 @@ describe.each(['GET', 'HEAD'])('a %s', (method) => {
 });
 
 describe('the page', () => {
-  it('asks, with the brand and the masked address, and runs and loads nothing', async () => {
+  it('asks for confirmation, shows the brand and the masked address, and runs and loads nothing', async () => {
     await api.database.pool.query(
       `update brands set company_name = 'Ada & <Co>', brand_color = '#ffee00', bg_color = '#111111', text_color = '#222222'
        where id = $1`,
@@ -173,7 +173,7 @@ describe('the page', () => {
   });
 });
 
-describe('a link that was not made here', () => {
+describe('a link that is not genuine', () => {
   const forged = () => {
     const { url } = linksOf();
     const at = url.lastIndexOf('-') - 1;
@@ -203,7 +203,7 @@ describe('a link that was not made here', () => {
     expect((await api.database.pool.query('select 1 from opt_outs')).rowCount).toBe(0);
   });
 
-  it('is found before the limit of its network is counted, which may need the database', async () => {
+  it('is detected before the limit of its network is counted, which may need the database', async () => {
     const asked: string[] = [];
     const { config, database } = api;
     const [route] = createUnsubscribeRoutes({
@@ -227,7 +227,7 @@ describe('a link that was not made here', () => {
     expect(asked).toEqual(['unsubscribe from 192.0.2.1']);
   });
 
-  it('is refused after sixty in a minute from one address; a genuine one still works', async () => {
+  it('is refused after sixty requests in a minute from one address, but a genuine one still works', async () => {
     const statuses = new Set<number>();
     for (let n = 0; n < 70; n++) statuses.add((await fetch(`${api.baseUrl}/unsubscribe/x${n}`)).status);
     expect([...statuses]).toEqual([404, 429]);

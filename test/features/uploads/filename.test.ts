@@ -30,7 +30,7 @@ describe('the name of an uploaded file', () => {
     expect(safeFilename(`${dots}a${dots}b${dots}`)).toBe(`a${'.'.repeat(197)}.b`);
   });
 
-  it('is given in Content-Disposition in ASCII and in UTF-8 (RFC 6266)', () => {
+  it('is in Content-Disposition both in ASCII and in UTF-8 (RFC 6266)', () => {
     expect(contentDisposition('inline', 'logo.png')).toBe('inline; filename=logo.png');
     expect(contentDisposition('inline', 'my logo.png')).toBe('inline; filename="my logo.png"');
     expect(contentDisposition('attachment', "Köln's (1).pdf")).toBe(

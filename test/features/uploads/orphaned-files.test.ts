@@ -116,7 +116,7 @@ describe('housekeeping of uploaded files', () => {
     expect(await setAside()).toEqual(names(late));
   });
 
-  it('does not remove a file that has a row after all, so that it can be moved back', async () => {
+  it('does not remove a file that turns out to have a row, so that it can be moved back', async () => {
     await insertRow(await putFile(old));
     const orphan = await putFile(old);
     await run();
@@ -158,14 +158,14 @@ describe('housekeeping of uploaded files', () => {
     expect(await setAside()).toEqual(names(early));
   });
 
-  it('sets a file aside that no row refers to, though no row has a file any more', async () => {
+  it('sets aside a file without a row, even if no row has a file any more', async () => {
     expect(await run()).toBe(0);
     const orphan = await putFile(old);
     expect(await run()).toBe(1);
     expect(await setAside()).toEqual(names(orphan));
   });
 
-  it('leaves all files of a folder that another installation has claimed, though rows refer to some', async () => {
+  it('leaves all files of a folder that another installation has claimed, even if rows refer to some', async () => {
     await store.claim('7d7a5f0e-0f4e-4f43-9c2c-2b8c7f0f3a11');
     const named = await putFile(old);
     await insertRow(named);
@@ -183,7 +183,7 @@ describe('housekeeping of uploaded files', () => {
     expect(await readdir(join(home, 'blobs'))).toEqual(['installation']);
   });
 
-  it('leaves files that are no uploads', async () => {
+  it('leaves files that are not uploads', async () => {
     const named = await putFile(old);
     await insertRow(named);
     const path = join(home, 'blobs', 'uploads', String(accountId), 'README');
@@ -193,7 +193,7 @@ describe('housekeeping of uploaded files', () => {
     expect(await kept()).toEqual([...names(named), 'README'].toSorted());
   });
 
-  it('finds nothing if nothing was ever uploaded', async () => {
+  it('does nothing if nothing was ever uploaded', async () => {
     expect(await run()).toBe(0);
   });
 });

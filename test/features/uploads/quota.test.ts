@@ -53,7 +53,7 @@ describe('the quota of an account for uploads', () => {
     expect((await upload(Buffer.alloc(2 * MEGABYTE, 4))).status).toBe(201);
   });
 
-  it('holds for files that are sent at the same time', async () => {
+  it('applies to concurrent uploads together', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) => upload(Buffer.alloc(MEGABYTE, n + 1))),
     );

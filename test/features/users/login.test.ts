@@ -83,7 +83,7 @@ describe('POST /v1/login', () => {
 });
 
 describe('passwords', () => {
-  it('are checked two at a time, and fifty wait', async () => {
+  it('are checked two at a time, with at most fifty waiting', async () => {
     const check = createPasswordChecks();
     const results = await Promise.allSettled(Array.from({ length: 60 }, () => check('no hash', 'guess')));
     const refused = results.filter(({ status }) => status === 'rejected');
@@ -117,7 +117,7 @@ describe('failed logins of strangers', () => {
   const times = (count: number, status: number) => Array<number>(count).fill(status);
   const [home, stranger, hotel] = ['198.51.100.1', '203.0.113.7', '192.0.2.9'];
 
-  it('are what is counted, not logins that succeed', async () => {
+  it('are counted, unlike successful logins', async () => {
     const { email } = await api.addUser('member');
     await pool().query('truncate login_networks');
     expect(await statuses(email, TEST_PASSWORD, home, 8)).toEqual(times(8, 200));
@@ -125,7 +125,7 @@ describe('failed logins of strangers', () => {
     expect(await statuses(email, TEST_PASSWORD, home, 8)).toEqual(times(8, 200));
   });
 
-  it('lock the user out neither at home nor elsewhere', async () => {
+  it('lock the user out neither on a known network nor elsewhere', async () => {
     const { email } = await api.addUser('member');
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
     // Many more than ten, because the count falls with time on a slow machine.
@@ -135,7 +135,7 @@ describe('failed logins of strangers', () => {
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
   });
 
-  it('and of the user at home are limited, too', async () => {
+  it('and of the user on a known network are limited, too', async () => {
     const { email } = await api.addUser('member');
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
     const answers = new Set<number>();
@@ -146,7 +146,7 @@ describe('failed logins of strangers', () => {
     expect(answers).toEqual(new Set([401, 429]));
   });
 
-  it('are told apart by the fifty newest networks of a user', async () => {
+  it('are distinguished by the fifty newest networks of a user', async () => {
     const { userId, email } = await api.addUser('member');
     await pool().query(
       `insert into login_networks (user_id, network, logged_in_at)
@@ -162,14 +162,14 @@ describe('failed logins of strangers', () => {
     expect(rows.map(({ network }) => network)).toEqual([home, ...newest]);
   });
 
-  it('and of the user are counted where the last login is more than thirty days old', async () => {
+  it('and of the user are counted together if the last login from a network is more than thirty days old', async () => {
     const { email } = await api.addUser('member');
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
     await pool().query(`update login_networks set logged_in_at = now() - interval '31 days'`);
     expect(new Set(await statuses(email, 'mistyped', home, 40))).toEqual(new Set([401, 429]));
   });
 
-  it('are told apart by the networks of users, which are kept for thirty days', async () => {
+  it('are distinguished by the networks of users, which are kept for thirty days', async () => {
     const { userId, email } = await api.addUser('member');
     await statuses(email, TEST_PASSWORD, home, 1);
     const task = usersUpkeep.tasks?.find(({ name }) => name === 'login_networks');

@@ -42,7 +42,7 @@ describe('POST /v1/logout', () => {
     expect(await statusOf(await logIn(email))).toBe(200);
   });
 
-  it('forgets from where the user has logged in if it ends all sessions', async () => {
+  it("forgets the user's known networks if it ends all sessions", async () => {
     const { email, userId } = await api.addUser('member');
     const [one, two] = [await logIn(email), await logIn(email)];
     const networks = async () =>
@@ -53,7 +53,7 @@ describe('POST /v1/logout', () => {
     expect(await networks()).toBe(0);
   });
 
-  it('ends a session whose token has no id, as those of earlier versions', async () => {
+  it('ends a session whose token has no id, like those of earlier versions', async () => {
     const { userId } = await api.addUser('member');
     const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
     const issue = (lifetime: string) =>

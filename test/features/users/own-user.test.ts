@@ -21,14 +21,14 @@ describe('/user', () => {
     }
   });
 
-  it('shows the user as the login does', async () => {
+  it('shows the user as the login response does', async () => {
     expect((await get()).body).toMatchObject({
       ...{ id: api.userId, first_name: 'Olive', last_name: 'Owner', email: api.email },
       ...{ mobile: '', country_code: '', admin: false },
     });
   });
 
-  it('changes what is given, clears with null, and takes back what it has shown', async () => {
+  it('changes the given fields, clears with null, and accepts its own response', async () => {
     const changed = await patch({ mobile: '030 123456', country_code: 'de', last_name: null });
     expect(changed.status).toBe(200);
     expect(changed.body).toMatchObject({
@@ -43,7 +43,7 @@ describe('/user', () => {
     });
   });
 
-  it('changes nobody else', async () => {
+  it('changes no other user', async () => {
     const { userJwt } = await api.addUser('member');
     await patch({ first_name: 'Mem' }, userJwt);
     expect([(await get(userJwt)).body.first_name, (await get()).body.first_name]).toEqual(['Mem', 'Olive']);

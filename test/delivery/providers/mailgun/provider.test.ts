@@ -88,7 +88,7 @@ describe('a hand-over to Mailgun', () => {
     [413, 'Message too large', { kind: 'refused', code: 'content_rejected' }],
     [429, 'Too Many Requests', { kind: 'fault', reason: 'Mailgun: HTTP 429' }],
     [500, 'Internal Server Error', { kind: 'unknown' }],
-  ])('that is answered with %i %s is %o', async (status, message, outcome) => {
+  ])('with the response %i %s is %o', async (status, message, outcome) => {
     api.answer = answerJson(status, { message });
     expect(await send()).toEqual([expect.objectContaining(outcome)]);
   });
@@ -104,7 +104,7 @@ describe('a hand-over to Mailgun', () => {
 describe('the check of a Mailgun provider', () => {
   const check = () => mailgun.check(settings(), api.deps);
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     expect(await check()).toBeNull();
     expect(api.requests[0]).toMatchObject({ method: 'GET', url: '/v4/domains?limit=1' });
     api.answer = answerJson(401, 'Forbidden');
@@ -285,7 +285,7 @@ const unknownMailbox = {
 };
 
 describe('a webhook of Mailgun', () => {
-  it('reports a delivery, with a token that counts once', async () => {
+  it('reports a delivery, with a single-use token', async () => {
     expect(await callback(signed(delivered))).toEqual({
       kind: 'reports',
       facts: [
@@ -403,7 +403,7 @@ describe('a webhook of Mailgun', () => {
     expect(await callback(Buffer.from('{"signature":'))).toMatchObject({ kind: 'refused' });
   });
 
-  it('is read without throwing, whatever it contains', async () => {
+  it('never makes the reader throw, whatever it contains', async () => {
     for (const make of Object.values(hostileTexts)) {
       const text = make(5_000);
       await expect(callback(Buffer.from(text))).resolves.toMatchObject({ kind: 'refused' });

@@ -151,12 +151,12 @@ describe('an event of Postmark', () => {
     expect(await factOf({ ...bounce, RecordType })).toBeNull();
   });
 
-  it('about other mail has no reference', async () => {
+  it('about mail from elsewhere has no reference', async () => {
     expect(await factOf({ ...bounce, Metadata: { user_id: 43 } })).toMatchObject({ reference: null });
     expect(await factOf({ ...bounce, Metadata: undefined })).toMatchObject({ reference: null });
   });
 
-  it('is refused if it is no object', async () => {
+  it('is refused if it is not an object', async () => {
     for (const body of ['', '[]', 'null', '7', '{', 'x'.repeat(10_000)]) {
       expect(await parse(body)).toMatchObject({ kind: 'refused' });
     }

@@ -114,7 +114,7 @@ describe('a batch for Postmark', () => {
     expect(metadata.carillon_reference).toBe('1-a-xyz');
   });
 
-  it('has a verdict for each message, in its order', async () => {
+  it('has a verdict for each message, in the order of the batch', async () => {
     const results: Record<string, unknown> = {
       'inactive@example.org': {
         ErrorCode: 406,
@@ -149,7 +149,7 @@ describe('a batch for Postmark', () => {
     ]);
   });
 
-  it('is handed over one by one if one message spoils it', async () => {
+  it('is handed over message by message if Postmark refuses it because of one', async () => {
     api.answer = (request, response) => {
       const items = JSON.parse(request.body) as Item[];
       const spoiled = items.some(({ To }) => To === 'bad@example.org');
@@ -215,7 +215,7 @@ describe('an error of Postmark for a whole batch', () => {
 describe('the check of the settings', () => {
   const check = (given: object = {}) => postmark.check(settings(given), api.deps);
 
-  it('asks for the server, the message stream and the domains', async () => {
+  it('requests the server, the message stream and the domains', async () => {
     api.answer = answerJson(200, { ID: 1, DeliveryType: 'Live' });
     expect(await check({ account_token: 'account-1' })).toBeNull();
     expect(api.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
@@ -308,7 +308,7 @@ describe('a sending domain at Postmark', () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  it('fails with the words of Postmark', async () => {
+  it("fails with Postmark's error message", async () => {
     api.answer = answerJson(422, { ErrorCode: 503, Message: 'You cannot use a public domain' });
     await expect(postmark.domains?.registerDomain('gmail.com', account(), api.deps)).rejects.toThrow(
       'Postmark refused: 422 You cannot use a public domain',
@@ -350,14 +350,14 @@ describe('a message that Postmark may have accepted', () => {
     expect(request?.headers['x-postmark-server-token']).toBe(token);
   });
 
-  it('is not found if Postmark shows none, or another one', async () => {
+  it('is not found if Postmark lists none, or another one', async () => {
     answerWith();
     expect(await find()).toBeNull();
     answerWith(message('7-8-AAAAAAAAAAAAAAAAAAAAAA'));
     expect(await find()).toBeNull();
   });
 
-  it('is not found if Postmark cannot be asked', async () => {
+  it('is not found if Postmark cannot be reached', async () => {
     for (const answer of [
       answerJson(500, {}),
       answerJson(200, { Messages: 'none' }),

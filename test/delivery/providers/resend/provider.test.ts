@@ -123,7 +123,7 @@ describe('a hand-over to Resend', () => {
     [409, 'invalid_idempotent_request', 'Other payload', { kind: 'unknown' }],
     [500, 'application_error', 'Unexpected', { kind: 'unknown' }],
     [503, '', '', { kind: 'unknown' }],
-  ])('that is answered with %i %s %s is %o', async (statusCode, name, message, outcome) => {
+  ])('with the response %i %s %s is %o', async (statusCode, name, message, outcome) => {
     api.answer = answerJson(statusCode, { statusCode, name, message });
     expect(await provider().handOver([email()])).toEqual([expect.objectContaining(outcome)]);
   });
@@ -144,7 +144,7 @@ describe('a hand-over to Resend', () => {
 });
 
 describe('the check of a Resend provider', () => {
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const check = () => resend.check(settings({ requests_per_second: 1_000 }), api.deps);
     api.answer = domainsOf();
     expect(await check()).toBeNull();
@@ -232,14 +232,14 @@ describe('tracking by Resend itself', () => {
     ],
     [{ open_tracking: false, click_tracking: false }, null],
     [{}, null],
-  ])('is found in the settings %j of a domain', async (given, problem) => {
+  ])('is detected in the settings %j of a domain', async (given, problem) => {
     api.answer = answer({ 'a.test': { open_tracking: false, click_tracking: false }, 'b.test': given });
     const found = await tracking();
     if (problem === null) expect(found).toBeNull();
     else expect(found).toContain(problem);
   });
 
-  it('cannot be found if Resend does not answer', async () => {
+  it('cannot be detected if Resend does not respond', async () => {
     api.answer = answerJson(500, { message: 'broken' });
     await expect(tracking()).rejects.toThrow('500 broken');
   });
@@ -260,7 +260,7 @@ describe('a domain at Resend', () => {
     });
   });
 
-  it('loses its tracking if Resend has it', async () => {
+  it('has its tracking switched off if it is already registered', async () => {
     api.answer = domainsOf('other.com', 'acme.com');
     await resend.domains?.registerDomain('acme.com', settings(), api.deps);
     expect(asked()).toEqual([
@@ -310,7 +310,7 @@ describe('a domain at Resend', () => {
     ]);
   });
 
-  it('is verified on request, and unknown if Resend has none of its name', async () => {
+  it('is verified on request, and unknown if Resend does not have it', async () => {
     api.answer = domainsOf('acme.com');
     await resend.domains?.verifyDomain?.('acme.com', settings(), api.deps);
     expect(asked()).toEqual(['GET /domains?limit=100', 'POST /domains/id-0/verify']);
@@ -517,7 +517,7 @@ describe('a webhook of Resend', () => {
     expect(await callback(event('email.sent'), { headers })).toMatchObject({ kind: 'reports' });
   });
 
-  it('is read without throwing, whatever it contains', async () => {
+  it('never makes the reader throw, whatever it contains', async () => {
     for (const make of Object.values(hostileTexts)) {
       const text = make(5_000);
       await expect(callback(Buffer.from(text))).resolves.toMatchObject({ kind: 'reports', ignored: 1 });

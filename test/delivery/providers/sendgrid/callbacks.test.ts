@@ -225,7 +225,7 @@ describe('an event of SendGrid', () => {
     },
   );
 
-  it('that is malformed does not fail the others of its batch', async () => {
+  it('that is malformed does not affect the others of its batch', async () => {
     const good = { ...example, event: 'delivered' };
     expect(await parseSigned([null, good, 7, { event: 5 }, [], good])).toMatchObject({
       kind: 'reports',
@@ -234,7 +234,7 @@ describe('an event of SendGrid', () => {
     });
   });
 
-  it('does not happen in the future', async () => {
+  it('is never dated in the future', async () => {
     expect(await factOf({ ...example, event: 'delivered', timestamp: 1e12 })).toMatchObject({
       occurredAt: now,
     });

@@ -106,7 +106,7 @@ describe('a message for SendGrid', () => {
     expect(sent().content).toEqual([{ type: 'text/plain', value: ' ' }]);
   });
 
-  it('carries its reference, and tags that cannot be taken for fields of an event', async () => {
+  it('carries its reference, and tags that cannot be mistaken for fields of an event', async () => {
     await handOver({
       reference: '1-a-xyz',
       tags: { event: 'delivered', message_id: '7', long: 'x'.repeat(10_000) },
@@ -180,7 +180,7 @@ describe('an error of SendGrid', () => {
 describe('the check of the settings', () => {
   const check = () => sendgrid.check(settings(), api.deps);
 
-  it('accepts a key that may send', async () => {
+  it('accepts a key that has permission to send', async () => {
     api.answer = answerJson(200, { scopes: ['mail.send', 'sender_verification_eligible'] });
     expect(await check()).toBeNull();
     expect(api.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET /v3/scopes']);
@@ -193,7 +193,7 @@ describe('the check of the settings', () => {
     expect(await check()).toContain('Mail Send');
   });
 
-  it('refuses a verification key that is none', () => {
+  it('refuses an invalid verification key', () => {
     expect(() => settings({ verification_key: 'AAAA' })).toThrow('verification key');
   });
 });
@@ -269,14 +269,14 @@ describe('a sending domain at SendGrid', () => {
     expect(made().at(-1)).toBe('POST /v3/whitelabel/domains/1/validate');
   });
 
-  it('fails with the words of SendGrid', async () => {
+  it("fails with SendGrid's error message", async () => {
     api.answer = answerJson(400, { errors: [{ message: 'domain is not allowed' }] });
     await expect(sendgrid.domains?.registerDomain('example.com', settings(), api.deps)).rejects.toThrow(
       'SendGrid refused: 400 domain is not allowed',
     );
   });
 
-  it('says only that the credentials are refused, not how', async () => {
+  it('reports only that the credentials are refused, without details', async () => {
     api.answer = answerJson(403, { errors: [{ message: 'access forbidden' }] });
     await expect(sendgrid.domains?.registerDomain('example.com', settings(), api.deps)).rejects.toThrow(
       'SendGrid does not accept the credentials of this installation (HTTP 403)',

@@ -237,7 +237,7 @@ describe('an event of Amazon SES', () => {
     });
   });
 
-  it('reports a complaint, unless the recipient says that the message is no spam', async () => {
+  it('reports a complaint, unless the recipient reports that the message is not spam', async () => {
     const complaint = {
       complainedRecipients: [{ emailAddress: 'recipient@example.com' }],
       timestamp: '2017-08-05T00:41:02.669Z',
@@ -269,7 +269,7 @@ describe('an event of Amazon SES', () => {
     expect(await factOf({ eventType, mail })).toBeNull();
   });
 
-  it('is read in the older format, too, with the reference of Message-ID', async () => {
+  it('is also read in the older format, with the reference from Message-ID', async () => {
     const { eventType: notificationType, ...rest } = bounceEvent;
     const headers = [{ name: 'Message-ID', value: `<${reference}@mail.example.com>` }];
     const old = { ...rest, notificationType, mail: { ...mail, tags: undefined, headers } };
@@ -277,7 +277,7 @@ describe('an event of Amazon SES', () => {
     expect(await factOf({ ...old, mail: { ...mail, tags: undefined } })).toMatchObject({ reference: null });
   });
 
-  it('does not happen in the future', async () => {
+  it('is never dated in the future', async () => {
     const future = { ...bounceEvent, bounce: { ...bounceEvent.bounce, timestamp: '2099-01-01T00:00:00Z' } };
     expect(await factOf(future)).toMatchObject({ occurredAt: now });
   });
@@ -328,7 +328,7 @@ describe('the signature of Amazon SNS', () => {
     expect(requested).toEqual([]);
   });
 
-  it('needs one request for the certificate, also for callbacks at the same time', async () => {
+  it('needs one request for the certificate, even for concurrent callbacks', async () => {
     await Promise.all([1, 2, 3].map(() => parse(notification(bounceEvent))));
     await parse(notification(bounceEvent));
     expect(requested).toEqual([certificateUrl]);
@@ -375,7 +375,7 @@ describe('a callback of Amazon SNS', () => {
     expect(result).toMatchObject({ kind: 'reports', facts: [] });
   });
 
-  it('is believed only with its signature, whatever its bytes', async () => {
+  it('is accepted only with its signature, whatever its bytes', async () => {
     const valid = Buffer.from(JSON.stringify(notification(bounceEvent)));
     for (const body of mutatedBytes(valid, 300)) {
       const result = await parse(body);

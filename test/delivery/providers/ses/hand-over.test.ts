@@ -113,7 +113,7 @@ describe('a message for Amazon SES', () => {
 });
 
 describe('the rate of Amazon SES', () => {
-  it('is not exceeded if the settings name it', async () => {
+  it('is not exceeded if it is set', async () => {
     const startedAt = performance.now();
     const batch = Array.from({ length: 6 }, () => outgoingEmail());
     await provider({ requests_per_second: '20' }).handOver(batch);
@@ -180,7 +180,7 @@ describe('an error of Amazon SES', () => {
 describe('the check of the settings', () => {
   const check = (given: object = {}) => ses.check(settings(given), api.deps);
 
-  it('accepts credentials that may send', async () => {
+  it('accepts credentials that have permission to send', async () => {
     api.answer = answerJson(200, { SendingEnabled: true, EnforcementStatus: 'HEALTHY' });
     expect(await check()).toBeNull();
     expect(api.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
@@ -208,7 +208,7 @@ describe('the check of the settings', () => {
     [['DELIVERY', 'BOUNCE', 'COMPLAINT', 'OPEN'], 'tracks opens or clicks'],
     [['DELIVERY', 'BOUNCE'], 'does not publish COMPLAINT'],
     [['SEND', 'DELIVERY', 'BOUNCE', 'COMPLAINT'], null],
-  ])('looks at the events %j of the configuration set', async (types, problem) => {
+  ])('checks the events %j of the configuration set', async (types, problem) => {
     const topic_arn = 'arn:aws:sns:eu-central-1:123456789012:ses';
     api.answer = (request, response) => {
       const body = request.url.endsWith('/event-destinations')
@@ -262,7 +262,7 @@ describe('tracking by Amazon SES itself', () => {
     ['opens', 'opens'],
     ['clicks', 'clicks'],
     ['plain', null],
-  ])('is found in the configuration set %s of the settings', async (set, found) => {
+  ])('is detected in the configuration set %s of the settings', async (set, found) => {
     api.answer = answerSets({ 'acme.com': 'opens' }, sets);
     const problem = await tracking({ configuration_set: set });
     if (found === null) expect(problem).toBeNull();
@@ -270,7 +270,7 @@ describe('tracking by Amazon SES itself', () => {
       expect(problem).toMatch(new RegExp(`^the configuration set ${found} tracks opens or clicks: remove`));
   });
 
-  it('is found in the default configuration set of a domain, if the settings name none', async () => {
+  it('is detected in the default configuration set of a domain if the settings name none', async () => {
     api.answer = answerSets(
       { 'ann@acme.com': 'opens', 'acme.com': 'plain', 'news.acme.com': 'clicks' },
       sets,
@@ -280,7 +280,7 @@ describe('tracking by Amazon SES itself', () => {
     expect(await tracking()).toBeNull();
   });
 
-  it('cannot be found without the right to look', async () => {
+  it('cannot be detected without the permission to read it', async () => {
     api.answer = answerJson(403, { message: 'no' }, { 'x-amzn-errortype': 'AccessDeniedException' });
     await expect(tracking()).rejects.toThrow('403 AccessDenied: no');
   });
@@ -320,7 +320,7 @@ describe('a sending domain at Amazon SES', () => {
     ]);
   });
 
-  it('stays as it is if it is registered already, until the domain is verified', async () => {
+  it('stays unchanged until the domain is verified, if it is already registered', async () => {
     api.answer = answerJson(200, {});
     await ses.domains?.registerDomain('example.com', settings(), api.deps);
     expect(api.requests.map(({ method }) => method)).toEqual(['GET']);

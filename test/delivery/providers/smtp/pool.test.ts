@@ -106,7 +106,7 @@ describe('the connections to a relay', () => {
 });
 
 describe('a connection that the server ends without a reply', () => {
-  it('is lost for the message in transfer; those behind it go over a new connection', async () => {
+  it('is lost for the message in transfer; those after it use a new connection', async () => {
     server.answers.drop = (stage, to) => stage === 'rcpt' && to === 'bad@example.com';
     const batch = ['ada', 'bad', 'eve', 'joe'].map((name) => email(`${name}@example.com`));
     expect(await kindsOf(batch)).toEqual(['accepted', 'lost', 'accepted', 'accepted']);
@@ -118,7 +118,7 @@ describe('a connection that the server ends without a reply', () => {
     expect(await kindsOf(batch)).toEqual(['lost', 'accepted', 'lost', 'not_tried']);
   });
 
-  it('counts against no message if it was kept open and was lost before any reply', async () => {
+  it('counts against no message if it was reused and was lost before any reply', async () => {
     let drops = 1;
     server.answers.drop = (stage) => stage === 'mail' && drops-- > 0;
     expect(await kindsOf([email('ada@example.com'), email('eve@example.com')])).toEqual([
@@ -136,7 +136,7 @@ describe('a connection that the server ends without a reply', () => {
     ]);
   });
 
-  it('is a fault for those behind if no new connection can be made', async () => {
+  it('is a fault for the messages after it if no new connection can be made', async () => {
     const { port } = server;
     const stopped = Promise.withResolvers<undefined>();
     server.answers.drop = (stage) => {

@@ -40,7 +40,7 @@ describe('a relay that offers delivery status notifications', () => {
     ['&dsn=failure', ['FAILURE']],
     ['&dsn=success', ['SUCCESS', 'FAILURE']],
   ])(
-    'with %j is asked for reports of %j that return the reference and the header only',
+    'with %j is asked for reports of %j that return only the reference and the header',
     async (query, notify) => {
       await handOver(query);
       expect(envelopes.map(({ dsn }) => dsn)).toEqual([
@@ -63,7 +63,7 @@ describe('a relay that offers delivery status notifications', () => {
 describe('a relay that does not offer them', () => {
   beforeEach(() => start(true));
 
-  it('gets no parameter that it does not know', async () => {
+  it('gets no parameter that it does not support', async () => {
     await handOver('&dsn=success');
     expect(envelopes).toMatchObject([{ mailFrom: { args: false } }, { mailFrom: { args: false } }]);
     expect(envelopes.map(({ rcptTo }) => rcptTo[0]?.args)).toEqual([false, false]);

@@ -1,4 +1,4 @@
-// By SMTP, an email carries the service's own tags in a header, and none of the client's.
+// By SMTP, an email carries Carillon's own tags in a header, and none of the client's.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../../src/delivery/providers/smtp/hand-over.ts';
@@ -25,7 +25,7 @@ async function handOver(email: OutgoingEmail): Promise<string | undefined> {
 const tags = { order: '1042', account_id: '3', brand_id: '5', message_id: '42' };
 const header = 'X-Carillon-Tags: account_id=3; brand_id=5; message_id=42\r\n';
 
-it('stands before the signed message, whether that is given as bytes or as text', async () => {
+it('precedes the signed message, whether it is given as bytes or as text', async () => {
   const email = outgoingEmail({ data: DATA, tags });
   expect(await handOver(email)).toBe(header + DATA);
   expect(await handOver({ ...email, built: { ...email.built, text: DATA } })).toBe(header + DATA);

@@ -1,4 +1,4 @@
-// Twilio gets each text with a callback URL, and only callbacks with its signature are believed.
+// Twilio gets each text with a callback URL, and only callbacks with its signature are accepted.
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallbackResult } from '../../../../src/delivery/providers/kind.ts';
@@ -108,7 +108,7 @@ describe('a hand-over to Twilio', () => {
     [404, 20404, 'The requested resource was not found', { kind: 'fault' }],
     [429, 20429, 'Too Many Requests', { kind: 'fault' }],
     [503, 20503, 'Service unavailable', { kind: 'unknown' }],
-  ])('that is answered with %i %i %s is %o', async (status, code, message, outcome) => {
+  ])('with the response %i %i %s is %o', async (status, code, message, outcome) => {
     api.answer = answerJson(status, {
       code,
       message,
@@ -127,7 +127,7 @@ describe('a hand-over to Twilio', () => {
 });
 
 describe('the check of a Twilio provider', () => {
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const check = () => twilio.check(settings(), api.deps);
     api.answer = answerJson(200, { sid: ACCOUNT, status: 'active' });
     expect(await check()).toBeNull();
@@ -281,7 +281,7 @@ describe('a callback of Twilio', () => {
     });
   });
 
-  it('passes on a message of a recipient, and asks Twilio not to answer', async () => {
+  it('passes on a message from a recipient, and tells Twilio not to reply', async () => {
     expect(await callback(inbound, { url: CALLBACK })).toMatchObject({
       facts: [],
       inbound: [
@@ -298,7 +298,7 @@ describe('a callback of Twilio', () => {
     });
   });
 
-  it('says if Twilio has answered the keyword, and which Messaging Service received it', async () => {
+  it('reports whether Twilio has answered the keyword, and which Messaging Service received it', async () => {
     for (const [OptOutType, answered] of [
       ['STOP', 'stop'],
       ['START', 'start'],
@@ -386,14 +386,14 @@ describe('a callback of Twilio', () => {
     expect(await callback(added, { signature: genuine })).toMatchObject({ kind: 'refused' });
   });
 
-  it('is not believed if two parameters that are joined give the signed text', async () => {
+  it('is refused if two parameters only joined give the signed text', async () => {
     const genuine = signatureOf(CALLBACK, { A: 'bC', D: 'e' });
     expect(await callback({ Ab: 'C', D: 'e' }, { url: CALLBACK, signature: genuine })).toMatchObject({
       facts: [],
     });
   });
 
-  it('is read without throwing, whatever it contains', async () => {
+  it('never makes the reader throw, whatever it contains', async () => {
     for (const make of Object.values(hostileTexts)) {
       const text = make(5_000);
       const form = {

@@ -1,4 +1,4 @@
-// Vonage gets each text with a signed token, and only webhooks with a genuine token are believed.
+// Vonage gets each text with a signed token, and only webhooks with a genuine token are accepted.
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jwtVerify, SignJWT } from 'jose';
@@ -42,7 +42,7 @@ function send(given: Parameters<typeof outgoingSms>[0] = {}, more: object = { fr
 const sentBody = () => JSON.parse(api.requests[0]?.body ?? '') as Record<string, unknown>;
 
 describe('a hand-over to Vonage', () => {
-  it('sends the text with its reference, and a token that the application has signed', async () => {
+  it('sends the text with its reference, and a token signed by the application', async () => {
     const outcomes = await send({ to: '+447700900000', text: 'Grüße 👍', reference: 'ref_1-A' });
     expect(outcomes).toEqual([
       { kind: 'accepted', providerMessageId: UUID, response: '202', delivered: false },
@@ -90,7 +90,7 @@ describe('a hand-over to Vonage', () => {
     [422, problem('#1070'), 'Quota exceeded', { kind: 'fault', reason: 'Vonage: HTTP 422 1070' }],
     [429, problem('#1000'), 'Throttled', { kind: 'fault', reason: 'Vonage: HTTP 429 1000' }],
     [500, problem('#1'), 'Internal', { kind: 'unknown' }],
-  ])('that is answered with %i %s %s is %o', async (status, type, title, outcome) => {
+  ])('with the response %i %s %s is %o', async (status, type, title, outcome) => {
     api.answer = answerJson(status, {
       type,
       title,
@@ -109,7 +109,7 @@ describe('a hand-over to Vonage', () => {
 });
 
 describe('the check of a Vonage provider', () => {
-  it('says what is wrong, and sends nothing', async () => {
+  it('reports what is wrong, and sends nothing', async () => {
     const check = () => vonage.check(settings(), api.deps);
     api.answer = answerJson(422, { title: 'Invalid params' });
     expect(await check()).toBeNull();
@@ -256,7 +256,7 @@ describe('a webhook of Vonage', () => {
     });
   });
 
-  it('passes on a message of a recipient', async () => {
+  it('passes on a message from a recipient', async () => {
     const sms = { pool: null, answered: null, providerMessageId: UUID };
     expect(await callback(inbound)).toMatchObject({
       facts: [],
@@ -295,7 +295,7 @@ describe('a webhook of Vonage', () => {
     });
   });
 
-  it('is read without throwing, whatever it contains', async () => {
+  it('never makes the reader throw, whatever it contains', async () => {
     for (const make of Object.values(hostileTexts)) {
       const text = make(5_000);
       await expect(callback(Buffer.from(text))).resolves.toMatchObject({ kind: 'reports', ignored: 1 });
