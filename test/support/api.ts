@@ -23,14 +23,14 @@ export interface TestTenant {
   apiKeyId: number;
   /** `crl_test_` key of the brand. */
   testApiKey: string;
-  /** Of the owner, whose password is {@link TEST_PASSWORD}. */
+  /** The owner's email address. The password is {@link TEST_PASSWORD}. */
   userId: number;
   email: string;
   userJwt: string;
 }
 
 export interface TestRequest {
-  /** Bearer value; by default the API key of the first tenant. Null sends none. */
+  /** Bearer token. Default: the API key of the first tenant. Null sends none. */
   token?: string | null;
   /** Sent as JSON. */
   body?: unknown;
@@ -57,7 +57,7 @@ export interface TestResponse<Body = TestBody> {
 export interface TestApi extends TestTenant {
   baseUrl: string;
   port: number;
-  /** Address of `/metrics`. */
+  /** URL of `/metrics`. */
   opsUrl: string;
   config: Config;
   database: Database;
@@ -71,9 +71,9 @@ export interface TestApi extends TestTenant {
 }
 
 export interface TestApiOptions {
-  /** Settings as environment variables. */
+  /** Settings, as environment variables. */
   env?: Record<string, string>;
-  /** Routes beyond the service's own. */
+  /** Additional routes, besides the service's own. */
   extraRoutes?: RouteDefinition[];
   log?: Logger;
 }

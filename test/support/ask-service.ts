@@ -1,7 +1,7 @@
 /**
- * Asks the services of the test run (`global-setup.ts`) for one of them. The first request starts it.
+ * Asks the run's services (`global-setup.ts`) for one of them. The first request starts it.
  * @param name a key of the services there, such as `database` or `engine`
- * @param argument what to do with it, for services that do more than one thing
+ * @param argument what to do with it, for services with more than one function
  * @throws Error with the reason if it cannot be started
  */
 export async function askService<Answer>(name: string, argument?: string): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** A program that bundles the workflows as a role does, and prints by how many megabytes its peak of memory grows. */
+/** A program that bundles the workflows like a role does, and prints by how many megabytes its peak memory grows. */
 import { bundleWorkflows } from '../../src/platform/temporal/bundle.ts';
 
 const peakMb = () => process.resourceUsage().maxRSS / 1_024;

@@ -16,7 +16,7 @@ const faultyValues: readonly unknown[] = [
   Array.from({ length: 1_000 }, () => null),
 ];
 
-/** A generator of numbers that is the same in each run (mulberry32). */
+/** A random number generator that returns the same numbers in each run (mulberry32). */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -27,7 +27,7 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Bodies in which some bytes were changed, cut off or repeated. */
+/** Bodies with some bytes changed, cut off or repeated. */
 export function mutatedBytes(body: Buffer, count: number): Buffer[] {
   const random = randomFrom(1);
   return Array.from({ length: count }, () => {
@@ -46,7 +46,7 @@ export function mutatedBytes(body: Buffer, count: number): Buffer[] {
   });
 }
 
-/** Copies of a JSON value in which a value somewhere within was replaced by one of another type or an extreme one. */
+/** Copies of a JSON value in which one value, at any depth, was replaced with one of another type or an extreme one. */
 export function mutatedJson(original: unknown, count: number): unknown[] {
   const random = randomFrom(2);
   return Array.from({ length: count }, () => {

@@ -115,14 +115,14 @@ export function testCallback(body: unknown, signature = 'genuine'): CallbackRequ
 
 const keyring = createKeyring(TEST_SECRET);
 
-/** The reference of a message, as a provider returns it. */
+/** A message's reference in the form that a provider returns. */
 export function testReference(accountId: number, messageId: number): string {
   return messageReference(keyring.subkey('reference').key, { accountId, messageId });
 }
 
 /**
- * Takes callbacks as the api role does.
- * @param takeSms handles inbound SMS; by default none may come
+ * Takes callbacks like the api role does.
+ * @param takeSms handles inbound SMS; by default none may arrive
  */
 export function testCallbacks(
   { pool }: Database,

@@ -4,7 +4,7 @@ import { insertVerifiedDomain } from './domains.ts';
 
 export const CAMPAIGNS = '/v1/my/campaigns';
 
-/** Gives a tenant what a campaign needs to be sent: a postal address, a verified domain and a sender at it. */
+/** Gives a tenant what it needs to send a campaign: a postal address, a verified domain and a sender address there. */
 export async function prepareSender(
   { database }: Pick<TestApi, 'database'>,
   tenant: Pick<TestTenant, 'accountId' | 'brandId'>,
@@ -21,7 +21,7 @@ export async function prepareSender(
   ]);
 }
 
-/** Sends campaigns until one is sent: the first content takes long to compile, on a busy machine too long. */
+/** Tries to send campaigns until one is sent: compiling the first content takes long, on a busy machine too long. */
 export async function warmUp(api: TestApi, listId: number): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const id = await readyCampaign(api, listId, { name: 'Warm up' });
@@ -30,7 +30,7 @@ export async function warmUp(api: TestApi, listId: number): Promise<void> {
   throw new Error('no campaign can be sent');
 }
 
-/** Creates a list with contacts who are subscribed. */
+/** Creates a list with subscribed contacts. */
 export async function filledList(
   { database: { pool } }: Pick<TestApi, 'database'>,
   tenant: Pick<TestTenant, 'accountId' | 'brandId'>,
@@ -82,13 +82,13 @@ export const show = (api: TestApi, id: number): Promise<TestResponse> =>
 export const fieldsOf = ({ body }: { body: unknown }): string[] =>
   Object.keys((body as { validation_errors?: object }).validation_errors ?? {}).sort();
 
-/** A recipient as the snapshot and the senders leave it. */
+/** A recipient in the state in which the snapshot and the senders leave it. */
 export interface TestRecipient {
   status: string;
   sent?: boolean;
   opened?: boolean;
   clicked?: boolean;
-  /** Of `failure`. */
+  /** The reason in `failure`. */
   reason?: string;
   address?: string;
   contactId?: number;
@@ -96,7 +96,7 @@ export interface TestRecipient {
 }
 
 /**
- * Writes recipients of a campaign as the snapshot does, in blocks of `blockSize`, and makes it `sending`.
+ * Writes recipients of a campaign like the snapshot does, in blocks of `blockSize`, and makes it `sending`.
  * @returns the ids of the messages
  */
 export async function writeRecipients(

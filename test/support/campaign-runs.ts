@@ -33,7 +33,10 @@ export async function insertList(
   return rows[0]?.id ?? 0;
 }
 
-/** Inserts a campaign as `send` leaves it: active, with its audience and its versions pinned. @returns its id */
+/**
+ * Inserts a campaign in the state in which `send` leaves it: active, with its audience and its versions pinned.
+ * @returns its id
+ */
 export async function insertSentCampaign(
   db: Queryable,
   { accountId, brandId }: QueuedAccount,
@@ -78,7 +81,7 @@ export async function insertSentCampaign(
   return rows[0]?.id ?? 0;
 }
 
-/** Evaluates audiences on the connections of a pool, without turns. */
+/** Evaluates audiences on the connections of a pool, without waiting for turns. */
 export const evaluationsIn = (pool: pg.Pool): Evaluations => ({
   run: (_accountId, work) => inTransaction(pool, work),
   close: () => Promise.resolve(),
@@ -124,12 +127,12 @@ export async function blocksOf(db: Queryable, campaignId: number): Promise<Block
   return rows;
 }
 
-/** What becomes of a recipient at a test sender. */
+/** The outcome for a recipient at a test sender. */
 export type TestOutcome = 'sent' | 'hard_bounce' | 'complained' | 'failed';
 
 /**
- * Sends the blocks that are due at `asOf` as senders do, as far as the database shows it: outcomes, and closed blocks
- * whose tallies are still to be counted.
+ * Sends the blocks that are due at `asOf` like senders do, as far as the database shows: writes outcomes, and closes
+ * the blocks, whose tallies are still to be counted.
  * @param outcomeOf by the number of the message in its block
  */
 export async function sendDueBlocks(

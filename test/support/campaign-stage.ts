@@ -1,4 +1,4 @@
-/** The workflow of campaigns on the shared engine, with its dispatcher and a sender that sends to an SMTP server. */
+/** The workflow of campaigns on the shared engine, with its dispatcher and a sender connected to an SMTP server. */
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
@@ -33,9 +33,9 @@ export interface CampaignStage {
   test: TestDatabase;
   server: TestSmtpServer;
   waker: Waker;
-  /** Starts the workflow of a campaign as a send does. */
+  /** Starts the workflow of a campaign like a send does. */
   start(campaignId: number, account: QueuedAccount): Promise<void>;
-  /** Waits until the workflow sleeps for this reason, without an activity. */
+  /** Waits until the workflow sleeps for this reason, with no activity running. */
   asleep(campaignId: number, waitingFor: string): Promise<CampaignState>;
   stop(): Promise<void>;
 }

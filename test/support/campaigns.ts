@@ -1,4 +1,4 @@
-/** Campaigns whose snapshot is written, as the workflow leaves them. */
+/** Campaigns with a complete snapshot, as the workflow leaves them. */
 import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
 import type { Claim } from '../../src/delivery/send/claim/claim.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -9,16 +9,16 @@ export interface WrittenCampaign {
   campaignId: number;
   versionId: number;
   contactIds: number[];
-  /** Of the recipients, in the order of the contacts. */
+  /** The ids of the recipients' messages, in the order of the contacts. */
   messageIds: number[];
 }
 
 interface CampaignOptions {
   recipients: number;
   blockSize?: number;
-  /** Of the recipients: `<prefix>1@example.com` and so on. */
+  /** The prefix of the recipients' addresses: `<prefix>1@example.com` and so on. */
   prefix?: string;
-  /** Paths of the contact's values that the content names. */
+  /** Paths of the contact's values that the content uses. */
   paths?: string[];
   domainId?: number;
   providerId?: number;
@@ -53,7 +53,7 @@ async function writeContacts({ pool }: Database, account: QueuedAccount, prefix:
   return rows.map(({ id }) => id);
 }
 
-/** Writes an active campaign with contacts of its own, its recipients and their blocks. All blocks are due. */
+/** Writes an active campaign with new contacts, its recipients and their blocks. All blocks are due. */
 export async function writeCampaign(
   database: Database,
   account: QueuedAccount,
@@ -119,8 +119,8 @@ export async function blocksOf({ pool }: Database, campaignId: number) {
 }
 
 /**
- * Closed blocks whose tallies count as true but differ from their rows, messages that lie in no block, and sums that differ
- * from the tallies. There must never be any.
+ * Finds inconsistencies: closed blocks whose tallies count as final but differ from their rows, messages outside any
+ * block, and sums that differ from the tallies. There must never be any.
  */
 export async function wrongTallies({ pool }: Database, campaignId: number): Promise<unknown[]> {
   const { rows } = await pool.query<Record<string, unknown>>(
@@ -151,13 +151,16 @@ export async function wrongTallies({ pool }: Database, campaignId: number): Prom
 
 export interface RecipientClaim {
   accountId: number;
-  /** The process that claims. */
+  /** The claiming process. */
   owner: number;
   messages?: number;
   providerId?: number;
 }
 
-/** Claims a due block of an account's campaigns, as a sender does. @returns the claims of its emails; empty: none is due */
+/**
+ * Claims a due block of an account's campaigns like a sender does.
+ * @returns the claims of its emails; empty if none is due
+ */
 export async function claimRecipients(
   { pool }: Pick<Database, 'pool'>,
   { messages = 1_000, providerId = 0, ...of }: RecipientClaim,

@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream';
 import { runCommand } from '../../src/cli/program.ts';
 
-/** What a command did. */
+/** The result of a command. */
 export interface CommandResult {
   /** Its exit code. */
   code: number;
-  /** What it has written to both outputs. */
+  /** What it wrote to both outputs. */
   output: string;
 }
 
 /**
- * Runs a command of Carillon in this process.
+ * Runs a Carillon command in this process.
  * @param settings its environment variables
- * @param input what it reads on standard input
+ * @param input its standard input
  */
 export async function carillonCommand(
   args: readonly string[],

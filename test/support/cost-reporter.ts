@@ -6,7 +6,7 @@ interface RunResults {
   testResults: { testFilePath: string; perfStats: { runtime: number } }[];
 }
 
-/** A reporter of Jest: names the files and the suite that took too long, with their cost. */
+/** A Jest reporter: names the files and the suite that took too long, with their times. */
 export default class CostReporter {
   readonly #suite: Suite;
 

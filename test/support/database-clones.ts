@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Databases cloned from the template ahead of the test files that need them. */
+/** Databases cloned from the template in advance, for the test files that need them. */
 export interface DatabaseClones {
   /** Returns the name of a database that no other test file gets. */
   take(): Promise<string>;
@@ -21,7 +21,7 @@ export async function createClones(adminUrl: string, template: string): Promise<
   const make = async () => {
     made += 1;
     const name = `test_${made}`;
-    // A copy of the files costs half of what PostgreSQL's default costs, which logs each page.
+    // Copying the files costs half as much as PostgreSQL's default, which logs each page.
     await pool.query(`create database ${name} template ${template} strategy file_copy`);
     return name;
   };

@@ -38,7 +38,7 @@ export async function startDomainWorker(
     log: pino({ level: 'silent' }),
     database,
     waker: { wake: () => undefined },
-    // Long enough for a busy machine; a name server that is silent costs twice as long.
+    // Long enough for a busy machine; a silent name server takes twice as long.
     resolver: createResolver([dns.address], { recordTimeoutMs: 1_500 }),
     events: testEvents,
   });

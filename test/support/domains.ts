@@ -29,7 +29,10 @@ export async function insertVerifiedDomain(
   return rows[0]?.id ?? 0;
 }
 
-/** Inserts a pending domain with keys that nothing can sign with. @param at its beginning; by default now */
+/**
+ * Inserts a pending domain with keys that cannot sign.
+ * @param at when it became pending; now by default
+ */
 export async function insertPendingDomain(
   { pool }: Database,
   { accountId, brandId }: { accountId: number; brandId: number },
@@ -52,7 +55,7 @@ export async function insertPendingDomain(
   return id;
 }
 
-/** The required records of a domain of {@link insertPendingDomain}, as they have to be in the DNS. */
+/** The required records of a domain of {@link insertPendingDomain}, in the form that the DNS must have. */
 export function rightRecords(id: number, name: string): TestDnsServer['zone'] {
   const { rsa, ed25519 } = selectorsOf(id);
   return {

@@ -25,7 +25,7 @@ export function engineService(cache: string): Service {
   };
 }
 
-/** Bundles the workflows once for all test files: that takes some 3 s of processor time. */
+/** Bundles the workflows once for all test files, because it takes some 3 s of processor time. */
 export const workflowBundleService: Service = async () => {
   return { answer: await bundleWorkflows(), stop: () => Promise.resolve() };
 };

@@ -27,7 +27,7 @@ async function untilUsable(connection: Connection, namespace: string): Promise<v
   }
 }
 
-/** Starts the shared engine if it does not run yet, and creates a namespace with the search attributes on it. */
+/** Starts the shared engine if it is not running yet, and creates a namespace with the search attributes on it. */
 export async function useEngine(): Promise<TestEngine> {
   const { address } = await askService<EngineService>('engine');
   const namespace = `test-${randomBytes(6).toString('hex')}`;

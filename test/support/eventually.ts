@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Repeats a check until it passes, and returns its result.
  * @param check throws if the condition is not met yet
- * @param pauseMs between two checks; longer for a check that costs the tested programs much
+ * @param pauseMs the pause between two checks; choose a longer one if a check slows down the tested programs
  * @throws the last error of `check` after `timeoutMs`
  */
 export async function eventually<T>(

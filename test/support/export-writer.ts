@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { createExportWriter } from '../../src/features/exports/service.ts';
 import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 
-/** A process for a test to kill: it writes the export of its arguments in small parts. */
+/** A process for a test to kill: it writes the export given in its arguments in small parts. */
 const [url = '', home = '', id = ''] = process.argv.slice(2);
 const database = openDatabase({ url, poolMax: 2, applicationName: 'export writer' });
 const writer = createExportWriter({

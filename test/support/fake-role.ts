@@ -1,7 +1,8 @@
 /**
  * A program that replaces a role in tests: it is ready at once, and ends on SIGTERM. The role named by FAKE_ROLE_FAILS
  * does not start, the one named by FAKE_ROLE_STUBBORN ignores SIGTERM, and the one named by FAKE_ROLE_SILENT ignores
- * SIGTERM and never becomes ready. The API listens on PORT, if any, and with FAKE_API_STAYS it stops only once that file exists.
+ * SIGTERM and never becomes ready. The API listens on PORT, if set; with FAKE_API_STAYS, it stops only once that file
+ * exists.
  */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -6,7 +6,7 @@ import { createStripe } from '../../src/features/wallet/payments/stripe.ts';
 import type { PaymentService } from '../../src/features/wallet/payments/port.ts';
 import { type ReceivedRequest, type Receiver, startReceiver, testCa } from './https-receiver.ts';
 
-/** A PaymentIntent, as far as Carillon reads it. */
+/** The fields of a PaymentIntent that Carillon reads. */
 export interface FakeIntent {
   id: string;
   status: string;
@@ -17,18 +17,20 @@ export interface FakeIntent {
   metadata: Record<string, string>;
 }
 
-/** What the server does with a request to pay. `break`: the payment is made, and the connection breaks before the response. */
+/**
+ * How the server handles a request to pay. `break`: the payment is made, and the connection breaks before the response.
+ */
 export type PayAnswer =
   'succeeded' | 'processing' | 'declined' | 'break' | 'unavailable' | 'throttled' | 'refused';
 
-/** A server in the place of Stripe's API. It keeps idempotency keys, as Stripe does. */
+/** A server that stands in for Stripe's API. It remembers idempotency keys, like Stripe does. */
 export interface FakeStripe {
   baseUrl: string;
-  /** Requests to pay, by their idempotency key, in the order of their arrival. */
+  /** Requests to pay, by idempotency key, in order of arrival. */
   paid: { key: string; form: URLSearchParams; headers: ReceivedRequest['headers'] }[];
   intents: FakeIntent[];
   answer: PayAnswer;
-  /** Called when a payment was decided, before the response leaves. */
+  /** Called when a payment has been decided, before the response is sent. */
   beforeResponse: () => Promise<void> | void;
   service: PaymentService;
   close(): Promise<void>;
@@ -111,7 +113,7 @@ class Server {
   }
 }
 
-/** @param plain serves HTTP, for processes that trust only the certificates of the system */
+/** @param plain serves HTTP, for processes that trust only the system's certificates */
 export async function startFakeStripe({ plain = false } = {}): Promise<FakeStripe> {
   const server = new Server();
   const receiver: Receiver = await startReceiver({
@@ -135,7 +137,10 @@ export async function startFakeStripe({ plain = false } = {}): Promise<FakeStrip
   });
 }
 
-/** Signs a notification as Stripe does. @param at seconds */
+/**
+ * Signs a notification like Stripe does.
+ * @param at in seconds
+ */
 export function signNotification(
   event: { type: string; object: unknown },
   { at = Math.floor(Date.now() / 1000), secret = WEBHOOK_SECRET } = {},

@@ -6,8 +6,8 @@ import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 import { serveOneRoute } from './one-route.ts';
 
 /**
- * A process for a test to measure and to kill. It stores files of up to 300 MB in the home of its first argument, and
- * prints its port. The response has the highest memory use of the process in bytes.
+ * A process for a test to measure and to kill. It stores files of up to 300 MB in the home given in its first argument,
+ * and prints its port. Its responses contain the process's peak memory in bytes.
  */
 const [home = ''] = process.argv.slice(2);
 const store = createHomeStore(home);

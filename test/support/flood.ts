@@ -1,7 +1,8 @@
 /**
- * A program that attacks the API at a port, with the key of a customer, from several addresses of this machine, until it
- * is ended: with requests that stop in the middle, and with bodies of one-byte chunks. When the API closes a connection,
- * it opens another. It is ready when all connections are open, and prints each second how many wait without an answer.
+ * A program that attacks the API at a port, with a customer's key, from several addresses of this machine, until it is
+ * ended. It sends requests that stop in the middle, and bodies of one-byte chunks. When the API closes a connection, it
+ * opens another. It is ready when all connections are open, and prints every second how many are waiting without a
+ * response.
  */
 import net from 'node:net';
 
@@ -17,7 +18,7 @@ const headOf = (method: string, path: string, ...headers: string[]) =>
 const JSON_TYPE = 'Content-Type: application/json';
 const WITH_KEY = `Authorization: Bearer ${apiKey}`;
 
-/** Beginnings of requests. The API waits for the rest, since it needs these bodies. */
+/** The beginnings of requests. The API waits for the rest, because it needs these bodies. */
 const STALLS = [
   `${headOf('POST', '/v1/login', JSON_TYPE, 'Content-Length: 16000')}${'x'.repeat(2_000)}`,
   `${headOf('POST', '/v1/my/messages', WITH_KEY, JSON_TYPE, 'Content-Length: 5000000')}${'x'.repeat(20_000)}`,
@@ -32,7 +33,7 @@ const TINY_HEADS = [
 ];
 const TINY_CHUNKS = Buffer.from('1\r\nx\r\n'.repeat(10_000));
 
-/** Connections that were neither answered nor closed. */
+/** Connections that got no response and were not closed. */
 const waiting = new Set<net.Socket>();
 let opened = 0;
 

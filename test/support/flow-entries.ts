@@ -17,7 +17,10 @@ interface ActiveFlow {
 
 const exit: Step = { type: 'exit', id: 1 };
 
-/** Inserts a flow that was activated before, as far as entries look at it. @returns its id */
+/**
+ * Inserts a flow that has been activated, with the fields that entries read.
+ * @returns its id
+ */
 export async function insertActiveFlow(
   db: Queryable,
   { accountId, brandId }: QueuedAccount,
@@ -64,7 +67,7 @@ export interface EntryRow {
   chain_depth: number;
 }
 
-/** The entries that wait, in their order. */
+/** The waiting entries, in order. */
 export async function entriesOf(db: Queryable, flowId: number): Promise<EntryRow[]> {
   const { rows } = await db.query<EntryRow>(
     'select flow_id, contact_id, cause, event, test, chain_depth from flow_entries where flow_id = $1 order by id',
@@ -89,7 +92,7 @@ export async function runsOf(db: Queryable, flowId: number): Promise<RunRow[]> {
   return rows;
 }
 
-/** What was counted of a flow, by name. */
+/** The counts of a flow, by name. */
 export async function countsOf(db: Queryable, flowId: number): Promise<Record<string, number>> {
   const { rows } = await db.query<{ name: string; n: number }>(
     'select name, sum(change)::int as n from flow_count_changes where flow_id = $1 group by name',

@@ -2,7 +2,7 @@ import type { TestApi, TestResponse, TestTenant } from './api.ts';
 
 export const FLOWS = '/v1/my/flows';
 
-/** A step as a client writes it. */
+/** A step in the form that a client writes. */
 export type TestStep = Record<string, unknown>;
 
 export const emailStep: TestStep = { type: 'email', subject: 'Hi {{ contact.first_name }}', body: 'Welcome' };
@@ -19,7 +19,10 @@ export const showFlow = (api: TestApi, id: number): Promise<TestResponse> =>
 export const actOnFlow = (api: TestApi, id: number, action: string, body?: unknown): Promise<TestResponse> =>
   api.request('POST', `${FLOWS}/${id}/${action}`, body === undefined ? {} : { body });
 
-/** Creates a flow, and throws if it is refused. @returns its id */
+/**
+ * Creates a flow. Throws if it is refused.
+ * @returns its id
+ */
 export async function flowOf(api: TestApi, body: object = {}): Promise<number> {
   const { status, body: flow, text } = await createFlow(api, { trigger: { event: 'signed_up' }, ...body });
   if (status !== 201) throw new Error(text);
@@ -34,7 +37,7 @@ export async function activeFlow(api: TestApi, body: object = {}): Promise<numbe
   return id;
 }
 
-/** Activates flows until one is active: the first content takes long to compile, on a busy machine too long. */
+/** Tries to activate flows until one is active: compiling the first content takes long, on a busy machine too long. */
 export async function warmUpFlows(api: TestApi): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const id = await flowOf(api, { name: 'Warm up', steps: [emailStep] });

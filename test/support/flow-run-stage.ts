@@ -1,4 +1,4 @@
-/** Runs of flows with their real workflow, activities and database, in an engine that skips time. */
+/** Runs of flows with their real workflow, activities and database, in a time-skipping engine. */
 import { expect } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -41,7 +41,7 @@ import { createTimeSkippingEnvironment } from './time-skipping.ts';
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-/** In seconds, as steps have it. */
+/** In seconds, like in steps. */
 export const DAY = 86_400;
 
 const log = pino({ level: 'silent' });
@@ -59,12 +59,12 @@ export const waitForEvent = (id: number, duration: number): WaitForEventStep => 
 export interface StagedRun {
   id: number;
   flow: TestFlow;
-  /** When it began, by the clock of the engine. */
+  /** When it began, by the engine's clock. */
   begun: Date;
   handle: WorkflowHandle;
 }
 
-/** What a run of these tests waits for. */
+/** What a run of these tests is waiting for. */
 export type StagedWait = 'time' | 'event' | 'webhook' | 'quiet_hours' | 'resume';
 
 async function startWorkers(env: TestWorkflowEnvironment, db: TestDatabase): Promise<() => Promise<void>> {
@@ -134,7 +134,7 @@ export class FlowRunStage {
     await this.db.drop();
   }
 
-  /** Gives the next test an account of its own with one contact, and an endpoint that answers. */
+  /** Gives the next test a new account with one contact, and an endpoint that responds. */
   async reset(): Promise<void> {
     this.account = await insertAccount(this.db.database);
     [this.contactId = 0] = await insertContacts(this.pool, this.account, 1);
@@ -148,12 +148,12 @@ export class FlowRunStage {
 
   now = async () => new Date(await this.env.currentTimeMs());
 
-  /** Lets the endpoint of webhook steps answer. */
+  /** Makes the endpoint of webhook steps respond. */
   answer(): void {
     this.receiver.answer = (_request, response) => void response.end('{"plan":"pro"}');
   }
 
-  /** Lets the endpoint of webhook steps fail. */
+  /** Makes the endpoint of webhook steps fail. */
   fail(status = 503): void {
     this.receiver.answer = (_request, response) => void response.writeHead(status).end();
   }
@@ -178,9 +178,9 @@ export class FlowRunStage {
 
   begin = async (spec: FlowSpec) => this.start(await insertFlow(this.pool, this.account, spec));
 
-  /** Whether the workflow of a run sleeps, or waits between two attempts of its webhook step. */
+  /** Whether the workflow of a run is sleeping, or waiting between two attempts of its webhook step. */
   private async isAtRest({ handle: { workflowId } }: StagedRun, waitsFor: StagedWait): Promise<boolean> {
-    // After a long wait began, the workflow has continued as new.
+    // After the start of a long wait, the workflow has continued as new.
     const latest = this.env.client.workflow.getHandle(workflowId);
     if (waitsFor === 'webhook') {
       const { pendingActivities } = (await latest.describe()).raw;
@@ -191,8 +191,8 @@ export class FlowRunStage {
   }
 
   /**
-   * Waits until a run waits for something, by its row and by its workflow. The server for tests never skips time again after
-   * a workflow is terminated while it has a task, so nothing may happen to a workflow before.
+   * Waits until a run is waiting, according to both its row and its workflow. The test server never skips time again
+   * after a workflow with a pending task is terminated, so do nothing to a workflow before.
    */
   async reaches(run: StagedRun, waitsFor: StagedWait): Promise<void> {
     await eventually(async () => {
@@ -201,16 +201,16 @@ export class FlowRunStage {
     }, 90_000);
   }
 
-  /** Lets an event arrive as the dispatcher of the outbox does. */
+  /** Delivers an event like the outbox dispatcher does. */
   async track({ handle }: StagedRun, event: string): Promise<void> {
     await createTestTracker(this.pool, this.account)([{ contactId: this.contactId, event }]);
     await handle.signal('wake');
   }
 
-  /** Makes the changes of all runs, and wakes the workflow of the run as the dispatcher does. */
+  /** Applies the changes of all runs, and wakes the workflow of the run like the dispatcher does. */
   async applyChanges({ handle }: StagedRun): Promise<void> {
     const deps = { pool: this.pool, versions: createFlowVersionReader(this.pool), waker, log };
-    // The clock of the database may be ahead of this process by a part of a millisecond.
+    // The database's clock may be a fraction of a millisecond ahead of this process.
     while (await changePage(deps, new Date(Date.now() + MINUTE_MS)));
     await handle.signal('wake');
   }
@@ -229,7 +229,7 @@ export class FlowRunStage {
     await this.applyChanges(run);
   }
 
-  /** When the steps of a run were left, in seconds since its entry. */
+  /** When the run left each step, in seconds since its entry. */
   async timesOf({ id, begun }: StagedRun): Promise<Record<number, number>> {
     const { rows } = await this.pool.query<{ step_id: number; left_at: Date }>(
       'select step_id, left_at from flow_run_steps where run_id = $1',

@@ -11,7 +11,7 @@ import type { Step } from '../../src/features/flows/steps/index.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { QueuedAccount } from './queued.ts';
 
-/** What a flow of a test consists of. */
+/** The parts of a test's flow. */
 export interface FlowSpec {
   steps: readonly Step[];
   goal?: string;
@@ -70,7 +70,10 @@ export interface RunSpec {
 
 let causes = 0;
 
-/** Lets a contact enter a flow, as the loop of entries does, but without a workflow. @returns the id of the run */
+/**
+ * Lets a contact enter a flow like the loop of entries does, but without a workflow.
+ * @returns the id of the run
+ */
 export function insertRun(
   pool: pg.Pool,
   { accountId, brandId }: QueuedAccount,
@@ -126,7 +129,10 @@ export async function pathOf(db: Queryable, id: number): Promise<string[]> {
   return rows.map(({ step_id: stepId, outcome }) => `${stepId} ${outcome}`);
 }
 
-/** Tracks events of contacts, as POST /events does. @returns the ids of the events */
+/**
+ * Tracks events of contacts like POST /events does.
+ * @returns the ids of the events
+ */
 export function createTestTracker(pool: pg.Pool, { accountId, brandId }: QueuedAccount) {
   const track = createTracker({
     pool,

@@ -1,4 +1,4 @@
-/** Flows whose steps send, with runs of contacts, as activation and entries leave them. */
+/** Flows whose steps send, with runs of contacts, in the state that activation and entries leave. */
 import { createFlowSender, type FlowSender, type SendingRun } from '../../src/features/flows/run/send.ts';
 import type { EmailStep } from '../../src/features/flows/steps/email.ts';
 import type { SmsStep } from '../../src/features/flows/steps/sms.ts';
@@ -10,7 +10,7 @@ import { testKeyring } from './webhooks.ts';
 
 const PUBLIC_URL = 'https://app.test';
 
-/** Parts of a content, and whom it is sent from. */
+/** The parts of a content, and its sender. */
 export interface TestContent {
   channel?: 'email' | 'sms';
   subject?: string;
@@ -23,7 +23,7 @@ export interface TestContent {
 
 export interface WrittenFlow {
   flowId: number;
-  /** One for each content, with the ids 1, 2 … */
+  /** One step per content, with the ids 1, 2 … */
   steps: (EmailStep | SmsStep)[];
 }
 
@@ -85,7 +85,7 @@ export interface TestContact {
   data?: Record<string, unknown>;
 }
 
-/** Inserts a contact. Without changes it is subscribed by email. */
+/** Inserts a contact, subscribed by email unless the changes say otherwise. */
 export async function writeContact(
   { pool }: Database,
   { accountId, brandId }: QueuedAccount,
@@ -124,7 +124,7 @@ export async function writeRun(
   return { id, account_id: accountId, brand_id: brandId, flow_id: flowId, contact_id: contactId, test };
 }
 
-/** As in a worker. */
+/** The same as in a worker. */
 export function testFlowSender(options: { plusAddresses?: boolean; sandboxCap?: number } = {}): FlowSender {
   return createFlowSender({
     mailDomain: 'mail.test',
@@ -135,7 +135,7 @@ export function testFlowSender(options: { plusAddresses?: boolean; sandboxCap?: 
   });
 }
 
-/** Does one step of a run that sends, in a transaction of its own. */
+/** Carries out one sending step of a run, in a separate transaction. */
 export async function send(
   { pool }: Database,
   sender: FlowSender,

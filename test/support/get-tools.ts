@@ -1,4 +1,4 @@
-/** A program that fetches the tests' tools in advance: CI runs it beside the static checks. */
+/** A program that fetches the tests' tools in advance. CI runs it alongside the static checks. */
 import { getTools } from './tools.ts';
 
 const { missing } = await getTools();

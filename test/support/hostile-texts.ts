@@ -4,7 +4,7 @@ function repeat(unit: string, length: number): string {
 
 const repeated = (unit: string) => (length: number) => repeat(unit, length);
 
-/** Texts on which careless code takes quadratic time, by what they consist of. Each has the given length. */
+/** Texts on which careless code takes quadratic time, by their content. Each has the given length. */
 export const hostileTexts: Record<string, (length: number) => string> = {
   'one long word': repeated('a'),
   'short words': repeated('a '),
@@ -52,7 +52,7 @@ export const hostileTexts: Record<string, (length: number) => string> = {
   'opened objects in JSON': repeated('{"a":'),
 };
 
-/** Texts that validation refuses, so that they never reach the code that composes a message. */
+/** Texts that validation rejects, so that they never reach the code that composes a message. */
 export const brokenTexts: Record<string, (length: number) => string> = {
   NUL: repeated('\0'),
   'half surrogate pairs': repeated('\ud800'),

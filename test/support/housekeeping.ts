@@ -3,7 +3,10 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { HousekeepingTask } from '../../src/platform/housekeeping/task.ts';
 
-/** Runs a task of the housekeeping once, with the default settings. @returns how many rows it changed or removed */
+/**
+ * Runs a housekeeping task once, with the default settings.
+ * @returns the number of rows that it changed or removed
+ */
 export function runTask(database: Database, task: HousekeepingTask, asOf: Date): Promise<number> {
   const deps = {
     ...{ config: loadConfig({ NODE_ENV: 'test' }), database, log: pino({ level: 'silent' }) },

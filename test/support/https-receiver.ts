@@ -23,11 +23,11 @@ export interface ReceivedRequest {
 
 export type Answer = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A real server, as a subscriber runs one. */
+/** A real server like that of a subscriber. */
 export interface Receiver {
   port: number;
   requests: ReceivedRequest[];
-  /** Connections made so far. */
+  /** Number of connections so far. */
   connections: number;
   /** Responds to a request; by default with 200 and an empty body. */
   answer: Answer;

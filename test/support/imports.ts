@@ -19,7 +19,7 @@ export function importForm({ file, resource, options, filename = 'contacts.csv' 
   const form = new FormData();
   if (resource !== undefined) form.set('resource', resource);
   form.set('file', new Blob([Buffer.from(file as string)]), filename);
-  // After the file: fields may come in any order.
+  // Comes after the file, because fields may come in any order.
   if (options !== undefined)
     form.set('options', typeof options === 'string' ? options : JSON.stringify(options));
   return form;
@@ -48,7 +48,7 @@ export function importDeps(api: TestApi): ImportRunDeps {
 
 export const attendance = { progress: () => undefined, stopping: new AbortController().signal, attempt: 1 };
 
-/** Does what the workflow does, without the engine. */
+/** Does the workflow's work without the engine. */
 export async function runToEnd(
   api: TestApi,
   id: number,
@@ -56,13 +56,13 @@ export async function runToEnd(
 ): Promise<Import> {
   for (;;) {
     const { phase } = await advanceImport({ ...importDeps(api), ...limits }, id, attendance);
-    if (phase === 'waiting') throw new Error('the import waits for others');
+    if (phase === 'waiting') throw new Error('the import is waiting for others');
     if (phase === 'done') break;
   }
   return (await api.request<Import>('GET', `/v1/my/imports/${id}`)).body;
 }
 
-/** Imports a file from the request to the end. */
+/** Imports a file, from the request to the end. */
 export async function importFile(api: TestApi, given: ImportGiven): Promise<Import> {
   const { status, body, text } = await postImport(api, given);
   if (status !== 201) throw new Error(`${status}: ${text}`);

@@ -55,8 +55,8 @@ export async function startTestListener(
 }
 
 /**
- * Sends a mail as a server does that reports.
- * @returns the reply that decided: `250 …`, or the first refusal
+ * Sends a report by mail like a server does.
+ * @returns the deciding reply: `250 …`, or the first refusal
  */
 export async function deliver(
   port: number,

@@ -1,4 +1,4 @@
-/** A program that logs as the Temporal library does, which has one runtime for each process. */
+/** A program that logs like the Temporal library does, which has one runtime per process. */
 import { Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';

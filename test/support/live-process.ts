@@ -1,8 +1,8 @@
 import { registerProcess } from '../../src/platform/processes/process.ts';
 
 /**
- * A process for a test to kill, stop or block. It prints its id in `processes`, and the next ones if it gets others. On
- * SIGUSR2 it blocks its event loop for as many milliseconds as the second argument says.
+ * A process for a test to kill, stop or block. It prints its id in `processes`, and later ids if it gets others. On
+ * SIGUSR2, it blocks its event loop for the number of milliseconds given in the second argument.
  */
 const [url = '', blockedMs = '0'] = process.argv.slice(2);
 process.on('SIGUSR2', () => {

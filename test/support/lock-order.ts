@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { eventually } from './eventually.ts';
 
-/** Waits until so many connections to the database of the pool wait for locks. */
+/** Waits until this many connections to the pool's database are waiting for locks. */
 export async function waitForLocks(pool: pg.Pool, count: () => number): Promise<void> {
   await eventually(async () => {
     const { rowCount } = await pool.query(
@@ -14,9 +14,10 @@ export async function waitForLocks(pool: pg.Pool, count: () => number): Promise<
 }
 
 /**
- * Starts pieces of work while one row is locked: each when the one before waits for a lock, or is done. Then unlocks the row.
+ * Starts pieces of work while one row is locked. Each starts when the previous one is waiting for a lock or has
+ * finished. Then unlocks the row.
  * @param lock a statement that locks the row, with `values`
- * @param works each takes a connection of its own
+ * @param works each takes a separate connection
  * @throws the first error of a work, such as a deadlock
  */
 export async function runBehindLock(
@@ -40,7 +41,7 @@ export async function runBehindLock(
 }
 
 interface LockedRow {
-  /** The statement that locks the row which `work` should lock first. */
+  /** A statement that locks the row which `work` should lock first. */
   lock: string;
   values: unknown[];
   /** Locks many rows, including that one. */
@@ -50,8 +51,8 @@ interface LockedRow {
 }
 
 /**
- * Locks one row, starts `work`, and counts the rows that are not locked when `work` waits for that row. If `work` takes
- * its locks in order, these are all rows after it.
+ * Locks one row, starts `work`, and counts the unlocked rows when `work` is waiting for that row. If `work` takes its
+ * locks in order, these are all rows after it.
  * @returns per statement of `probes`, the number of rows that could be locked, including the one locked here
  */
 export async function countUnlockedRows(

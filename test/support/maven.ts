@@ -14,7 +14,7 @@ export function hasJava(): Promise<boolean> {
 
 /**
  * Puts the dependencies of a `pom.xml` into a folder of the cache.
- * @param folder its name in the cache; what it has is replaced
+ * @param folder its name in the cache; its content is replaced
  * @returns its path
  */
 export async function copyFromMaven(pom: string, cache: string, folder: string): Promise<string> {

@@ -1,10 +1,10 @@
-/** Prices, funds and what messages have reserved. */
+/** Prices, funds, and the reservations of messages. */
 import type { Database } from '../../src/platform/db/database.ts';
 import type { QueuedAccount } from './queued.ts';
 
 type Pool = Pick<Database, 'pool'>;
 
-/** Sets the price of emails, or of texts to a country, in millicents. */
+/** Sets the price of emails, or of SMS to a country, in millicents. */
 export async function setPrice(
   { pool }: Pool,
   millicents: number,
@@ -17,7 +17,10 @@ export async function setPrice(
   );
 }
 
-/** Inserts an account that pays, with a brand. @param money in millicents, but for the cap */
+/**
+ * Inserts a paying account with a brand.
+ * @param money in millicents, except the cap
+ */
 export async function insertPayer(
   { pool }: Pool,
   { funds = 0, free = 0, capCents = null }: { funds?: number; free?: number; capCents?: number | null } = {},
@@ -37,7 +40,10 @@ export async function insertPayer(
 
 let credits = 0;
 
-/** Adds an entry to the wallet. @param millicents negative: a debit */
+/**
+ * Adds an entry to the wallet.
+ * @param millicents negative for a debit
+ */
 export async function credit(
   { pool }: Pool,
   { accountId }: Pick<QueuedAccount, 'accountId'>,
@@ -68,8 +74,9 @@ export async function monthsOf({ pool }: Pool, { accountId }: QueuedAccount): Pr
 }
 
 /**
- * The accounts whose months are not what their open reservations and charged messages add up to. There must never be any,
- * but for batches whose outcomes are not recorded. For accounts that send emails only, all at one price.
+ * The accounts whose months differ from the sum of their open reservations and charged messages. There must never be
+ * any, except for batches whose outcomes are not recorded. Only for accounts that send nothing but emails, all at one
+ * price.
  */
 export async function wrongMonths({ pool }: Pool, price: number): Promise<unknown[]> {
   const { rows } = await pool.query<Record<string, unknown>>(

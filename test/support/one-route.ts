@@ -10,7 +10,7 @@ import { validate } from '../../src/platform/http/middlewares/validate.ts';
 import type { RouteDefinition } from '../../src/platform/http/route.ts';
 
 /**
- * Serves one route, in a process that a test measures or kills, and prints its port. Every caller is the given tenant.
+ * Serves one route in a process that a test measures or kills, and prints its port. Every caller is the given tenant.
  * @param handler the last middleware of the route
  */
 export async function serveOneRoute(

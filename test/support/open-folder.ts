@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Creates a temporary folder that every user can enter. A database that root starts there keeps its data in it. If only
- * root could enter the folder, the data would be elsewhere on the machine.
+ * Creates a temporary folder that every user can enter. A database started by root keeps its data there; if only root
+ * could enter the folder, the data would be elsewhere on the machine.
  * @param parent by default the folder for temporary files
  */
 export function createOpenFolder(prefix: string, parent = tmpdir()): string {
@@ -14,7 +14,7 @@ export function createOpenFolder(prefix: string, parent = tmpdir()): string {
 }
 
 const MEMORY = '/dev/shm';
-/** What the servers of a run need at most, with room to spare. */
+/** Maximum size that the servers of a run need, with room to spare. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
 
 function hasRoom(folder: string): boolean {
@@ -24,8 +24,8 @@ function hasRoom(folder: string): boolean {
 }
 
 /**
- * Creates an open folder in memory if the machine has enough of it, else on disk. A database has some 1,500 files: to
- * create and delete them takes the kernel of a busy machine up to 0.8 s on disk, and 0.1 s in memory.
+ * Creates an open folder in memory if the machine has enough of it, else on disk. A database has some 1,500 files. On a
+ * busy machine, creating and deleting them takes the kernel up to 0.8 s on disk, and 0.1 s in memory.
  */
 export function createFastFolder(prefix: string): string {
   return createOpenFolder(prefix, hasRoom(MEMORY) ? MEMORY : tmpdir());

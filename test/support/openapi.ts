@@ -3,13 +3,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 
 type Json = Record<string, unknown>;
 
-/** An error response has an example for each code. */
+/** An error response has one example per code. */
 interface JsonContent {
   schema?: Json;
   examples?: Json;
 }
 
-/** An OpenAPI document as tests read it. */
+/** The parts of an OpenAPI document that tests read. */
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
   webhooks: Record<string, { post: Operation }>;
@@ -65,7 +65,7 @@ export function createCompiler(document: OpenApi) {
     ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"urn:carillon:api#/')) as Json);
 }
 
-/** Checks that responses are valid by the document and have no field that it does not describe. */
+/** Checks that responses conform to the document and have no undescribed field. */
 export function createAnswerCheck(document: OpenApi) {
   const compile = createCompiler(document);
   /** @returns the problems of a response; empty if there are none */

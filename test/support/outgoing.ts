@@ -7,7 +7,7 @@ function address(text: string) {
   return parsed;
 }
 
-/** An email as a provider receives it. */
+/** An email in the form that a provider receives. */
 export function outgoingEmail(
   given: Partial<Omit<OutgoingEmail, 'built'>> & { data?: Buffer | string } = {},
 ): OutgoingEmail {
@@ -29,7 +29,7 @@ export function outgoingEmail(
   };
 }
 
-/** An SMS as a provider receives it. */
+/** An SMS in the form that a provider receives. */
 export function outgoingSms(given: Partial<OutgoingSms> = {}): OutgoingSms {
   return {
     messageId: 1,

@@ -7,7 +7,7 @@ import { defineIdempotentRoute, type RouteDefinition } from '../../src/platform/
 
 export const PREPARED_PATH = '/v1/my/probe/prepared';
 
-/** What a test does in the phases of the route. */
+/** What a test does in each phase of the route. */
 export interface PhaseHooks {
   prepare?(name: string): Promise<void> | void;
   /** After the row is inserted. */
@@ -15,8 +15,8 @@ export interface PhaseHooks {
 }
 
 /**
- * A route that prepares a file in a folder, and inserts a row into `uploads` that names it. Any table shows what commits
- * together with an idempotency key.
+ * A route that prepares a file in a folder, and inserts a row into `uploads` that refers to it. Any table would show
+ * what commits together with an idempotency key.
  */
 export function createPreparedRoute(folder: string, hooks: PhaseHooks): RouteDefinition {
   return defineIdempotentRoute({

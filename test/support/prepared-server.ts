@@ -5,8 +5,8 @@ import { serveOneRoute } from './one-route.ts';
 import { createPreparedRoute, PREPARED_PATH } from './prepared-route.ts';
 
 /**
- * A process for a test to kill while it works on a request. Its arguments: the URL of the database, the folder of
- * prepared files, the account, its brand, and the phase in which it stops for ever. It prints its port, and the phase.
+ * A process for a test to kill while it handles a request. Its arguments: the URL of the database, the folder of
+ * prepared files, the account, its brand, and the phase in which it stops forever. It prints its port, and the phase.
  */
 const [url, folder = '', accountId, brandId, phase] = process.argv.slice(2);
 const stop = () => {

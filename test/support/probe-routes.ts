@@ -187,7 +187,7 @@ export function createSlowRoute(): SlowRoute {
   return { route, started: started.promise, release: () => released.resolve(undefined) };
 }
 
-/** Inserts a row into `uploads`. Any table shows what commits together with an idempotency key. */
+/** Inserts a row into `uploads`. Any table would show what commits together with an idempotency key. */
 export const makeUpload = defineIdempotentRoute({
   path: '/v1/my/probe/uploads',
   operationId: 'probeMakeUpload',

@@ -5,22 +5,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { READY } from '../../src/local/supervisor/role-process.ts';
 
-/** A program of this repository that a test runs. */
+/** A program of this repository, run by a test. */
 export interface Program {
   child: ChildProcess;
   /** Returns what it has written to both outputs so far. */
   output(): string;
   /** Resolves when the program reports that it is ready; rejects if it ends first. */
   ready(): Promise<void>;
-  /** Resolves to its exit code, or the signal that ended it. */
+  /** Resolves with its exit code, or with the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
 /**
  * Runs a TypeScript program of this repository.
  * @param file path from the repository's root
- * @param settings environment variables; beside them the program gets only PATH, HOME and the folders of caches
- * @param input what the program reads on standard input
+ * @param settings environment variables; besides them, the program gets only PATH, HOME and the folders of caches
+ * @param input the program's standard input
  */
 export function runProgram(
   file: string,

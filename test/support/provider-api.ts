@@ -4,7 +4,7 @@ import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
 import { type Answer, type ReceivedRequest, startReceiver, testCa } from './https-receiver.ts';
 
-/** A server in the place of a provider's API, and what a provider file needs to reach it. */
+/** A server that stands in for a provider's API, and what a provider needs to reach it. */
 export interface ProviderApi {
   /** `https://127.0.0.1:<port>`, for the settings of the provider. */
   baseUrl: string;

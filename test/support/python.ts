@@ -10,11 +10,11 @@ const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 600_000;
 
 export interface PythonProgram {
-  /** As people write it; the environment in the cache is named after it. */
+  /** The usual spelling of its name. The environment in the cache is named after it. */
   name: string;
   /** The file that pins the versions. */
   requirements: string;
-  /** The program's file in `bin`. It takes `--version`. */
+  /** The name of the program in `bin`. It must accept `--version`. */
   program: string;
 }
 

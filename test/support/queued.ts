@@ -23,7 +23,10 @@ export async function insertAccount(database: Database, allowancePerDay?: number
   return { accountId: row?.account_id ?? 0, brandId: row?.brand_id ?? 0 };
 }
 
-/** Inserts a sender's process row, so that it can own claims. It is dead: it has no lock and has long been silent. */
+/**
+ * Inserts a sender's process row, so that it can own claims. The process is dead: it has no lock, and its last
+ * heartbeat is long ago.
+ */
 export async function insertSender(database: Database, id: number): Promise<void> {
   await database.pool.query(
     `insert into processes (id, role, host, pid, seen_at) overriding system value
@@ -35,7 +38,7 @@ export async function insertSender(database: Database, id: number): Promise<void
 interface QueueOptions {
   /** An SMS has one segment. */
   channel?: 'email' | 'sms';
-  /** Of the recipients: `<prefix>0@example.com` and so on. */
+  /** The prefix of the recipients' addresses: `<prefix>0@example.com` and so on. */
   prefix?: string;
   source?: MessageSource;
   queuedHoursAgo?: number;
@@ -45,7 +48,7 @@ interface QueueOptions {
   text?: (n: number) => string;
 }
 
-/** Notifies the senders of a database, as a process does that has changed its queue. */
+/** Notifies the senders of a database, like a process does after changing its queue. */
 export async function wakeSenders({ pool }: Pick<Database, 'pool'>): Promise<void> {
   await pool.query('notify carillon_send');
 }
@@ -56,7 +59,10 @@ export async function makeAllDue(database: Pick<Database, 'pool'>): Promise<void
   await wakeSenders(database);
 }
 
-/** Queues emails as POST /messages does, but against no limit. @returns their ids */
+/**
+ * Queues emails like POST /messages does, but without limits.
+ * @returns their ids
+ */
 export async function queueEmails(
   database: Database,
   { accountId, brandId }: QueuedAccount,
@@ -105,7 +111,7 @@ async function age(pool: Queryable, ids: number[], hours: number): Promise<void>
   );
 }
 
-/** Counts the messages in each state. */
+/** Counts the messages by state. */
 export async function statusCounts(database: Database, accountId?: number): Promise<Record<string, number>> {
   const { rows } = await database.pool.query<{ status: string; count: number }>(
     'select status, count(*) from messages where $1::bigint is null or account_id = $1 group by status',

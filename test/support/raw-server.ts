@@ -4,7 +4,7 @@ import { testIdentity } from './https-receiver.ts';
 
 /** A request as it was received. */
 export interface RawRequest {
-  /** Its position on the connection, starting at 1. */
+  /** Its number on the connection, starting at 1. */
   nth: number;
   text: string;
   /** Resets the connection, without closing TLS or TCP properly. */
@@ -48,7 +48,7 @@ export function startRawServer(answer: RawAnswer): Promise<RawServer> {
     const reset = () => void byPort.get(socket.remotePort)?.resetAndDestroy();
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
-      // The body of a request whose headers were received separately.
+      // The body of a request whose headers arrived separately.
       if (!/^[A-Z]+ \//.test(bytes.toString('latin1'))) return;
       const request = { nth: (nth += 1), text: bytes.toString(), reset };
       raw.requests.push(request);

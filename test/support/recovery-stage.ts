@@ -34,7 +34,7 @@ export interface RecoveryStage {
   now(): Promise<Date>;
   handle(webhookId: number): WorkflowHandle;
   /**
-   * Publishes one event and records its first attempt, as the webhook loop would.
+   * Publishes one event and records its first attempt, like the webhook loop would.
    * @returns when the attempt began
    */
   attempt(webhookId: number, delivered: boolean, options?: AttemptOptions): Promise<Date>;
@@ -119,7 +119,7 @@ async function createSkippingEngine(): Promise<TestWorkflowEnvironment> {
   return env;
 }
 
-/** The run's shared engine, which has the clock of this machine and is much faster. */
+/** The run's shared engine. It uses the clock of this machine and is much faster. */
 export async function useSharedEngine(): Promise<TestWorkflowEnvironment> {
   return TestWorkflowEnvironment.createFromExistingServer(await useEngine());
 }

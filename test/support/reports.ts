@@ -1,6 +1,6 @@
 /**
- * Mails as servers report: written after RFC 3464 (delivery status), RFC 5965 (feedback), and the documented forms of
- * qmail, Exim, Exchange and Sendmail. All of them end lines with CRLF.
+ * Reports in the form that mail servers send: modelled on RFC 3464 (delivery status), RFC 5965 (feedback), and the
+ * documented formats of qmail, Exim, Exchange and Sendmail. All lines end with CRLF.
  */
 export interface ReportedMail {
   /** Without angle brackets. */
@@ -35,7 +35,7 @@ export interface StatusFields {
   further?: string;
 }
 
-/** A delivery status notification (RFC 3464), as Postfix writes it. */
+/** A delivery status notification (RFC 3464) like Postfix sends it. */
 export function deliveryStatus(mail: ReportedMail, fields: StatusFields = {}): string {
   const { action = 'failed', status = '5.1.1', diagnostic = 'smtp; 550 5.1.1 User unknown' } = fields;
   return crlf(`From: MAILER-DAEMON@relay.example.net (Mail Delivery System)
@@ -81,7 +81,7 @@ ${returned(mail)}
 `);
 }
 
-/** A feedback report (RFC 5965 §4), as Yahoo's loop sends it. */
+/** A feedback report (RFC 5965 §4) like Yahoo's loop sends it. */
 export function feedbackReport(mail: ReportedMail, type = 'abuse'): string {
   return crlf(`From: Yahoo! Mail AntiSpam Feedback <feedback@arf.mail.yahoo.com>
 To: fbl@mail.test
@@ -160,7 +160,7 @@ x`;
   return plain('failure notice', text);
 }
 
-/** Exim before it sent multipart/report. */
+/** Exim's format before it used multipart/report. */
 export function eximBounce(mail: ReportedMail, reason: string): string {
   const text = `This message was created automatically by mail delivery software.
 
@@ -210,7 +210,7 @@ ${returned(mail)}`;
   return plain('Returned mail: User unknown', text);
 }
 
-/** An answering machine. */
+/** An automatic reply. */
 export function autoReply(header: string, text = 'I am out of the office until Monday.'): string {
   return crlf(`From: ann@example.com
 To: bounce@mail.test

@@ -11,17 +11,19 @@ import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 import type { TestApi } from './api.ts';
 import { testKeyring } from './webhooks.ts';
 
-/** Settings by which a test API and its scrapes reach websites on loopback, whose names a test's DNS server knows. */
+/**
+ * Settings with which a test API and its scrapes reach websites on loopback, whose names a test's DNS server resolves.
+ */
 export const scrapeSettings = (dnsServer: string) => ({ SCRAPE_ALLOW: '127.0.0.1', DNS_SERVERS: dnsServer });
 
 export interface TestScrapes {
   deps: ScrapeRunDeps;
-  /** Does the scrape of the brand that has not ended, as its workflow does. */
+  /** Carries out the brand's unfinished scrape, like its workflow does. */
   runNext(brandId: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the worker has for scrapes. */
+/** The worker's dependencies for scrapes. */
 export function createTestScrapes(
   { config, database: { pool } }: TestApi,
   { tone = null, quotaBytes = 10_000_000 }: { tone?: ToneFinder | null; quotaBytes?: number } = {},

@@ -38,11 +38,11 @@ export interface TestSmtpServer {
     mail?: (from: string) => string | null;
     rcpt?: (to: string) => string | null;
     body?: (mail: ReceivedMail) => string | null;
-    /** Whether to end the connection without a reply to RCPT, or in the middle of the body. */
+    /** Whether to end the connection instead of replying to RCPT, or in the middle of the body. */
     drop?: (stage: 'mail' | 'rcpt' | 'body', address: string) => boolean;
   };
   stop(): Promise<void>;
-  /** Ends all connections at once, and stops. */
+  /** Ends all connections at once, and stops the server. */
   crash(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ function refusal(text: string): Error {
   return Object.assign(new Error(rest.join(' ')), { responseCode: Number(code) });
 }
 
-/** A connection of `smtp-server` as it is inside. */
+/** The internals of a connection of `smtp-server`. */
 interface OpenConnection {
   id: string;
   _socket: Socket;
@@ -132,7 +132,7 @@ export interface TestSenderOptions {
   /** Instead of `channel`. */
   channels?: ProviderChannel[];
   followProviders?: FollowProviders;
-  /** How long it leaves a provider alone after its first fault; by default a twentieth of what a sender does. */
+  /** How long it pauses a provider after its first fault; by default a twentieth of a real sender's pause. */
   firstBackoffMs?: number;
 }
 
@@ -204,7 +204,7 @@ export function testEmailChannel(options: {
   );
 }
 
-/** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
+/** Starts the send loop like the sender role does, but in this process, with an SMTP server on this machine. */
 export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
   const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
   const { port, connections } = options;

@@ -7,7 +7,7 @@ import { TEST_SECRET } from './api.ts';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const MAILGUN_KEY = 'signing-0123456789abcdef';
 
-/** The settings with which the callbacks below are genuine. */
+/** The settings under which the callbacks below are genuine. */
 export const callbackSettings: Record<string, Record<string, unknown>> = {
   sendgrid: {
     api_key: 'SG.0123456789.abcdefghijkl',
@@ -16,19 +16,19 @@ export const callbackSettings: Record<string, Record<string, unknown>> = {
   mailgun: { api_key: 'key-0123456789abcdef', webhook_signing_key: MAILGUN_KEY },
 };
 
-/** Adds a named provider, as `carillon provider add` does. */
+/** Adds a named provider, like `carillon provider add` does. */
 export function addTestProvider(db: Queryable, name: string, kind: string): Promise<NamedProvider> {
   const settings = callbackSettings[kind] ?? {};
   return addProvider(db, createKeyring(TEST_SECRET), { name, kind: requireProviderKind(kind), settings });
 }
 
-/** What a service sends to a callback URL. */
+/** A request of a service to a callback URL. */
 export interface SignedCallback {
   body: string;
   headers: Record<string, string>;
 }
 
-/** Signs whatever content as SendGrid does. */
+/** Signs any content like SendGrid does. */
 export function signAsSendgrid(content: unknown): SignedCallback {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const body = JSON.stringify(content);
@@ -43,7 +43,7 @@ export function signAsSendgrid(content: unknown): SignedCallback {
   };
 }
 
-/** Events of SendGrid, each with the reference of its message. */
+/** SendGrid events, each with the reference of its message. */
 export function sendgridCallback(events: readonly { event: string; reference: string }[]): SignedCallback {
   return signAsSendgrid(
     events.map(({ reference, ...event }) => ({
@@ -55,7 +55,7 @@ export function sendgridCallback(events: readonly { event: string; reference: st
   );
 }
 
-/** Signs a token as Mailgun does, which does not cover the event. */
+/** Signs a token like Mailgun does. The signature does not cover the event. */
 export function signAsMailgun(token: string, event: unknown): SignedCallback {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = createHmac('sha256', MAILGUN_KEY)

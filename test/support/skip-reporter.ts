@@ -6,7 +6,7 @@ interface RunResults {
   testResults: { testFilePath: string; numPendingTests: number }[];
 }
 
-/** A reporter of Jest: lists at the end which files had skipped tests, and what to install to run them. */
+/** A Jest reporter: lists at the end which files had skipped tests, and what to install to run them. */
 export default class SkipReporter {
   onRunComplete(_contexts: unknown, { numPendingTests, testResults }: RunResults): void {
     if (numPendingTests === 0) return;

@@ -1,4 +1,4 @@
-/** A thread of the prepare pool that takes 300 ms longer for each content, without work for the processor. */
+/** A thread of the prepare pool that takes 300 ms longer for each content, without using the processor. */
 import { parentPort } from 'node:worker_threads';
 
 const never = new Int32Array(new SharedArrayBuffer(4));

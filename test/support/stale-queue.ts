@@ -2,24 +2,27 @@ import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createTestDatabase } from './database.ts';
 import { insertSender } from './queued.ts';
 
-/** The id of the process that claims. */
+/** The id of the claiming process. */
 export const OWNER = 41;
 export const BACKLOG = 20_000;
 export const CLAIMED = 50;
-/** Index entries that a claim may read: enough for a few look-ups of each claimed row, far fewer than the backlog. */
+/**
+ * Maximum number of index entries that a claim may read: enough for a few look-ups per claimed row, far fewer than the
+ * backlog.
+ */
 export const MAX_ENTRIES_READ = 1_000;
 
-/** A full queue whose statistics call it nearly empty, and a sender whose statements are planned by them. */
+/** A full queue whose statistics say that it is nearly empty, and a sender whose statements are planned with them. */
 export interface StaleQueue {
   database: Database;
-  /** Set up like a sender's database, but with one connection, so that the test measures one set of plans. */
+  /** Configured like a sender's database, but with one connection, so that the test measures one set of plans. */
   sender: Database;
-  /** @returns how many index entries of the queue `sender` reads during `work` */
+  /** @returns the number of index entries of the queue that `sender` reads during `work` */
   entriesRead(work: () => Promise<unknown>): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param table the queue; left as after a vacuum that could not return any of its many pages */
+/** @param table the queue, in its state after a vacuum that could return none of its many pages */
 export async function openStaleQueue(table: string): Promise<StaleQueue> {
   const test = await createTestDatabase();
   const { database } = test;

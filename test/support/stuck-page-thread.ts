@@ -1,4 +1,6 @@
-/** A thread for pages that works forever on a robots.txt or stylesheet with the text `stuck`, and finds nothing in others. */
+/**
+ * A page thread that works forever on a robots.txt or stylesheet with the text `stuck`, and finds nothing in any other.
+ */
 import { parentPort } from 'node:worker_threads';
 import type { ThreadJob } from '../../src/features/brands/scrape/page/jobs.ts';
 

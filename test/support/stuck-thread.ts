@@ -1,4 +1,4 @@
-/** A thread of the prepare pool that never ends with the subject `stuck`, and fails with the subject `crash`. */
+/** A thread of the prepare pool that never finishes the subject `stuck`, and fails on the subject `crash`. */
 import { parentPort } from 'node:worker_threads';
 import type { EmailContent } from '../../src/delivery/mime/message.ts';
 

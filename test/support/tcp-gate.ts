@@ -2,26 +2,26 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** Where a gate leads. */
+/** The server that a gate leads to. */
 interface Target {
   host: string;
   port: number;
 }
 
-/** A TCP proxy in front of a server, with which a test makes the server unavailable, or puts another in its place. */
+/** A TCP proxy in front of a server. With it, a test makes the server unavailable, or replaces it with another. */
 export interface TcpGate {
   port: number;
   /** Leads new connections to another server. */
   leadTo(target: Target): void;
-  /** Lets nothing through open connections any more and never closes them, as if the host of the server were gone. */
+  /** Blocks open connections without ever closing them, as if the server's host had disappeared. */
   silence(): void;
-  /** Ends all connections that are not silent, and every new one at once. */
+  /** Ends all connections that are not blocked, and every new one at once. */
   shut(): void;
   open(): void;
   close(): Promise<void>;
 }
 
-/** @param rewrite changes what the server sends; as it is by default */
+/** @param rewrite changes what the server sends; by default nothing is changed */
 export async function startTcpGate(
   first: Target,
   rewrite: (chunk: Buffer) => Buffer = (chunk) => chunk,

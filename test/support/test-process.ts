@@ -4,7 +4,10 @@ import { type DatabaseOptions, sessionSettings } from '../../src/platform/db/dat
 import { Heartbeat } from '../../src/platform/processes/heartbeat.ts';
 import { type LiveProcess, ownsNothingSql } from '../../src/platform/processes/process.ts';
 
-/** Registers a process as `registerProcess` does, but its heart beats in this thread: another takes 0.1 s to start. */
+/**
+ * Registers a process like `registerProcess` does, but its heart beats in this thread: another thread takes 0.1 s to
+ * start.
+ */
 export async function registerTestProcess(options: DatabaseOptions, role = 'sender'): Promise<LiveProcess> {
   let id: number | null = null;
   const heartbeat = new Heartbeat(

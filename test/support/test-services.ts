@@ -12,8 +12,8 @@ import { createFastFolder } from './open-folder.ts';
 /** The servers of one run of Jest. Each starts when the first test file asks for it. */
 export interface TestServices {
   /**
-   * The URL at which test files ask: `GET /database` returns a {@link DatabaseService} of their own, and
-   * `GET /database?argument=<name>` drops it.
+   * The URL for requests of test files: `GET /database` returns a {@link DatabaseService} of their own, and `GET
+   * /database?argument=<name>` drops it.
    */
   readonly address: string;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export interface DatabaseFolderService {
 type Stop = () => Promise<void>;
 
 interface Started {
-  /** What each test file gets, or what to call with the argument of its request. */
+  /** What each test file gets, or a function to call with the argument of its request. */
   answer: object | ((argument: string | null) => Promise<object>);
   stop: Stop;
 }
@@ -74,7 +74,7 @@ const startDatabase: Service = async (guard, folder) => {
   };
 };
 
-/** Servers that a test kills have data of their own. Copying it takes a tenth of the time that its creation takes. */
+/** Servers that a test kills have their own data. Copying it takes a tenth of the time of creating it. */
 const createDatabaseFolder: Service = async (guard, parent) => {
   const folder = join(parent, 'migrated');
   const server = await startPostgres({ folder, port: 0, guard, durable: false });
@@ -108,7 +108,7 @@ async function reply(
   }
 }
 
-/** Starts the HTTP server at which test files ask for services. */
+/** Starts the HTTP server that test files ask for services. */
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
   const folder = createFastFolder('carillon-test-');
@@ -124,7 +124,7 @@ export async function startTestServices(others: Record<string, Service> = {}): P
     if (start && !started.has(name)) {
       const service = start(guard, folder);
       started.set(name, service);
-      // The next file that asks may have more luck than this one.
+      // The next file that asks may be luckier than this one.
       service.catch(() => started.delete(name));
     }
     return started.get(name);
@@ -149,7 +149,7 @@ export async function startTestServices(others: Record<string, Service> = {}): P
 
 let running: TestServices | undefined;
 
-/** Keeps the services for the global teardown, which Jest runs as another module of the same process. */
+/** Stores the services for the global teardown, which Jest runs as another module of the same process. */
 export function keepForTeardown(services: TestServices): void {
   running = services;
 }

@@ -5,7 +5,7 @@ const noHook = () => undefined;
 
 /**
  * Returns Jest's functions for tests that need a tool. If the machine lacks it, the tests are skipped, their hooks do
- * not run, and the end of the run's output gives the reason.
+ * not run, and the run's output ends with the reason.
  */
 export function testsThatNeed(tool: OptionalTool) {
   if (!(tool in missingTools())) return { describe, beforeAll, afterAll, beforeEach, afterEach };

@@ -1,4 +1,4 @@
-/** Texts of campaigns and flows of one account, from the claim to the record of what became of them. */
+/** SMS of campaigns and flows of one account, from the claim to the record of their outcomes. */
 import { expect } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../src/delivery/blocks/campaign-blocks.ts';
 import { recordFacts } from '../../src/delivery/facts/facts.ts';
@@ -31,16 +31,16 @@ let seq = 0;
 let prefix = 0;
 let phones = 0;
 
-/** The next number to a country, as no other text of the test has it. */
+/** The next number in a country, which no other SMS of the test has. */
 export const german = () => `+49151${String(10_000_000 + ++phones)}`;
 export const american = () => `+1202555${String(1_000 + ++phones)}`;
 
-/** The outcome of a text that took so many segments. */
+/** The outcome of an SMS that took this many segments. */
 export const took = (segments: number): HandOverOutcome => ({
   ...{ kind: 'accepted', providerMessageId: null, response: 'ok', delivered: false, segments },
 });
 
-/** The class of messages that wait in the queue. */
+/** The class of messages that are waiting in the queue. */
 type Queued = 'flow' | 'campaign';
 
 /** @param owner the sender */
@@ -49,7 +49,7 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
   const { accountId } = account;
   const query = (text: string, ...values: unknown[]) => pool.query(text, values);
 
-  /** Writes a campaign of texts with one block. */
+  /** Writes an SMS campaign with one block. */
   async function campaignTo(numbers: readonly string[], segments = 3): Promise<WrittenCampaign> {
     const campaign = await writeCampaign(database, account, {
       ...{ recipients: numbers.length, blockSize: numbers.length, prefix: `t${++prefix}-` },
@@ -74,7 +74,7 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     return campaign;
   }
 
-  /** Lets a run of a flow write a text. */
+  /** Makes a run of a flow write an SMS. */
   async function flowTo(phone: string, segments = 3) {
     const { flowId, steps } = await writeFlow(database, account, [{ channel: 'sms' }]);
     await query('update template_versions set segments = $2 where account_id = $1', accountId, segments);
@@ -106,7 +106,7 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     return { seq, messages: await check(pool, request) };
   };
 
-  /** Records what became of the messages that left, twice: the reply to the first record may be lost. */
+  /** Records the outcomes of the messages that left, twice, because the reply to the first record may be lost. */
   async function record(
     intended: Intended,
     outcomeOf: (message: BatchMessage, n: number) => HandOverOutcome,
@@ -126,7 +126,7 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     if (block) await endBlockClaim(pool, owner, block);
   }
 
-  /** Records that a provider has reported about messages, which it may do twice. */
+  /** Records a provider's reports about messages. Providers may report twice. */
   async function report(messages: readonly BatchMessage[], type: 'delivered' | 'failed'): Promise<void> {
     const facts = messages.map(({ messageId }) => ({
       ...{ accountId, messageId, type, occurredAt: new Date(), providerMessageId: null },
@@ -138,14 +138,14 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     await inTransaction(pool, (trx) => recordFacts(trx, facts, testEvents));
   }
 
-  /** Takes the sender for dead. */
+  /** Recovers the sender as if it were dead. */
   const recover = () => inTransaction(pool, (trx) => recoverDeadSender(trx, owner));
 
-  /** Queues the texts of a campaign without a known outcome once more. */
+  /** Queues the campaign's SMS without a known outcome again. */
   const resend = ({ campaignId }: WrittenCampaign) =>
     inTransaction(pool, (trx) => requeueUnknown(trx, campaignId, 100));
 
-  /** Ends a campaign: its blocks return what they have reserved. */
+  /** Ends a campaign: its blocks return their reservations. */
   async function cancel({ campaignId }: WrittenCampaign): Promise<void> {
     await query(`update campaigns set status = 'completed' where id = $1`, campaignId);
     // The first page has the retries, and the next ones the blocks.
@@ -162,11 +162,11 @@ export type Texts = ReturnType<typeof createTexts>;
 /** Messages under an intent. */
 export type Intended = Awaited<ReturnType<Texts['intend']>>;
 
-/** The messages that are handed over. */
+/** The messages to be handed over. */
 export const leavingOf = ({ messages }: Pick<Intended, 'messages'>) =>
   messages.filter(({ verdict }) => verdict === 'send');
 
-/** What is charged for the texts of an account, and what is counted as used, must be what its messages add up to. */
+/** The charges for an account's SMS, and its counted usage, must equal the sums over its messages. */
 export async function expectTextsCharged(
   { pool }: Pick<Database, 'pool'>,
   account: QueuedAccount,

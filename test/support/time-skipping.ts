@@ -4,7 +4,7 @@ import { toolCache } from './tools.ts';
 
 const MAX_TRIES = 6;
 
-/** The SDK waits five seconds for the server. On a busy machine a JVM may take longer, so try again. */
+/** The SDK waits five seconds for the server. On a busy machine, a JVM may take longer, so try again. */
 async function startServer(path: string): Promise<TestWorkflowEnvironment> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -7,10 +7,10 @@ import { findGenerators } from './generators/tools.ts';
 import { findSchemathesis } from './schemathesis/program.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
-/** Tools that a machine may lack: the tests that need a missing one are skipped. */
+/** Tools that a machine may lack. The tests that need a missing one are skipped. */
 export type OptionalTool = 'smtp-sink' | 'time-skipping server' | 'schemathesis' | 'generators';
 
-/** Why each of the missing tools is not there, and what to do. */
+/** Why each of the missing tools is missing, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
 
 const MISSING_TOOLS = 'CARILLON_TEST_MISSING_TOOLS';
@@ -20,7 +20,7 @@ export function announceMissingTools(missing: MissingTools): void {
   process.env[MISSING_TOOLS] = JSON.stringify(missing);
 }
 
-/** The tools that this run does without, as its global setup found them. */
+/** The tools that this run lacks, as found by its global setup. */
 export function missingTools(): MissingTools {
   return JSON.parse(process.env[MISSING_TOOLS] ?? '{}') as MissingTools;
 }
@@ -36,7 +36,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns the path of Postfix's `smtp-sink`. Its usual folders are not on every user's PATH. */
+/** Returns the path of Postfix's `smtp-sink`. Its usual folders are not in every user's PATH. */
 export function findSmtpSink(): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/libexec/postfix'];
   return folders.map((folder) => join(folder, 'smtp-sink')).find(isExecutable);
@@ -52,19 +52,19 @@ async function failureOf(get: () => Promise<unknown>): Promise<string | undefine
   }
 }
 
-/** The cache's folder. */
+/** The cache folder. */
 export function toolCache(): Promise<string> {
   const config = loadConfig();
   return cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
 }
 
 /**
- * Puts the Temporal engine, the time-skipping server, Schemathesis and the generators of clients into the cache. On a bare
+ * Puts the Temporal engine, the time-skipping server, Schemathesis and the client generators into the cache. On a bare
  * machine this takes minutes, too long for a test's time limit. Processes that ask at the same time wait for the first.
  */
 export async function getTools(): Promise<{ cache: string; missing: MissingTools }> {
   const cache = await toolCache();
-  // Without an engine the tests that need it fail, each with the reason.
+  // Without an engine, the tests that need it fail, each with the reason.
   const engine = await failureOf(() => findEngineProgram({ cache, progress }));
   if (engine) progress(engine);
   const timeSkipping = await failureOf(() => findTimeSkippingServer(cache, progress));

@@ -19,7 +19,10 @@ interface Owner {
   brandId: number;
 }
 
-/** Writes an email as POST /messages does for a brand with a domain. @returns its id */
+/**
+ * Writes an email like POST /messages does for a brand with a domain.
+ * @returns its id
+ */
 export async function writeTrackedMail(
   { pool }: Database,
   { accountId, brandId }: Owner,
@@ -51,7 +54,7 @@ export async function writeTrackedMail(
   return id;
 }
 
-/** What the tokens of a message with `links` links stand for: the pixel, then its links. */
+/** What the tokens of a message with `links` links refer to: the pixel, then its links. */
 export function targetsOf({ accountId }: Owner, messageId: number, links: number): TrackedTarget[] {
   return Array.from({ length: links + 1 }, (_, link) => ({
     accountId,

@@ -3,7 +3,7 @@ import { createSignedIds } from '../../src/platform/secrets/signed-id.ts';
 import { TEST_SECRET, type TestApi } from './api.ts';
 
 /**
- * Inserts the row of an upload; there is no file.
+ * Inserts the row of an upload, without a file.
  * @param owner by default the first account of the test API
  * @returns its signed id
  */

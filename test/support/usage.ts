@@ -1,4 +1,4 @@
-/** What accounts have used, as it is counted and as their messages say. */
+/** The usage of accounts, as counted and as computed from their messages. */
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 
 export interface MonthUsage {
@@ -8,7 +8,7 @@ export interface MonthUsage {
   sms: number;
 }
 
-/** What is counted of an account, by month: folded or not. Months without any use are left out. */
+/** The counted usage of an account by month, folded or not. Months without any use are left out. */
 export async function countedUsage(db: Queryable, accountId: number): Promise<MonthUsage[]> {
   const { rows } = await db.query<MonthUsage>(
     `select month::text, sum(email_used)::int as email, sum(sms_used)::int as sms from (
@@ -20,7 +20,7 @@ export async function countedUsage(db: Queryable, accountId: number): Promise<Mo
   return rows;
 }
 
-/** Counts the charged messages of an account by month. An SMS counts by its segments. */
+/** Counts the charged messages of an account by month. An SMS counts once per segment. */
 export async function recountedUsage(db: Queryable, accountId: number): Promise<MonthUsage[]> {
   const { rows } = await db.query<MonthUsage>(
     `select date_trunc('month', coalesce(unknown_at, sent_at) at time zone 'utc')::date::text as month,
@@ -33,7 +33,7 @@ export async function recountedUsage(db: Queryable, accountId: number): Promise<
   return rows;
 }
 
-/** How many emails of an account were sent in all, as it is counted. */
+/** The total number of emails that an account has sent, as counted. */
 export async function emailsSent(db: Queryable, accountId: number): Promise<number> {
   const { rows } = await db.query<{ sent: number }>(
     `select (coalesce((select email_sent from account_counters where account_id = $1), 0)

@@ -14,7 +14,7 @@ export const PATH = '/v1/my/validation_operations';
 
 export const attendance = { progress: () => undefined, stopping: new AbortController().signal, attempt: 1 };
 
-/** What a worker gives to the activity, with a name server of the test. */
+/** The worker's dependencies for the activity, with a name server of the test. */
 export function validationDeps(api: TestApi, dns: TestDnsServer): ValidationRunDeps {
   const resolver = createResolver([dns.address]);
   const egress = createEgress({ resolver, allow: api.config.EGRESS_ALLOW, userAgent: 'test' });
@@ -31,7 +31,10 @@ export function startValidation(
   return api.request<Operation>('POST', PATH, { headers, body: audience, ...request });
 }
 
-/** Does what the workflow does, without the engine. @returns the steps that were taken */
+/**
+ * Does the workflow's work without the engine.
+ * @returns the steps taken
+ */
 export async function runToEnd(
   deps: ValidationRunDeps,
   id: number,
@@ -60,14 +63,17 @@ export async function giveFunds(
   if (millicents > 0) await addWalletEntry(db, { accountId, kind: 'credit', millicents, cause });
 }
 
-/** A wallet whose entries were removed: a test begins with an empty one. */
+/** Removes all wallets and their entries, so that a test begins with empty ones. */
 export async function emptyWallets(db: Queryable): Promise<void> {
   await db.query('alter table wallet_entries disable trigger wallet_entries_kept');
   await db.query('truncate wallet_entries, wallets, account_months, prices');
   await db.query('alter table wallet_entries enable trigger wallet_entries_kept');
 }
 
-/** Inserts contacts with these addresses. @returns their ids, in this order */
+/**
+ * Inserts contacts with these addresses.
+ * @returns their ids, in this order
+ */
 export async function addContacts(
   { database, accountId, brandId }: TestApi,
   emails: readonly string[],

@@ -1,8 +1,9 @@
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 
 /**
- * How many locks statements of this database wait for. Other test files wait for locks of theirs on the same server.
- * @param db not within a transaction, in which PostgreSQL keeps showing what it showed first
+ * Number of locks that statements of this database are waiting for. Other test files wait for their own locks on the
+ * same server.
+ * @param db not within a transaction, in which PostgreSQL keeps returning the first answer
  * @param which an SQL condition on `pg_locks`
  */
 export async function countWaiting(db: Queryable, which = 'true'): Promise<number> {

@@ -9,14 +9,17 @@ import { testCa } from './https-receiver.ts';
 import { testKeyring, testSchedule } from './webhooks.ts';
 
 export interface TestRecovery {
-  /** One round of the workflow `webhook/<id>`: plans, and attempts the due retries. @returns attempts made */
+  /**
+   * One cycle of the workflow `webhook/<id>`: plans, and attempts the due retries.
+   * @returns the attempts made
+   */
   goRound(webhookId: number, asOf?: Date): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
  * The recovery of webhooks without its workflow.
- * @param elapsed a clock in milliseconds by which it measures the length of its stays
+ * @param elapsed a clock in milliseconds with which it measures how long it has worked
  */
 export function createTestRecovery(database: Database, elapsed?: () => number): TestRecovery {
   const egress = createEgress({

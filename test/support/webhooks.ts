@@ -22,10 +22,10 @@ import { testCa } from './https-receiver.ts';
 
 export const testKeyring = createKeyring(TEST_SECRET);
 
-/** Delays in seconds, so long that no retry happens by chance during a test. */
+/** Delays in seconds, long enough that no retry happens by chance during a test. */
 export const testSchedule = [60, 300, 1_800];
 
-/** A webhook manager that accepts every URL without a look-up, and wakes nothing by default. */
+/** A webhook manager that accepts every URL without a look-up, and by default wakes nothing. */
 export function createTestManager(
   { pool }: Database,
   waker: Pick<Waker, 'wake'> = { wake: () => undefined },
@@ -39,7 +39,7 @@ export function createTestManager(
   });
 }
 
-/** The tenant as its API key authenticates it. */
+/** The tenant that its API key authenticates. */
 export function keyHolderOf({ accountId, brandId, apiKeyId }: TestTenant): Tenant {
   return { accountId, brandId, actor: { kind: 'api_key', id: apiKeyId, test: false }, role: 'admin' };
 }
@@ -84,11 +84,11 @@ export interface WebhookLoopOptions {
   allow?: string[];
   dns?: string[];
   schedule?: number[];
-  /** Time-out of an attempt instead of 10 s, of all attempts or by URL. */
+  /** Time-out of an attempt, for all attempts or by URL; 10 s by default. */
   timeoutMs?: number | ((url: string) => number);
-  /** Between two sweeps of the loop instead of 5 s. */
+  /** Interval of the loop's search for lost claims; 5 s by default. */
   sweepMs?: number;
-  /** A registered sender process; by default the loop gets one of its own. */
+  /** A registered sender process; by default, the loop gets a new one. */
   process?: LiveProcess;
 }
 

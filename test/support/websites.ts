@@ -15,13 +15,13 @@ const types: Readonly<Record<string, string>> = {
 
 export type SiteHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Serves the websites of `test/features/brands/sites` by the name of the host, and others by handlers. */
+/** Serves the websites of `test/features/brands/sites` by host name, and others with handlers. */
 export interface Websites {
   /** Every request so far, such as `GET inline.test/logo.png`. */
   requests: string[];
-  /** By the name of the host; takes precedence over files. */
+  /** By host name. Takes precedence over files. */
   handlers: Record<string, SiteHandler>;
-  /** Overrides the Content-Type of a page, by the name of the host. */
+  /** Overrides the Content-Type of a page, by host name. */
   contentTypes: Record<string, string | null>;
   url(host: string, path?: string): string;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ async function fileOf(host: string, path: string): Promise<Buffer | null> {
   }
 }
 
-/** Sends a file. Addresses in files have no port, so it is added. */
+/** Sends a file. URLs in files have no port, so it is added. */
 async function serve(sites: Websites, port: number, request: IncomingMessage, response: ServerResponse) {
   const host = (request.headers.host ?? '').split(':')[0] ?? '';
   const path = (request.url ?? '/').split('?')[0] ?? '/';

@@ -6,7 +6,7 @@ import type { CrashStage } from './stage.ts';
 
 const HEARTBEAT = 'carillon alive';
 
-/** @returns the process ids of the roles' connections, by the name of their kind */
+/** @returns the process ids of the roles' connections, by kind */
 async function connectionsByKind({ database }: CrashStage): Promise<Map<string, number[]>> {
   const { rows } = await database.pool.query<{ kind: string; pids: number[] }>(
     `select application_name as kind, array_agg(pid order by pid) as pids from pg_stat_activity
@@ -16,10 +16,10 @@ async function connectionsByKind({ database }: CrashStage): Promise<Map<string, 
 }
 
 /**
- * Ends database connections of the roles at even intervals: those of heartbeats, and those of all other kinds. One in
- * the middle is ended by killing its backend, so that the database drops all connections and restarts in place; the
- * others are terminated.
- * @returns the kinds of those killed
+ * Ends database connections of the roles at even intervals, both those of heartbeats and all others. For one of them,
+ * halfway, it kills the backend, so that the database drops all connections and restarts in place. The others are
+ * terminated.
+ * @returns the kinds of connections ended
  */
 export async function killBackends(
   stage: CrashStage,

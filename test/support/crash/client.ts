@@ -6,21 +6,21 @@ export interface Sending {
   /** Recipients are `<prefix>-<n>@example.com`. Each message's idempotency key is its recipient. */
   prefix: string;
   count: number;
-  /** Concurrent requests. */
+  /** Number of concurrent requests. */
   parallel: number;
-  /** The number of mails that have arrived. While `ahead` more messages are accepted, no request is sent. */
+  /** Returns the number of mails that have arrived. While `ahead` more messages are accepted, no request is sent. */
   arrived: () => number;
   ahead: number;
-  /** When it aborts, the connections of all open requests break: their responses, if any, are not read. */
+  /** When it is aborted, the connections of all open requests break, and their responses are not read. */
   outage: AbortSignal;
 }
 
-/** A message that was answered with a 2xx. */
+/** A message that got a 2xx response. */
 export interface Accepted {
   id: number;
   to: string;
   at: number;
-  /** Whether an earlier request had created the message. */
+  /** Whether an earlier request had already created the message. */
   replayed: boolean;
 }
 
@@ -92,11 +92,11 @@ async function untilCaughtUp({ ahead, arrived }: Sending, accepted: readonly Acc
 export interface Sent {
   /** The messages accepted so far. */
   readonly accepted: readonly Accepted[];
-  /** Rejects at a 4xx response, or if the API or the mails stop for too long. */
+  /** Rejects on a 4xx response, or if the API or the mails stop for too long. */
   readonly done: Promise<unknown>;
 }
 
-/** Sends messages as a careful client does: repeats each request, with its idempotency key, until it gets a 2xx. */
+/** Sends messages like a careful client does: repeats each request, with its idempotency key, until it gets a 2xx. */
 export function startSending(sending: Sending): Sent {
   const accepted: Accepted[] = [];
   let next = 0;

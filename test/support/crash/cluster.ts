@@ -13,16 +13,16 @@ import type { DatabaseFolderService } from '../test-services.ts';
 const run = promisify(execFile);
 
 /**
- * Copies the data of a server that does not run.
- * @param from a folder given to `startPostgres`
- * @param to another one, which must not exist
+ * Copies the data of a stopped server.
+ * @param from a folder that was given to `startPostgres`
+ * @param to another folder, which must not exist yet
  */
 async function copyData(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o755 });
   await run('cp', ['-a', join(from, 'data'), join(from, 'password'), to]);
 }
 
-/** Makes a folder for `startPostgres` whose database is migrated and empty. */
+/** Creates a folder for `startPostgres` with a migrated, empty database. */
 export async function copyMigratedData(to: string): Promise<void> {
   const { folder } = await askService<DatabaseFolderService>('database-folder');
   await copyData(folder, to);
@@ -50,7 +50,7 @@ async function childrenOf(pid: number): Promise<number[]> {
   return rows.filter(([, parent]) => parent === pid).map(([child]) => child as number);
 }
 
-/** Kills a PostgreSQL server and all its child processes by SIGKILL. */
+/** Kills a PostgreSQL server and all its child processes with SIGKILL. */
 export async function killCluster(postmaster: number): Promise<void> {
   // Stop the postmaster first, so that it does not react to the death of its children.
   signal(postmaster, 'SIGSTOP');
@@ -61,14 +61,14 @@ export async function killCluster(postmaster: number): Promise<void> {
   }
 }
 
-/** Ends a server whose data is of no use any more: nothing is written to disk. */
+/** Ends a server whose data is no longer needed: nothing is written to disk. */
 export function endDatabase({ pid }: PostgresServer): Promise<void> {
   return endProcess(pid, ['SIGQUIT'], 10_000);
 }
 
-/** Ids of the messages that senders had claimed. */
+/** Ids of messages that senders had claimed. */
 export interface ClaimedWork {
-  /** Messages with an intent: the provider may have them. */
+  /** Messages with an intent: the provider may have received them. */
   intended: number[];
   claimed: number[];
 }
@@ -87,7 +87,7 @@ export async function claimedBy(client: pg.Client, owner?: number): Promise<Clai
 
 /**
  * Reads from a copy of a killed server's data, so that the data itself stays as the kill left it.
- * @param folder the folder given to `startPostgres`
+ * @param folder the folder that was given to `startPostgres`
  */
 export async function readCopy<T>(
   folder: string,

@@ -16,7 +16,7 @@ export interface Receipt {
   retried: boolean;
 }
 
-/** Identifies a webhook delivery by what the subscriber sees of it. */
+/** Identifies a webhook delivery by what the subscriber can see. */
 function keyOf(webhookId: string, path: string): string {
   return `${webhookId} ${path}`;
 }
@@ -24,15 +24,15 @@ function keyOf(webhookId: string, path: string): string {
 /** A subscriber that accepts all events on one path, and on another rejects one event in five at the first attempt. */
 export interface Subscriber {
   readonly receipts: readonly Receipt[];
-  /** Called with each receipt before it is acknowledged, so its sender does not know of it yet. */
+  /** Called with each receipt before it is acknowledged, so the sender does not know of it yet. */
   onReceipt: ((receipt: Receipt) => void) | null;
   /** Whether it rejects those events at every attempt. */
   stubborn: boolean;
-  /** Returns the key of a webhook delivery in the database. */
+  /** Returns the key that a webhook delivery has in the database. */
   keyOf(eventId: string, webhookId: number): string;
 }
 
-/** Slow enough that some deliveries are always in flight. */
+/** Slow enough that some deliveries are always in progress. */
 const ANSWER_MS = 15;
 const REJECTED_ONE_IN = 5;
 
@@ -103,7 +103,7 @@ async function until(reached: () => boolean): Promise<void> {
 }
 
 /**
- * Publishes `count` events as features do. At most a quarter of them may be unacknowledged.
+ * Publishes `count` events like features do. At most a quarter of them may be unacknowledged at any time.
  * @param run `name` is the subject of its events
  * @throws Error if the database or the receipts stop for too long
  */
@@ -136,8 +136,8 @@ export interface DeliveryKey {
 }
 
 /**
- * Returns webhook deliveries that are claimed for their first attempt and not recorded.
- * @param owner a process's id, or null for all processes
+ * Returns webhook deliveries that are claimed for their first attempt but not recorded.
+ * @param owner a process's id; null for all processes
  */
 export async function claimedDeliveriesOf(client: Queryable, owner: number | null): Promise<DeliveryKey[]> {
   const { rows } = await client.query<DeliveryKey>(

@@ -8,17 +8,17 @@ import type { KilledRun } from './send-and-kill.ts';
 /** The result of a run, from the SMTP server and the database. */
 export interface Findings {
   messages: number;
-  /** How many of them were accepted without the client noticing, and then requested again. */
+  /** Number of messages that were accepted without the client noticing, and then requested again. */
   replayed: number;
   /** Recipients of accepted messages whose mail did not arrive. */
   missing: string[];
-  /** Recipients of more than one mail although their message had no intent at the kill. */
+  /** Recipients who got several mails although their message had no intent at the time of the kill. */
   repeatedUnintended: string[];
-  /** The number of recipients who got more than one mail. */
+  /** Number of recipients who got more than one mail. */
   repeated: number;
-  /** Recipients who got mails that differ from each other. */
+  /** Recipients whose mails differ from each other. */
   changed: string[];
-  /** The number of different Message-IDs. */
+  /** Number of different Message-IDs. */
   messageIds: number;
   statuses: Record<string, number>;
   /** Recipients of messages whose `email.sent` the subscriber did not get. */
@@ -30,10 +30,10 @@ export interface Findings {
 }
 
 const QUIET_LIMIT_MS = 60_000;
-/** The looks must not slow down what they wait for. */
+/** Long enough that polling does not slow down what is waited for. */
 const LOOK_MS = 100;
 
-/** Counts all messages to the run's recipients by status, also those whose request got no response. */
+/** Counts all messages to the run's recipients by status, including those whose request got no response. */
 async function statusesOf(database: Database, prefix: string): Promise<Record<string, number>> {
   const { rows } = await database.pool.query<{ status: string; count: number }>(
     'select status, count(*) from messages where starts_with(to_key, $1) group by status',

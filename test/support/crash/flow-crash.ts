@@ -1,4 +1,4 @@
-/** A flow with a step of nearly every type, and what became of its runs. */
+/** A flow with a step of nearly every type, and the results of its runs. */
 import { createHash } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
@@ -18,9 +18,9 @@ interface Asked {
 }
 
 /**
- * Asks the API as a careful client does, who repeats a request, with its idempotency key, while the
- * service is unavailable.
- * @throws Error for a 4xx, or if there is no answer for `limitMs`
+ * Sends a request like a careful client does, who repeats it, with its idempotency key, while the service is
+ * unavailable.
+ * @throws Error for a 4xx, or if there is no response within `limitMs`
  */
 export async function askThroughOutages<T>(
   { apiPort, apiKey }: Pick<CrashStage, 'apiPort' | 'apiKey'>,
@@ -84,19 +84,19 @@ export function crashSteps(listId: number, webhookUrl: string) {
   ];
 }
 
-/** The types of a whole path through {@link crashSteps}. */
+/** The step types on the complete path through {@link crashSteps}. */
 export const WHOLE_PATH = [
   ...['email', 'wait', 'update_contact', 'condition', 'email', 'webhook', 'wait_for_event', 'email', 'split'],
   ...['email', 'add_to_list', 'event'],
 ];
 
-/** The address of the contact `n` who goes through the flow of a seed. */
+/** The address of contact `n` in the flow of a seed. */
 export const flowAddress = (seed: number, n: number) => `flow${seed}-${n}@example.com`;
 
 type Order = 'at once' | 'some time' | 'never';
 /** When the contact tracks {@link ORDER} after the entry. */
 export const orderOf = (n: number): Order => (['at once', 'some time', 'never'] as const)[n % 3] as Order;
-/** Whether the contact takes the branch `yes` of the condition. */
+/** Whether the contact takes the condition's `yes` branch. */
 export const isPro = (n: number) => n % 2 === 0;
 
 /** Creates a flow of {@link crashSteps} and activates it. Its trigger is `crash_start_<seed>`. */
@@ -123,7 +123,10 @@ export async function startCrashFlow(
   return { flowId, listId };
 }
 
-/** Lets a contact enter the flow through the API of `target`. Only a contact who orders at once has ordered then. */
+/**
+ * Lets a contact enter the flow through the API of `target`. Only a contact who orders at once has ordered by the time
+ * of entry.
+ */
 export async function enterFlow(
   target: Pick<CrashStage, 'apiPort' | 'apiKey'>,
   seed: number,
@@ -141,7 +144,7 @@ export async function enterFlow(
 /** `PENDING_ACTIVITY_STATE_SCHEDULED` of temporal.api.enums.v1: no worker has the activity. */
 const SCHEDULED = 1;
 
-/** Has requests made at once that the engine repeats only after a minute, because their worker was killed. */
+/** Makes the engine repeat requests at once. Otherwise, it waits a minute because their worker was killed. */
 export async function hurryCalls({ database, engine }: CrashStage, flowId: number): Promise<void> {
   const { rows } = await database.pool.query<{ contactId: number; cause: string }>(
     `select contact_id as "contactId", cause from flow_runs
@@ -171,7 +174,7 @@ export async function hurryCalls({ database, engine }: CrashStage, flowId: numbe
   }
 }
 
-/** How many runs of a flow there are, how many of them have not ended, and how many of their messages are queued. */
+/** The number of a flow's runs, of those that have not ended, and of their queued messages. */
 export async function countRuns(
   { database }: CrashStage,
   flowId: number,
@@ -185,25 +188,25 @@ export async function countRuns(
   return rows[0] ?? { runs: 0, active: 0, queued: 0 };
 }
 
-/** A run with what it has done, by the rows. */
+/** A run and what it has done, according to the rows. */
 export interface CrashedRun {
   email: string;
   state: string;
   reason: string | null;
-  /** In the order of the path. */
+  /** In path order. */
   types: string[];
   outcomes: (string | null)[];
   places: number[];
-  /** Of its messages, in the order of their ids. */
+  /** The subjects of its messages, in the order of their ids. */
   subjects: string[];
   statuses: string[];
-  /** How often the last event was tracked. */
+  /** How many times the last event was tracked. */
   done: number;
   stage: string | null;
   isListed: boolean;
 }
 
-/** Reads all runs of a flow. The subject of a message is that of its step. */
+/** Reads all runs of a flow. Each message has the subject of its step. */
 export async function readRuns(
   { database: { pool } }: CrashStage,
   flowId: number,

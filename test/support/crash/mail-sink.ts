@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 
-/** A mail that arrived completely, with its final dot. */
+/** A mail that arrived completely, including its final dot. */
 export interface Arrival {
   to: string;
   messageId: string;
@@ -12,15 +12,15 @@ export interface Arrival {
   /** The hash of all its bytes. */
   sha256: string;
   at: number;
-  /** The client's name in EHLO. */
+  /** The name in the client's EHLO. */
   client: string;
 }
 
-/** An SMTP server from npm that accepts and records every mail that a test does not refuse. */
+/** An SMTP server (an npm package) that accepts and records every mail that the test does not refuse. */
 export interface MailSink {
   readonly port: number;
   readonly arrivals: readonly Arrival[];
-  /** Called with each arrival before it is accepted, so its sender does not know of it yet. */
+  /** Called with each arrival before it is accepted, so the sender does not know of it yet. */
   onArrival: ((arrival: Arrival) => void) | null;
   /** Decides the reply to RCPT; null accepts. */
   refuse: ((to: string) => string | null) | null;
@@ -42,7 +42,7 @@ async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSessio
   };
 }
 
-/** @param replyMs the delay of each reply to a mail, so that some mails are always in flight */
+/** @param replyMs the delay of each reply to a mail, so that some mails are always in progress */
 export async function startMailSink(replyMs: number): Promise<MailSink> {
   const arrivals: Arrival[] = [];
   const server = new SMTPServer({

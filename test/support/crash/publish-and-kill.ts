@@ -5,9 +5,9 @@ import type { CrashStage } from './stage.ts';
 
 /** What a test records when it kills a process. */
 interface EventKill {
-  /** The webhook deliveries that may arrive twice, if they first arrived before the kill. */
+  /** Webhook deliveries that may arrive twice, provided that they first arrived before the kill. */
   inFlight: DeliveryKey[];
-  /** The webhook deliveries that must wait for the restart. */
+  /** Webhook deliveries that must wait for the restart. */
   stranded: DeliveryKey[];
   /** When the killed process was started again, in milliseconds since the epoch. */
   restartedAt: number;
@@ -20,7 +20,7 @@ export interface EventFindings {
   /** Webhook deliveries that the subscriber never acknowledged. */
   lost: string[];
   repeated: string[];
-  /** Acknowledged more than once although not in flight at the kill. */
+  /** Deliveries acknowledged more than once although they were not in progress at the kill. */
   repeatedNotInFlight: string[];
   /** Seconds from the restart to the last receipt of a stranded delivery; 0 if all arrived before. */
   strandedSeconds: number;
@@ -31,14 +31,14 @@ interface EventRun {
   name: string;
   seed: number;
   count: number;
-  /** When to kill: when a retry arrives (`retry`), by default when any event arrives. */
+  /** When to kill: when a retry arrives (`retry`), or by default when any event arrives. */
   moment?: 'retry';
-  /** Kills, before its first `await`. */
+  /** Kills before its first `await`. */
   kill: () => Promise<EventKill>;
 }
 
 const MOMENT_LIMIT_MS = 60_000;
-/** The subscriber may take this long to read what was written before the kill. */
+/** How long the subscriber may take to read what was written before the kill. */
 const READ_DELAY_MS = 1_000;
 
 /** Resolves in the turn of the event loop in which an event arrives, before it is acknowledged. */

@@ -14,29 +14,29 @@ interface RoleOptions {
   folder: string;
   settings: Record<string, string>;
   guard: Guard;
-  /** The folder of the Carillon that runs; this one by default. */
+  /** The folder of the Carillon version to run; this one by default. */
   checkout?: string | undefined;
 }
 
-/** One role in its own process, as `carillon start <role>` runs it. */
+/** One role in a process of its own, like `carillon start <role>` runs it. */
 export interface Role {
   readonly name: string;
   readonly pid: number;
-  /** How often it ended by itself. */
+  /** How many times it ended by itself. */
   readonly deaths: number;
   /** Resolves when the role is ready. */
   start(): Promise<void>;
   /** Sends SIGKILL before it returns. Resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Like {@link kill}, but asks the process to end its work first, as an operator does. */
+  /** Like {@link kill}, but first asks the process to finish its work, like an operator does. */
   stop(): Promise<void>;
   /** Returns the last lines of its log. */
   lastLines(): string;
-  /** Returns its whole log. */
+  /** Returns its complete log. */
   log(): string;
 }
 
-/** On a machine that runs other tests, too, a role takes a minute to start. */
+/** On a machine that is running other tests, too, a role may take a minute to start. */
 const START_LIMIT_MS = 180_000;
 const ownCheckout = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -62,7 +62,7 @@ class RoleProcess implements Role {
   }
 
   get pid(): number {
-    if (!this.#life) throw new Error(`${this.name} does not run`);
+    if (!this.#life) throw new Error(`${this.name} is not running`);
     return this.#life.pid;
   }
 

@@ -1,31 +1,31 @@
 /** The size of the crash tests: full if CRASH_FULL is set, otherwise a tenth with one seed. */
 interface Scale {
   messages: number;
-  /** Events published to subscribers. */
+  /** Number of events published to subscribers. */
   events: number;
   seeds: number[];
-  /** Messages for each of two named providers; and whether to wait for two minutes without a callback. */
+  /** Number of messages for each of two named providers, and whether to wait for two minutes without a callback. */
   providers: { messages: number; waits: boolean };
   engineDownMs: number;
-  /** Database backends killed in place, one after another, while messages are sent. */
+  /** Number of database backends killed in place, one after another, while messages are sent. */
   backends: { messages: number; kills: number; everyMs: number };
-  /** Messages sent during a fail-over, and how long no database answers. */
+  /** Number of messages sent during a failover, and how long no database responds. */
   failOver: { messages: number; downMs: number };
-  /** Imports one after another, and the kills of the worker and the database during each. */
+  /** Number of imports, one after another, and of kills of the worker and the database during each. */
   imports: { rows: number; kills: number; runs: number };
-  /** Recipients of a campaign, and the kills while it is sent. */
+  /** Number of recipients of a campaign, and of kills while it is sent. */
   campaigns: { recipients: number; kills: number };
-  /** Candidates of a validation, and the kills of the worker and the database meanwhile. */
+  /** Number of candidates of a validation, and of kills of the worker and the database during it. */
   validation: { candidates: number; kills: number };
-  /** Contacts who go through a flow, the kills meanwhile, and whether to wait for the minute before a repeated request. */
+  /** Number of contacts in a flow, of kills during it, and whether to wait for the minute before a repeated request. */
   flows: { runs: number; kills: number; waits: boolean };
   /** How long two versions run together at least, and how often one of their processes is restarted. */
   versions: { seconds: number; restartMs: number };
-  /** Messages and recipients of a campaign that an account pays for, and the kills meanwhile. */
+  /** Number of messages and of campaign recipients that an account pays for, and of kills during it. */
   money: { messages: number; recipients: number; kills: number };
   /**
-   * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they
-   * have the machine to themselves, whereas a busy machine must not fail `npm test`.
+   * Carillon promises that stranded work continues within 15 s of the restart. Only the full tests check this, because
+   * they have the machine to themselves. A busy machine must not fail `npm test`.
    */
   strandedLimitSeconds: number;
 }

@@ -13,13 +13,13 @@ export interface Kill {
   restartedAt: number;
 }
 
-/** A number of messages that are sent together. */
+/** A group of messages that are sent together. */
 export interface Run {
   prefix: string;
   accepted: readonly Accepted[];
   /** Resolves when everything is accepted. */
   done: Promise<unknown>;
-  /** The run's mails, in the order in which they arrived. */
+  /** The run's mails in order of arrival. */
   arrivals: () => Arrival[];
 }
 
@@ -30,16 +30,16 @@ interface KillOptions {
   count: number;
   /**
    * When to kill: when a mail from this sender arrives, when a mail from any sender arrives (`mail`), or when a message
-   * is committed and its client does not have the response yet (`answer`).
+   * is committed but its client does not have the response yet (`answer`).
    */
   moment: Role | 'mail' | 'answer';
-  /** Kills, before its first `await`. */
+  /** Kills before its first `await`. */
   kill: () => Promise<Kill>;
 }
 
 export type KilledRun = Run & Kill;
 
-/** Concurrent requests. */
+/** Number of concurrent requests. */
 const PARALLEL = 16;
 const MOMENT_LIMIT_MS = 60_000;
 
@@ -48,7 +48,7 @@ export function fractionOf(seed: number, name: string): number {
   return createHash('sha256').update(`${name}/${seed}`).digest().readUInt32BE(0) / 2 ** 32;
 }
 
-/** Starts to send the messages. At most a quarter of them may be accepted and not yet arrived. */
+/** Starts sending the messages. At most a quarter of them may be accepted but not yet arrived at any time. */
 export function send(stage: CrashStage, run: { prefix: string; count: number; outage?: AbortSignal }): Run {
   const { sink, apiPort, apiKey } = stage;
   const { prefix, count, outage = new AbortController().signal } = run;
@@ -72,7 +72,7 @@ function mailArrives({ sink }: CrashStage, run: Run, after: number, client?: str
   });
 }
 
-/** Resolves when a message is committed and its client does not have the response yet. */
+/** Resolves when a message is committed but its client does not have the response yet. */
 async function messageIsCommitted(stage: CrashStage, run: Run, after: number): Promise<void> {
   const end = Date.now() + MOMENT_LIMIT_MS;
   while (Date.now() < end) {
@@ -87,9 +87,9 @@ async function messageIsCommitted(stage: CrashStage, run: Run, after: number): P
 }
 
 /**
- * Sends messages through the API and kills a process: after 10 to 60 percent of the messages, as the seed
- * decides. All connections of the clients break at the same time. Resolves when all messages are accepted and the killed
- * process runs again.
+ * Sends messages through the API, and kills a process after 10 to 60 percent of them, depending on the seed. All
+ * connections of the clients break at the same time. Resolves when all messages are accepted and the killed process is
+ * running again.
  */
 export async function sendAndKill(stage: CrashStage, options: KillOptions): Promise<KilledRun> {
   const { name, seed, count, moment, kill } = options;

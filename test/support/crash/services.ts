@@ -11,7 +11,7 @@ import { type ReceivedRequest, startReceiver } from '../https-receiver.ts';
 import { callbackSettings, mailgunCallback } from '../signed-callbacks.ts';
 import { CRASH_SECRET, type CrashStage } from './stage.ts';
 
-/** A message that a service has taken, although its client may not have learned of it. */
+/** A message that a service has accepted, although its client may not have noticed. */
 export interface Taken {
   reference: string;
   to: string;
@@ -23,18 +23,18 @@ export interface Taken {
 /** A service with an HTTP API, in this process, and the named provider that uses it. */
 export interface CrashService {
   provider: NamedProvider;
-  /** Every request with a message, also repeated ones. */
+  /** Every request with a message, including repeated ones. */
   taken: Taken[];
   /** Called with each request before its response. */
   onTaken: (() => void) | null;
-  /** The service answers no request until the returned function is called. */
+  /** The service responds to no request until the returned function is called. */
   hold(): () => void;
-  /** From now on the service reports that messages are delivered, also those that it has already. */
+  /** Makes the service report messages as delivered, including those that it already has. */
   startReports(): void;
   close(): Promise<void>;
 }
 
-/** Slow enough that some requests are under way whenever a sender is killed. */
+/** Slow enough that some requests are in progress whenever a sender is killed. */
 const REPLY_MS = 100;
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -56,7 +56,7 @@ const resend = {
   reply: (reference: string) => ({ id: `resend-${hashOf(reference).slice(0, 20)}` }),
 };
 
-/** Mailgun takes every request as a new message, and reports what becomes of it. */
+/** Mailgun treats every request as a new message, and reports its outcome. */
 const mailgun = {
   settings: callbackSettings.mailgun ?? {},
   read({ body }: ReceivedRequest): Omit<Taken, 'at'> {
@@ -69,13 +69,13 @@ const mailgun = {
 
 const kinds = { resend, mailgun };
 
-/** Repeats a callback until it is answered with 200, as services do. */
+/** Repeats a callback until the response is 200, like services do. */
 async function report(stage: CrashStage, { callbackToken }: NamedProvider, reference: string): Promise<void> {
   const url = `http://127.0.0.1:${stage.apiPort}/callbacks/mailgun/${callbackToken}`;
   const { body, headers } = mailgunCallback(randomBytes(25).toString('hex'), 'delivered', reference);
   await eventually(async () => {
     const response = await fetch(url, { method: 'POST', body, headers });
-    if (response.status !== 200) throw new Error(`callback answered with ${response.status}`);
+    if (response.status !== 200) throw new Error(`callback got the response ${response.status}`);
   }, 60_000);
 }
 

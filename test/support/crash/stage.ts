@@ -28,7 +28,7 @@ interface Restartable {
   start(): Promise<void>;
 }
 
-/** A complete Carillon: each part in its own processes, as durable as in production. */
+/** A complete Carillon: each role in processes of its own, as durable as in production. */
 export interface CrashStage {
   readonly database: Database;
   readonly accountId: number;
@@ -46,7 +46,7 @@ export interface CrashStage {
   /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
   readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
-  /** Null unless the stage was opened with the folder of another version. */
+  /** Null if the stage was not opened with the folder of another version. */
   readonly before: VersionBefore | null;
   /** Returns the last lines of each role's log. */
   lastLines(): string;
@@ -55,7 +55,7 @@ export interface CrashStage {
   close(): Promise<void>;
 }
 
-/** One process of each role, of another version of Carillon. */
+/** One process of each role, running another version of Carillon. */
 interface VersionBefore {
   readonly apiPort: number;
   readonly api: Role;
@@ -70,10 +70,10 @@ const testCaFile = fileURLToPath(new URL('../tls/ca.pem', import.meta.url));
 /** Slow enough that a backlog builds up, and all senders have claims and intents. */
 const SMTP_REPLY_MS = 15;
 const CONNECTIONS_PER_SENDER = 4;
-/** In seconds: the first retries follow soon, and the schedule outlasts every test. */
+/** In seconds. The first retries follow soon, and the schedule outlasts every test. */
 const webhookRetrySchedule = [1, 2, ...Array.from({ length: 40 }, () => 5)].join(',');
 
-/** The database of a stage. Its address stays the same when it is killed and started again. */
+/** The database of a stage. It keeps its address when it is killed and started again. */
 export interface StageDatabase {
   readonly url: string;
   readonly restartable: CrashStage['postgres'];
@@ -117,7 +117,7 @@ async function startWorkflowEngine(folder: string, guard: Guard) {
   };
 }
 
-/** Creates an account without bounds, with an API key. */
+/** Creates an account without limits, with an API key. */
 export async function createSendingAccount(
   database: Database,
 ): Promise<{ accountId: number; apiKey: string }> {
@@ -140,15 +140,15 @@ async function createWebhook(apiPort: number, apiKey: string, url: string): Prom
 }
 
 interface CrashStageOptions {
-  /** Sender processes besides the first two. */
+  /** Number of sender processes in addition to the first two. */
   furtherSenders?: number;
   /** How long the SMTP server takes for each mail. */
   smtpReplyMs?: number;
-  /** Whether a synchronous standby takes over when the database is killed and started. */
+  /** Whether a synchronous standby takes over when the database is killed and started again. */
   standby?: boolean;
-  /** Of all roles, beside those that each stage has. */
+  /** Settings of all roles, in addition to those of every stage. */
   settings?: Record<string, string>;
-  /** The folder of another version of Carillon, of which one process of each role runs, too. */
+  /** The folder of another version of Carillon. One process of each of its roles runs, too. */
   before?: string;
 }
 
@@ -171,7 +171,7 @@ export async function openCrashStage(options: CrashStageOptions = {}): Promise<C
   }
 }
 
-/** Like `Promise.all`, but waits for all of them also if one rejects: what has started must be closed. */
+/** Like `Promise.all`, but waits for all of them even if one rejects: everything that has started must be closed. */
 async function allOf<T extends Promise<unknown>[]>(
   parts: [...T],
 ): Promise<{ [N in keyof T]: Awaited<T[N]> }> {
@@ -281,7 +281,7 @@ async function build(
       ...postgres.restartable,
       async start() {
         await postgres.restartable.start();
-        // The test's own connections may lead to a server that is silent now.
+        // The test's own connections may lead to a server that no longer responds.
         serverChanges.emit('changed', Date.now());
       },
     },

@@ -21,7 +21,7 @@ async function query<T extends pg.QueryResultRow>(url: string, sql: string): Pro
   }
 }
 
-/** Makes a folder for `startPostgres` that follows a primary with the same data. */
+/** Creates a folder for `startPostgres` that follows a primary with the same data. */
 async function copyAsStandby(folder: string, primary: URL): Promise<void> {
   await copyMigratedData(folder);
   const { port, username, password } = primary;
@@ -41,8 +41,9 @@ async function waitForStandby(url: string): Promise<void> {
 }
 
 /**
- * Starts a primary with a synchronous standby, behind one address. `restartable.kill` kills the primary for good, and its
- * connections fall silent, as if its host were gone. `restartable.start` promotes the standby, to which the address leads then.
+ * Starts a primary with a synchronous standby behind one address. `restartable.kill` kills the primary for good, and
+ * its connections fall silent as if its host had disappeared. `restartable.start` promotes the standby, which the
+ * address then leads to.
  */
 export async function startDatabaseWithStandby(folder: string, guard: Guard): Promise<StageDatabase> {
   const options = { guard, sharedBuffersMb: 128 };

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { Findings } from './findings.ts';
 import type { CrashStage } from './stage.ts';
 
-/** A failure that no process of Carillon dies of. */
+/** A failure that no Carillon process dies of. */
 export interface Survival {
   /** @throws if a message was lost, changed or repeated, or if a process died or was taken for dead */
   expectUnharmed(findings: Findings, count: number): Promise<void>;
@@ -13,7 +13,7 @@ async function registered(stage: CrashStage): Promise<unknown[]> {
   return rows;
 }
 
-/** Remembers the processes of the stage, which a failure must not change. */
+/** Remembers the stage's processes, which a failure must not change. */
 export async function watchSurvivors(stage: CrashStage): Promise<Survival> {
   const roles = [stage.api, stage.worker, ...stage.senders];
   const before = await registered(stage);

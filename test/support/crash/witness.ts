@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { CrashStage } from './stage.ts';
 
-/** Reads what a killed sender leaves behind. */
+/** Reads the work that a killed sender leaves behind. */
 interface Witness<Work> {
   held(): Promise<Work>;
   close(): Promise<void>;
@@ -9,7 +9,7 @@ interface Witness<Work> {
 
 /**
  * Locks the row of a sender, so that no recovery changes its work before it is read.
- * @param pid the sender's process id in the system
+ * @param pid the sender's operating system process id
  * @param read reads the work of the process with this id in the database
  */
 export async function watchSender<Work>(

@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import dnsPacket from 'dns-packet';
 
-/** What a name has. A TXT record is one string or several; a long text becomes several. */
+/** The records of a name. A TXT record is one string or several; a long text becomes several. */
 export interface TestRecords {
   A?: string[];
   AAAA?: string[];
@@ -10,7 +10,7 @@ export interface TestRecords {
   CNAME?: string;
 }
 
-/** Per name in lower case: its records, or how the server fails to answer. */
+/** By name in lower case: its records, or how the server fails to answer. */
 type Zone = Record<string, TestRecords | 'servfail' | 'refused' | 'silent'>;
 
 /** A DNS server on loopback. A test may change its zone at any time. */
@@ -18,7 +18,7 @@ export interface TestDnsServer {
   /** The value for DNS_SERVERS. */
   address: string;
   zone: Zone;
-  /** Whether it follows CNAME records, as recursive servers do; true at first. */
+  /** Whether it follows CNAME records, like recursive servers do; true by default. */
   recursive: boolean;
   /** The questions so far, such as `A receiver.test`. */
   questions: string[];

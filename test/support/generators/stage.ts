@@ -14,7 +14,7 @@ const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', im
 
 export type GeneratorName = 'openapi-typescript' | 'hey-api' | 'openapi-python-client' | 'openapi-generator';
 
-/** What the programs in `clients` print: what they sent, as their responses had it. */
+/** The output of the programs in `clients`: what they sent, according to the responses. */
 export interface Sent {
   message: { id: number; subject: string };
   campaign: { id: number; status: string; section: string };
@@ -23,14 +23,14 @@ export interface Sent {
 
 export interface ClientStage {
   /**
-   * Makes a client, compiles or imports it, and runs the program of `clients` that uses it.
-   * @throws Error with the output of what failed
+   * Generates a client, compiles or imports it, and runs the program in `clients` that uses it.
+   * @throws Error with the output of whatever failed
    */
   run(name: GeneratorName, settings: Record<string, string>): Promise<Sent>;
   close(): Promise<void>;
 }
 
-/** The settings of TypeScript that a strict project has. */
+/** The TypeScript settings of a strict project. */
 const TSCONFIG = {
   compilerOptions: {
     ...{ target: 'es2024', lib: ['es2024', 'dom', 'dom.iterable'], module: 'nodenext', types: [] },
@@ -40,7 +40,7 @@ const TSCONFIG = {
   include: ['*.ts', 'client'],
 };
 
-/** A folder for one client, and how to run programs in it. */
+/** A folder for one client, and a way to run programs in it. */
 interface Place {
   folder: string;
   document: string;
@@ -99,7 +99,7 @@ const generatorOf: Record<GeneratorName, (place: Place) => Promise<string>> = {
     return runTypeScript(place, 'hey-api');
   },
   async 'openapi-python-client'(place) {
-    // The content types of files, which the generator does not know; those of JSON it does.
+    // The content types of files, which the generator does not know. It knows those of JSON.
     const config = {
       post_hooks: [],
       content_type_overrides: { 'application/yaml': 'text/plain', '*/*': 'application/octet-stream' },
@@ -118,7 +118,10 @@ const generatorOf: Record<GeneratorName, (place: Place) => Promise<string>> = {
   },
 };
 
-/** Makes clients from a description in a folder of its own. @param document in JSON */
+/**
+ * Generates clients from a description, in a separate folder.
+ * @param document in JSON
+ */
 export async function openClientStage(document: string): Promise<ClientStage> {
   const generators = await findGenerators(await toolCache(), () => undefined);
   const home = await mkdtemp(join(tmpdir(), 'carillon-clients-'));

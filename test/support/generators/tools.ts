@@ -14,11 +14,11 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const JAR = 'openapi-generator-cli-7.14.0.jar';
 const INSTALL_TIMEOUT_MS = 600_000;
 
-/** Where the generators of clients are. */
+/** Where the client generators are. */
 export interface Generators {
   /** `node_modules` with the generators of npm. */
   nodeModules: string;
-  /** `bin` of a virtual environment with the generator of PyPI, and what both Python clients import. */
+  /** `bin` of a virtual environment with the generator from PyPI, and the packages that both Python clients import. */
   python: string;
   /** OpenAPI Generator. */
   jar: string;
@@ -31,17 +31,17 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Runs `install` unless a process of this machine has done so before. */
+/** Runs `install` unless a process on this machine has already done so. */
 async function onceInCache(path: string, progress: Progress, install: () => Promise<void>): Promise<string> {
   if (await exists(path)) return path;
-  const onWait = () => progress('waiting for another process to finish installing the generators of clients');
+  const onWait = () => progress('waiting for another process to finish installing the client generators');
   return withFileLock(`${path}.lock`, onWait, async () => {
     if (!(await exists(path))) await install();
     return path;
   });
 }
 
-/** Installs what `package-lock.json` pins. */
+/** Installs the versions that `package-lock.json` pins. */
 async function findNodeModules(cache: string, progress: Progress): Promise<string> {
   const manifests = ['package.json', 'package-lock.json'];
   const lock = await readFile(join(folder, 'package-lock.json'));
@@ -71,7 +71,7 @@ async function findNodeModules(cache: string, progress: Progress): Promise<strin
 }
 
 async function findJar(cache: string, progress: Progress): Promise<string> {
-  if (!(await hasJava())) throw new Error('there is no java');
+  if (!(await hasJava())) throw new Error('java was not found');
   const name = JAR.replace(/[.]jar$/, '');
   const home = await onceInCache(join(cache, name), progress, async () => {
     progress('downloading OpenAPI Generator from Maven; needed only once');
@@ -81,7 +81,7 @@ async function findJar(cache: string, progress: Progress): Promise<string> {
 }
 
 /**
- * Returns where the generators of clients are: those of npm, PyPI and Maven, in the versions that the files of this folder
+ * Returns where the client generators are: those of npm, PyPI and Maven, in the versions that the files of this folder
  * pin. Puts them into the cache if they are missing.
  * @throws Error that says what to install
  */
@@ -98,7 +98,7 @@ export async function findGenerators(cache: string, progress: Progress): Promise
   } catch (error) {
     const reason = (error as Error).message.split('\n')[0];
     throw new Error(
-      `no generators of clients: install npm, Python 3.10 with venv, Java 17 and Maven, and allow their registries (${reason})`,
+      `no client generators: install npm, Python 3.10 with venv, Java 17 and Maven, and allow their registries (${reason})`,
       { cause: error },
     );
   }

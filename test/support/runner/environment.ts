@@ -2,15 +2,15 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import type { JestEnvironmentConfig } from '@jest/environment';
 import { ModuleMocker } from 'jest-mock';
 
-/** Where `jest-circus` keeps the listeners of a file's tests, and the time limit that the file has set. */
+/** Where `jest-circus` keeps the event listeners of a file's tests, and the file's time limit. */
 const STATE_OF_A_FILE = ['EVENT_HANDLERS', 'TEST_TIMEOUT_SYMBOL'].map((name) => Symbol.for(name));
 
 /**
- * The `testEnvironment` of jest.config.js: the process itself. What a file changes in it is put back when the file
- * ends: the environment variables, the clock and spied functions.
+ * The `testEnvironment` of jest.config.js: the process itself. When a file ends, its changes are undone: environment
+ * variables, the clock and spied functions.
  */
 export class PlainEnvironment {
-  /** Jest sets its own variables on this object. The tests do not see it. */
+  /** Jest sets its own variables on this object. The tests do not see them. */
   readonly global = {};
   readonly moduleMocker = new ModuleMocker(globalThis);
   readonly fakeTimers = null;

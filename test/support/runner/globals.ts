@@ -1,6 +1,6 @@
 /**
- * What `@jest/globals` exports in these tests. Each test file gets a Jest of its own, but a module of `test/support`
- * lives as long as the process: so every export passes its calls on to the functions of the file that runs.
+ * The exports of `@jest/globals` in these tests. Each test file gets its own Jest, but a module of `test/support` lives
+ * as long as the process. So every export passes its calls on to the functions of the running file.
  */
 import { currentGlobals, type TestGlobals } from './runtime.ts';
 

@@ -1,7 +1,7 @@
 /**
- * The `runtime` of jest.config.js: loads test files as Node.js does, in the worker process itself, instead of in a VM
- * context for each file. Modules are evaluated once for each process, Node.js strips the types, and nothing is
- * transformed. All else is Jest's own: its command, pool of processes, time limits, `expect` and reporters.
+ * The `runtime` of jest.config.js. It loads test files like Node.js does, in the worker process itself instead of a VM
+ * context per file. Modules are evaluated once per process, Node.js strips the types, and nothing is transformed.
+ * Everything else is Jest's own: its command, pool of processes, time limits, `expect` and reporters.
  */
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ import type * as jestGlobals from '@jest/globals';
 import { createJestObject, type JestObject } from './jest-object.ts';
 import type { PlainEnvironment } from './environment.ts';
 
-/** What Jest gives to each test file. */
+/** What Jest gives each test file. */
 export type TestGlobals = Pick<
   typeof jestGlobals,
   'describe' | 'it' | 'test' | 'expect' | 'beforeAll' | 'beforeEach' | 'afterEach' | 'afterAll'
@@ -27,7 +27,7 @@ registerHooks({
 
 let globals: TestGlobals | undefined;
 
-/** The functions of the test file that runs. */
+/** The functions of the running test file. */
 export function currentGlobals(): TestGlobals {
   if (!globals) throw new Error('no test file is running');
   return globals;
@@ -35,13 +35,13 @@ export function currentGlobals(): TestGlobals {
 
 let loads = 0;
 
-/** Loads the module once more if its file was loaded before: a watching Jest runs a file again in the same process. */
+/** Loads the module again if its file was loaded before: in watch mode, Jest runs a file again in the same process. */
 function importAgain(path: string): Promise<unknown> {
   loads += 1;
   return import(`${pathToFileURL(path).href}?load=${loads}`);
 }
 
-/** Implements what `jest-runner` and `jest-circus` call of `jest-runtime`. */
+/** Implements the parts of `jest-runtime` that `jest-runner` and `jest-circus` call. */
 export default class PlainRuntime {
   readonly #environment: PlainEnvironment;
 
@@ -71,7 +71,7 @@ export default class PlainRuntime {
     return importAgain(path);
   }
 
-  /** Nothing is transformed, so positions in stacks are right as they are. */
+  /** Nothing is transformed, so positions in stacks are already right. */
   getSourceMaps(): null {
     return null;
   }

@@ -20,9 +20,9 @@ export async function findSchemathesis(cache: string, progress: Progress): Promi
   return join(await findPythonProgram(wanted, cache, progress), wanted.program);
 }
 
-/** What exists on the tested server, for `hooks.py`. */
+/** The data of the tested server, for `hooks.py`. */
 export interface Existing {
-  /** The address of the server. */
+  /** The server's URL. */
   url: string;
   /** An API key. */
   key: string;
@@ -38,7 +38,7 @@ export interface Existing {
 
 /**
  * Runs every check of Schemathesis, with the same requests each time.
- * @returns its exit code, 0 if there is no difference, and its output
+ * @returns its output and exit code, which is 0 if there is no difference
  */
 export async function runSchemathesis(
   program: string,
@@ -57,9 +57,9 @@ export async function runSchemathesis(
     ],
     ...['--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful', '--continue-on-failure'],
     ...['--generation-deterministic', '--max-examples', String(maxExamples)],
-    // No schema can say that NUL is refused at any depth of a free object.
+    // A schema cannot say that NUL is refused at any depth of a free-form object.
     ...['--generation-allow-x00', 'false'],
-    // How fast the machine is must not matter: it may pause for longer than the default limit of 10 seconds.
+    // The machine's speed must not matter: it may pause for longer than the default limit of 10 seconds.
     ...['--suppress-health-check', 'all', '--request-timeout', '300', '--max-response-time', '120'],
   ];
   const cwd = await mkdtemp(join(tmpdir(), 'carillon-schemathesis-'));

@@ -65,7 +65,7 @@ export function submission(n: number, changes: Partial<SmtpSubmission> = {}): Sm
   };
 }
 
-/** The data of `submission(n)` as it is sent. */
+/** The data of `submission(n)` in the form that is sent. */
 export function onWire(n: number): string {
   return `Subject: ${n}\r\n\r\nText ${n}\r\n.\r\n`;
 }

@@ -11,7 +11,7 @@ export interface CountedMessage {
 export interface CountingServer {
   readonly port: number;
   readonly count: number;
-  /** Empty unless the server was started with `keep`. In the order of their final dots. */
+  /** Empty unless the server was started with `keep`. In order of their final dots. */
   readonly messages: readonly CountedMessage[];
   close(): Promise<void>;
 }
@@ -22,8 +22,8 @@ const EHLO_REPLY =
   '250-counting.invalid\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n';
 
 /**
- * Starts an SMTP server that accepts all mail and counts it. It takes little time, so that a benchmark does not measure
- * the server: it writes the replies to commands that arrived together at once, and only looks for the end of a body.
+ * Starts an SMTP server that accepts and counts all mail. It uses little processor time, so that a benchmark does not
+ * measure the server: it replies at once to all commands that arrived together, and only looks for the end of a body.
  * @param options.port 0 for a free port
  * @param options.keep remember each message's recipient and Message-ID
  * @param options.onMessage called at once for each message; only with `keep`
@@ -97,7 +97,7 @@ class CountingConversation {
     return replies;
   }
 
-  /** The offset after the final dot, or 0 if it has not come. An empty message is only the dot. */
+  /** The offset after the final dot; 0 if it has not arrived. An empty message is only the dot. */
   #dataEnd(bytes: Buffer, at: number): number {
     if (bytes[at] === 46 && bytes[at + 1] === 13 && bytes[at + 2] === LF) return at + 3;
     const end = bytes.indexOf(END_OF_DATA, at, 'latin1');

@@ -1,25 +1,28 @@
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** What a mail host replies. A reply without its line end; `hang`: never; `drop`: closes; a function writes itself. */
+/**
+ * A mail host's reply, without the line end. `hang`: never replies; `drop`: closes the connection; a function writes
+ * the reply itself.
+ */
 export type MailHostReply = string | ((socket: Socket) => void);
 
 export interface MailHostBehaviour {
   banner?: MailHostReply;
   mail?: MailHostReply;
   rset?: MailHostReply;
-  /** @param nth how often this recipient has been asked for, from 1 */
+  /** @param nth the number of times that this recipient has been asked about, starting at 1 */
   rcpt?: (address: string, nth: number) => MailHostReply;
 }
 
-/** A mail server on loopback that speaks as much SMTP as a probe needs. */
+/** A mail server on loopback that supports as much SMTP as a probe needs. */
 export interface MailHost {
   port: number;
-  /** Every command, in the order of arrival. */
+  /** Every command, in order of arrival. */
   commands: string[];
-  /** Recipients that were asked for. */
+  /** Recipients that were asked about. */
   recipients: string[];
   connections: number;
-  /** The most connections at one time. */
+  /** Maximum number of simultaneous connections. */
   mostAtOnce: number;
   close(): Promise<void>;
 }

@@ -3,15 +3,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { serverCertificate } from './certificates.ts';
 
-/** What the server does with one connection. The first expectation that fails is thrown by `close`. */
+/** What the server does with one connection. `close` throws the first expectation that fails. */
 export type Script = (peer: Peer) => Promise<void>;
 
-/** Cuts the bytes that the server writes, so that pieces arrive separately. `offset` counts the connection's bytes before. */
+/**
+ * Cuts the bytes that the server writes, so that pieces arrive separately. `offset` counts the connection's earlier
+ * bytes.
+ */
 export type Cut = (bytes: Buffer, offset: number) => Buffer[];
 
 export interface ScriptedServer {
   readonly port: number;
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly peers: readonly Peer[];
   /** Waits for all scripts, closes, and throws the error of a script. */
   close(): Promise<void>;
@@ -20,7 +23,7 @@ export interface ScriptedServer {
 export const whole: Cut = (bytes) => [bytes];
 export const everyByte: Cut = (bytes) => Array.from(bytes, (byte) => Buffer.from([byte]));
 
-/** Cuts once, before the connection's byte `at`. */
+/** Cuts once, before byte `at` of the connection. */
 export function cutBefore(at: number): Cut {
   return (bytes, offset) => {
     const here = at - offset;
@@ -79,11 +82,11 @@ export class Peer {
     const command = line.slice(0, -2);
     this.commands.push(command);
     if (!command.startsWith(start))
-      throw new Error(`the client said ${JSON.stringify(command)}, not ${start}`);
+      throw new Error(`the client sent ${JSON.stringify(command)}, not ${start}`);
     return command;
   }
 
-  /** Takes a message as it was sent, dot-stuffed and with its final dot. */
+  /** Takes a message exactly as it was sent, dot-stuffed and with its final dot. */
   async data(): Promise<string> {
     return this.#take((received) => {
       if (received.startsWith('.\r\n')) return 3;
@@ -92,7 +95,7 @@ export class Peer {
     });
   }
 
-  /** Waits until this many bytes have come that no script has taken. */
+  /** Waits until this many bytes have arrived that no script has taken. */
   async received(bytes: number): Promise<void> {
     await this.#until(() => this.#received.length >= bytes);
   }

@@ -34,7 +34,7 @@ async function fromMaven(cache: string, launcher: string, progress: Progress): P
   await rename(`${launcher}.new`, launcher);
 }
 
-/** The server from an earlier run, if it is there and can run. */
+/** The server from an earlier run, if it exists and can run. */
 async function findReady(program: string, launcher: string): Promise<string | null> {
   if (await exists(program)) return program;
   return (await exists(launcher)) && (await hasJava()) ? launcher : null;
@@ -67,8 +67,8 @@ async function obtain(cache: string, program: string, launcher: string, progress
 }
 
 /**
- * Returns the path of the program that runs Temporal's time-skipping test server. Takes the cached program, else downloads
- * it as the SDK does, else gets the Java server from Maven and writes a launcher for it.
+ * Returns the path of the program that runs Temporal's time-skipping test server. Uses the cached program, else
+ * downloads it like the SDK does, else gets the Java server from Maven and writes a launcher for it.
  * @throws Error that says what to install
  */
 export async function findTimeSkippingServer(cache: string, progress: Progress): Promise<string> {
