@@ -58,7 +58,7 @@ export function createOptOutRecording(
       const key = recipientKey(message.channel, to);
       if (key === null) return;
       if (waiting >= MAX_WAITING) {
-        log.warn({ message_id: message.messageId }, 'opt-out not recorded: too many wait');
+        log.warn({ message_id: message.messageId }, 'opt-out not recorded: too many are waiting');
         return;
       }
       waiting += 1;

@@ -32,7 +32,7 @@ export function hasUnapplied(
 }
 
 /**
- * Records an opt-out of an address of which only the HMAC is known. It is applied to contacts soon after the commit. A
+ * Records an opt-out of an address that is known only by its HMAC. It is applied to contacts soon after the commit. A
  * repeated opt-out changes nothing, unless plus addresses are one recipient: other forms of the address may have
  * subscribed since.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence before you respond

@@ -18,6 +18,6 @@ export const accountPaused = {
     reason: 'account_paused',
     state: 'blocked',
     reached: paused,
-    remediation: `Sending is paused for this account; an operator resumes it. Accepted messages wait, at most ${MESSAGE_LIFETIME_HOURS} hours.`,
+    remediation: `Sending is paused for this account; only an operator can resume it. Accepted messages wait at most ${MESSAGE_LIFETIME_HOURS} hours.`,
   },
 } as const satisfies Limit;

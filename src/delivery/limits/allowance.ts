@@ -37,8 +37,8 @@ export const allowance = {
   quota: { counts: 'q.reserved_bucket is null' },
   claim: {
     effect: 'hold',
-    // If nothing counts yet, the messages claimed now are the first to stop counting. If the allowance is 0, it may
-    // be raised, so look again soon.
+    // If nothing counts yet, the messages claimed now are the first to stop counting. If the allowance is 0, it may be
+    // raised, so check again soon.
     until: `coalesce(allowance.resets_at,
       now() + case when allowance.remaining > 0 then ${ROLLING_PERIOD} else interval '10 minutes' end)`,
   },

@@ -52,7 +52,7 @@ export const PROVIDER_UNAVAILABLE = 'provider_unavailable';
 export type HoldReason =
   Extract<AnyLimit, { claim: { effect: 'hold' } }>['name'] | typeof PROVIDER_UNAVAILABLE;
 
-/** Limits with figures: how many messages may go, and how many of these went. */
+/** The names of limits with figures, such as how many messages they allow and how many were sent. */
 export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
 
 /** A table of limits; tests have their own. */

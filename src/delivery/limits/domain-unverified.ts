@@ -21,6 +21,6 @@ export const domainUnverified = {
     state: 'limited',
     reached: `exists (
       select 1 from domains d where d.account_id = a.id and d.status = 'failed' and d.lost_at is not null)`,
-    remediation: `A sending domain has lost its verification; publish its DNS records again. Its messages wait, at most ${MESSAGE_LIFETIME_HOURS} hours.`,
+    remediation: `A sending domain has lost its verification; publish its DNS records again. Its messages wait at most ${MESSAGE_LIFETIME_HOURS} hours.`,
   },
 } as const satisfies Limit;

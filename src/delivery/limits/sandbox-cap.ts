@@ -25,7 +25,7 @@ export const sandboxCap = {
   figures,
   accept: {
     code: 'sandbox_limit_reached',
-    message: "the sandbox's sends of this month are used up",
+    message: 'the sandbox has no messages left this month; register and verify a sending domain',
     sqlstate: 'CL001',
     accountColumns: ['kind', 'sandbox_monthly_cap'],
     reserve: ({ messages, written, setting }) => [
@@ -61,6 +61,6 @@ export const sandboxCap = {
     // An account with a verified domain does not need the sandbox.
     reached: `sandbox_cap.remaining <= 0 and not exists (
       select 1 from domains d where d.account_id = a.id and d.status = 'verified')`,
-    remediation: 'The sandbox has no sends left this month; register and verify a sending domain.',
+    remediation: 'The sandbox has no messages left this month; register and verify a sending domain.',
   },
 } as const satisfies Limit;

@@ -17,7 +17,10 @@ export const spendCap = {
   quota: moneyQuota('spend_cap'),
   // Validations and messages that end unsent return part of the cap within the month without releasing held messages.
   claim: { effect: 'hold', until: NEXT_MONTH, recheck: `interval '5 minutes'` },
-  refusal: { code: 'spend_cap_reached', message: 'the spend cap of this month is reached' },
+  refusal: {
+    code: 'spend_cap_reached',
+    message: 'the monthly spend cap is reached; raise it, or wait for the next month (UTC)',
+  },
   status: {
     reason: 'spend_cap_reached',
     state: 'limited',

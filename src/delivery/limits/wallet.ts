@@ -24,7 +24,10 @@ export const wallet = {
   quota: moneyQuota('wallet'),
   // A credit releases the messages at once. The interval is for a release that was lost, and for a new month.
   claim: { effect: 'hold', until: null, recheck: `interval '5 minutes'` },
-  refusal: { code: 'insufficient_funds', message: "the account's funds do not cover the message" },
+  refusal: {
+    code: 'insufficient_funds',
+    message: "the account's funds do not cover the message; add funds to the wallet",
+  },
   reservation: {
     locksFirst: 'months_locked',
     columns: [

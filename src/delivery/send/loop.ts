@@ -38,7 +38,7 @@ export interface SenderDeps {
   /** Adds and removes the channels of named providers; by default there are none. */
   followProviders?: FollowProviders;
   limits: LimitSettings;
-  /** Recognizes opt-outs of which only the HMAC is known. */
+  /** Recognizes opt-outs that are known only by an HMAC. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   events: EventPublisher;
   /** How long a sender pauses hand-over to a provider after the first fault; by default a second. */

@@ -36,7 +36,7 @@ export interface ShareDeps {
   pool: pg.Pool;
   process: LiveProcess;
   limits: LimitSettings;
-  /** Recognizes opt-outs of which only the HMAC is known. */
+  /** Recognizes opt-outs that are known only by an HMAC. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   loop: QueueHandle<Claim>;
   order: ServiceOrder;
