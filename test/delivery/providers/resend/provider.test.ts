@@ -315,7 +315,7 @@ describe('a domain at Resend', () => {
     await resend.domains?.verifyDomain?.('acme.com', settings(), api.deps);
     expect(asked()).toEqual(['GET /domains?limit=100', 'POST /domains/id-0/verify']);
     await expect(resend.domains?.dnsRecords('b.com', settings(), api.deps)).rejects.toThrow(
-      'no domain b.com',
+      'does not know the domain b.com',
     );
     api.answer = answerJson(200, {});
     await expect(resend.domains?.registerDomain('b.com', settings(), api.deps)).rejects.toThrow('not a list');
