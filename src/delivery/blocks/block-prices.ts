@@ -48,7 +48,7 @@ export async function priceTexts(
   return Object.fromEntries(rows.map(({ id, segments, millicents }) => [id, [millicents, segments]]));
 }
 
-/** SQL: the value for what messages of the block `m` are paid by. */
+/** SQL: the value for the unit by which messages of the block `m` are priced. */
 const byUnit = (message: string, segment: string): string => byUnitSql('m.channel', { message, segment });
 
 /**

@@ -2,7 +2,10 @@
 export interface ChannelFacts {
   /** The setting with the provider for accounts that have none of their own. */
   readonly setting: 'EMAIL_PROVIDER_URL' | 'SMS_PROVIDER_URL';
-  /** What the setting says, with an example, if senders do not start without it. null: without it, messages are held. */
+  /**
+   * Shown in the error if the setting is missing: what it is for, with an example. null: senders start without it, and
+   * messages are held.
+   */
   readonly required: string | null;
   /** How addresses of recipients are handled. */
   readonly address: {

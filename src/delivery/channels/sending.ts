@@ -27,7 +27,7 @@ export const createChannel = <C extends Channel>(
 ): ProviderChannel => creators[channel](provider, settings, options);
 
 /**
- * Sends messages of a channel through the provider of its setting. Without one, they are held.
+ * Sends messages of a channel through the provider in its setting. Without one, messages are held.
  * @throws ConfigError if the setting is wrong, or if it is missing and required
  */
 export function createDefaultChannel(

@@ -1,4 +1,4 @@
-/** A channel to one provider: what the sender's loop knows of it, and what the hand-overs of all channels share. */
+/** The channel to one provider: its interface to the sender's loop, and what the hand-overs of all channels share. */
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
 import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
@@ -47,7 +47,7 @@ export const defaultShare = ({ name }: { name: string }): NamedShare => ({
   reportSeconds: 0,
 });
 
-/** How channels to several providers differ. */
+/** What differs between channels to several providers. */
 export interface ChannelOptions {
   /** By default that of the provider in the settings. */
   share?: NamedShare;
@@ -55,7 +55,7 @@ export interface ChannelOptions {
    * Called for each message that the provider refused because its recipient has opted out there. Must return at once.
    */
   optOut?: (message: BatchMessage) => void;
-  /** Emails only. False: the provider signs. */
+  /** Emails only: whether Carillon signs; if false, the provider does. */
   signs?: boolean;
   /** Emails only: prepare heavy contents, and are closed with the channel. By default it has its own. */
   threads?: PreparePool;

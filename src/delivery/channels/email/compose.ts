@@ -32,9 +32,9 @@ export interface ComposeDeps {
    * @param sending the account's domain that the message is sent from; null: an address of the service
    */
   signersFor: (domain: string, sending: SendingDomain | null) => readonly DkimSigner[];
-  /** Left out: messages can only be sent from addresses of the service. */
+  /** If absent, messages can only be sent from addresses of the service. */
   domains?: SendingDomains;
-  /** Left out: no message is tracked. */
+  /** If absent, no message is tracked. */
   links?: LinkTracker;
 }
 

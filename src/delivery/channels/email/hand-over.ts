@@ -24,7 +24,7 @@ export interface EmailChannelSettings extends Pick<
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
   referenceKey: Buffer;
-  /** Left out: only messages with a stored content can be sent. */
+  /** If absent, only messages with a stored content can be sent. */
   contents?: ContentSources;
 }
 

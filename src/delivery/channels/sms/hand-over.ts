@@ -73,7 +73,7 @@ const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
 export interface SmsChannelSettings {
   /** Signs the references that providers keep. */
   referenceKey: Buffer;
-  /** Left out: only messages with a stored content can be sent. */
+  /** If absent, only messages with a stored content can be sent. */
   contents?: ContentSources;
 }
 
