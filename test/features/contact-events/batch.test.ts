@@ -20,7 +20,7 @@ async function trackAll(events: unknown, header?: string) {
 const visit = (fields: object = {}) => ({ event: 'visit', contact_id: contactId, ...fields });
 
 describe('POST /events/batch', () => {
-  it('returns a result for each event, and a wrong one does not fail the others', async () => {
+  it('returns a result for each event, and an invalid one does not fail the others', async () => {
     const { status, results } = await trackAll([
       visit(),
       visit({ event: 'Bad Name' }),
@@ -66,7 +66,7 @@ describe('POST /events/batch', () => {
     }
   });
 
-  it('gives a key that comes twice to the first event, and finds known keys', async () => {
+  it('gives a repeated key to the first event, and finds known keys', async () => {
     const key = (idempotency_key: string, fields: object = {}) => visit({ idempotency_key, ...fields });
     const first = await trackAll([
       key('one'),
@@ -82,7 +82,7 @@ describe('POST /events/batch', () => {
     expect(second.results[0]?.id).toBe(first.results[2]?.id);
   });
 
-  it('gives events without a key that of the header with their index, so that it may be repeated', async () => {
+  it('gives events without a key that of the header with their index, so that the request can be repeated', async () => {
     const events = [visit(), visit({ idempotency_key: 'own' }), visit()];
     const first = await trackAll(events, 'nightly');
     const second = await trackAll(events, 'nightly');
@@ -92,7 +92,7 @@ describe('POST /events/batch', () => {
     expect(third.body.idempotency_key).toBe('nightly/2');
   });
 
-  it('takes 1 to 500 events', async () => {
+  it('accepts 1 to 500 events', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, n) => visit({ amount: n }));
     expect((await trackAll([])).body.validation_errors).toEqual({ events: ['must not be empty'] });
     expect((await trackAll(many(501))).body.validation_errors).toEqual({
@@ -103,7 +103,7 @@ describe('POST /events/batch', () => {
     expect(new Set(results.map(({ id }) => id)).size).toBe(500);
   });
 
-  it('sent many times at once makes each event once', async () => {
+  it('creates each event once for many simultaneous requests', async () => {
     const events = Array.from({ length: 50 }, (_, n) => ({
       event: `step_${n % 7}`,
       contact_email: `crowd${n % 10}@example.com`,

@@ -6,7 +6,7 @@ import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '.
 import { eventually } from '../../support/eventually.ts';
 import { countWaiting } from '../../support/waiting.ts';
 
-/** More brands than have contacts created at the same time. */
+/** More brands than the tracker creates contacts for at the same time. */
 const LOCKED = 6;
 
 let api: TestApi;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Has the consent locks of brands whose subscriptions are being changed. */
+/** Takes the consent locks of brands, as a change of subscriptions does. */
 let holder: pg.PoolClient;
 beforeEach(async () => {
   holder = await api.database.pool.connect();
@@ -43,7 +43,7 @@ const waiting = () =>
   });
 
 describe('events of new addresses', () => {
-  it('do not wait for brands whose subscriptions are being changed, and those are written afterwards', async () => {
+  it('do not wait for brands whose subscriptions are being changed, whose events are written afterwards', async () => {
     const late = locked.map((tenant) => post(tenant, '', event()));
     await waiting();
     expect((await post(api, '', event())).status).toBe(201);

@@ -1,4 +1,4 @@
-// A consumer gets each new event of its brand in the event's transaction, and its failure undoes the event.
+// A consumer gets each new event of its brand in the event's transaction, and its failure rolls the event back.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { lockBrands, lockContacts } from '../../../src/features/contact-events/consumers.ts';
@@ -23,7 +23,7 @@ let test: TestDatabase;
 let watched: Tenant;
 let idle: Tenant;
 let service: EventService;
-/** What the consumer saw, and the locks that its transactions had. */
+/** The events that the consumer saw, and the locks of its transactions. */
 let consumed: TrackedEvent[];
 let locks: number[];
 let woken: number;
@@ -152,7 +152,7 @@ describe('a consumer of tracked events', () => {
     expect(locks).toHaveLength(1);
   });
 
-  it('gets no event of the past, and no event whose key was known', async () => {
+  it('gets no backfilled event, and no event whose key is known', async () => {
     const contact = { contact_email: 'contact0@example.com' };
     await track(watched, { ...contact, occurred_at: new Date().toISOString() });
     await track(watched, { ...contact, idempotency_key: 'once' });
@@ -161,12 +161,12 @@ describe('a consumer of tracked events', () => {
     expect(woken).toBe(1);
   });
 
-  it('gets test events as such', async () => {
+  it('gets test events marked as such', async () => {
     await track(watched, { contact_email: 'contact0@example.com', test: true });
     expect(consumed).toMatchObject([{ test: true }]);
   });
 
-  it('that fails undoes the event, its key and its contact', async () => {
+  it('rolls back the event, its key and its contact if it fails', async () => {
     failure = new Error('the flow could not be started');
     const fields = { contact_email: 'undone@example.com', idempotency_key: 'undone' };
     await expect(track(watched, fields)).rejects.toBe(failure);
@@ -175,7 +175,7 @@ describe('a consumer of tracked events', () => {
     expect((await track(watched, fields)).replayed).toBe(false);
   });
 
-  it('misses no event between what was written before and what begins to wait', async () => {
+  it('misses no event while a wait begins', async () => {
     const [contactId = 0] = await insertContacts(pool(), watched, 1, 'waiting');
     const { tracking, before } = await inTransaction(pool(), async (trx) => {
       await lockContacts(trx, [contactId], 'exclusive');
@@ -185,13 +185,13 @@ describe('a consumer of tracked events', () => {
       return { ...pending, before: rowCount };
     });
     const { event } = await tracking;
-    // Not written before the lock, so it is written after it, when the wait is there to be found.
+    // It was not written before the lock, so it is written after it and finds the wait.
     expect([before, consumed.map(({ id }) => id)]).toEqual([0, [event.id]]);
   });
 });
 
 describe('the lock of a contact', () => {
-  it('is its own: what is slow for one contact stops no events of another', async () => {
+  it('is not shared: a slow contact does not delay events of another', async () => {
     await inTransaction(pool(), async (trx) => {
       await lockContacts(trx, [1], 'exclusive');
       await inTransaction(pool(), async (other) => {
@@ -218,7 +218,7 @@ describe('a group of events', () => {
     expect([attempts, await seen()]).toEqual([1, []]);
   });
 
-  it('is written again, once, after a deadlock', async () => {
+  it('is retried once after a deadlock', async () => {
     const deadlock = `do $$ begin raise exception 'deadlock' using errcode = '40P01'; end $$`;
     sabotage = (attempt) => (attempt === 1 ? deadlock : 'select 1');
     expect((await batch(addresses)).map(({ status }) => status)).toEqual(Array(3).fill('created'));
@@ -237,7 +237,7 @@ describe('a group of events', () => {
     expect(tracked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('is written once if what follows its commit fails, which is logged', async () => {
+  it('is written once if work after its commit fails, which is logged', async () => {
     wakes = () => {
       throw new Error('the loop is gone');
     };
@@ -261,7 +261,7 @@ describe('a brand that begins to wait for events', () => {
       expect(await countWaiting(pool(), waits[space])).toBeGreaterThan(0);
     });
 
-  it('consumes the events that come while it begins', async () => {
+  it('consumes events that arrive while it begins', async () => {
     const { tracking } = await inTransaction(pool(), async (trx) => {
       await lockBrands(trx, [brand.brandId], 'exclusive');
       await trx.query('insert into waiting values ($1)', [brand.brandId]);
@@ -273,7 +273,7 @@ describe('a brand that begins to wait for events', () => {
     expect(consumed.map(({ id }) => id)).toEqual([event.id]);
   });
 
-  it('finds the events in the table that were being written before', async () => {
+  it('finds events that were already being written in the table', async () => {
     const { tracking, beginning } = await inTransaction(pool(), async (holder) => {
       await holder.query('select 1 from contacts where id = $1 for update', [contactId]);
       const writing = track(brand, { contact_id: contactId });

@@ -88,7 +88,7 @@ function fuzzed(next: () => number): Record<string, unknown> {
 }
 
 describe('a hostile body', () => {
-  it('never is a 5xx', async () => {
+  it('never causes a 5xx', async () => {
     const next = random(11);
     const bodies = Array.from({ length: 600 }, () => fuzzed(next));
     const statuses = new Map<number, number>();
@@ -103,7 +103,7 @@ describe('a hostile body', () => {
     expect([...statuses.keys()].sort()).toEqual([201, 422]);
   }, 60_000);
 
-  it('never is a 5xx in a batch, and each item has the result that it has alone', async () => {
+  it('never causes a 5xx in a batch, and each item has the same result as alone', async () => {
     const next = random(12);
     for (let round = 0; round < 5; round += 1) {
       const events: unknown[] = Array.from({ length: 60 }, () => fuzzed(next));
@@ -115,7 +115,7 @@ describe('a hostile body', () => {
     }
   }, 60_000);
 
-  it('that is no JSON, no object or too large is refused', async () => {
+  it('is refused if it is not JSON, not an object or too large', async () => {
     const post = async (rawBody: string, path = '/v1/my/events') => {
       const headers = { 'Content-Type': 'application/json' };
       return (await api.request('POST', path, { rawBody, headers })).status;

@@ -1,4 +1,4 @@
-// An idempotency key makes exactly one event, also for simultaneous requests, until the event is deleted.
+// An idempotency key creates exactly one event, also for simultaneous requests, until the event is deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
@@ -71,7 +71,7 @@ describe('an idempotency key', () => {
     expect((await track({}, { header: 'k'.repeat(129) })).status).toBe(422);
   });
 
-  it('of a test key is another one than that of a live key, and so is that of another brand', async () => {
+  it('is separate for test keys, live keys and each brand', async () => {
     const live = await track({ idempotency_key: 'shared' });
     const test = await track({ idempotency_key: 'shared' }, { token: api.testApiKey });
     const [contact_id] = await insertContacts(api.database.pool, api.other, 1);
@@ -87,7 +87,7 @@ describe('an idempotency key', () => {
     expect(replays.map(({ status, body }) => [status, body.id])).toEqual(ids);
   });
 
-  it('sent 100 times at once makes one event, which each response has', async () => {
+  it('creates one event for 100 simultaneous requests, which each response has', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
         track({ contact_id: contactIds[n % 3], amount: n, idempotency_key: 'hundred' }),
@@ -100,13 +100,13 @@ describe('an idempotency key', () => {
     expect(fresh).toHaveLength(1);
   });
 
-  it('of a refused event is free', async () => {
+  it('stays free if its event is refused', async () => {
     expect((await track({ contact_id: 999_999_999, idempotency_key: 'refused' })).status).toBe(422);
     const { status, headers } = await track({ idempotency_key: 'refused' });
     expect([status, headers.get('idempotent-replayed')]).toEqual([201, null]);
   });
 
-  it('goes to the first event in one group whose contact exists', async () => {
+  it('goes to the first event of a group whose contact exists', async () => {
     const all = await Promise.all([
       track({ contact_id: 999_999_999, idempotency_key: 'first good' }),
       track({ idempotency_key: 'first good' }),

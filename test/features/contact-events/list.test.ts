@@ -18,7 +18,7 @@ async function track(fields: object, token = api.apiKey): Promise<number> {
   return Number(body.id);
 }
 
-/** Ids of the events, by when they happened: the first in this list is the newest. */
+/** Ids of the events, newest first. */
 let newestFirst: number[];
 beforeAll(async () => {
   api = await startTestApi();
@@ -42,13 +42,13 @@ async function list(query = ''): Promise<unknown[]> {
 }
 
 describe('GET /events', () => {
-  it('lists the brand’s events in the order in which they happened, newest first, and counts them', async () => {
+  it('lists the brand’s events by the time at which they happened, newest first, and counts them', async () => {
     expect(await list()).toEqual([0, 1, 2, 3, 4]);
     const { headers } = await api.request('GET', '/v1/my/events');
     expect(headers.get('x-total-count')).toBe('5');
   });
 
-  it('pages by number and by the last event, also after that has been deleted', async () => {
+  it('returns pages by number and by the last event, also after that was deleted', async () => {
     expect(await list('?limit=2&page=2')).toEqual([2, 3]);
     const { headers } = await api.request('GET', '/v1/my/events?limit=2');
     const next = /<[^>]*(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? '';
@@ -62,7 +62,7 @@ describe('GET /events', () => {
     expect(await list('?after=1')).toEqual([]);
   });
 
-  it('filters', async () => {
+  it('filters by each field', async () => {
     const [one = 0, two = 0] = ids;
     const filters: [string, number[]][] = [
       ['event=bought', [1, 3]],

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 
 const POSTS = 1_000;
 const AT_ONCE = 24;
-/** After so many responses, all connections of the API to the database are ended. */
+/** Number of responses after which all connections of the API to the database are ended. */
 const KILL_EVERY = 75;
 
 let api: TestApi;

@@ -81,7 +81,7 @@ describe('POST /events', () => {
     expect(stored.body).toEqual(body);
   });
 
-  it('returns null for what was not sent, and an empty object for data', async () => {
+  it('returns null for fields that were not sent, and an empty object for data', async () => {
     const { body } = await track(order());
     const absent = ['amount', 'idempotency_key', 'resource_uid', 'resource_name', 'resource_url', 'ip'];
     absent.push('user_agent', 'browser', 'os', 'device_type', 'referrer', 'user_id');
@@ -150,7 +150,7 @@ describe('POST /events', () => {
     }
   });
 
-  it('measures data in bytes of JSON: 32 KB are accepted, one byte more is not', async () => {
+  it('measures data in bytes of JSON: accepts 32 KB, but not one byte more', async () => {
     // {"t":""} has 8 bytes; each of the letters has two.
     const letters = 'é'.repeat((32 * 1024 - 8) / 2);
     expect((await track(order({ data: { t: letters } }))).status).toBe(201);
@@ -159,7 +159,7 @@ describe('POST /events', () => {
     });
   });
 
-  it('refuses data nested deeper than 20 levels, and numbers that JSON cannot keep', async () => {
+  it('refuses data nested deeper than 20 levels, and numbers that JSON cannot represent', async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     const post = (data: string) =>
       api.request('POST', '/v1/my/events', {
@@ -173,7 +173,7 @@ describe('POST /events', () => {
     });
   });
 
-  it('adds a hundred names of test keys, by events whose contact exists', async () => {
+  it('adds a hundred names from test keys, but only for events whose contact exists', async () => {
     const { pool } = api.database;
     const [id = 0] = await insertContacts(pool, api, 1, 'named-');
     const names = () => count('from event_names where brand_id = $1', [api.brandId]);
@@ -201,7 +201,7 @@ describe('POST /events', () => {
     ]).toEqual([201, 201]);
   });
 
-  it('refuses more than 1,000 different names of a brand, and goes on with the known ones', async () => {
+  it('refuses more than 1,000 different names of a brand, and still accepts the known ones', async () => {
     const { pool } = api.database;
     await pool.query(
       `insert into event_names (brand_id, name) select $1, 'name_' || n from generate_series(1, 999) n`,
@@ -231,7 +231,7 @@ describe('the contact of an event', () => {
     expect(body.contact_id).toBe(contactId);
   });
 
-  it('is refused if another brand has it, or no one', async () => {
+  it('is refused if it belongs to another brand or does not exist', async () => {
     const [foreign = 0] = await insertContacts(api.database.pool, api.other, 1, 'foreign');
     for (const id of [foreign, 999_999_999]) {
       expect(errorsOf(await track({ event: 'order_placed', contact_id: id }))).toEqual({
@@ -250,7 +250,7 @@ describe('the contact of an event', () => {
     expect(await count(`from contacts where email_key = 'unknown@example.com'`)).toBe(0);
   });
 
-  it('is created once for an unknown address, however many events come at once: subscribed, without an opt-in time', async () => {
+  it('is created once for an unknown address, however many events arrive at once: subscribed, without an opt-in time', async () => {
     const post = (n: number) => track({ event: `visit_${n % 3}`, contact_email: 'New@Example.com' });
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => post(n)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -272,7 +272,7 @@ describe('the contact of an event', () => {
     ]);
   });
 
-  it('has last_interacted_at of its newest event, written at most once a minute, and not by test events', async () => {
+  it('has the time of its newest event in last_interacted_at, written at most once a minute and not for test events', async () => {
     const [id = 0] = await insertContacts(api.database.pool, api, 1, 'active');
     const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
     const send = (fields: object) => track({ event: 'visit', contact_id: id, ...fields });
@@ -309,14 +309,14 @@ describe('an unknown address with UNKNOWN_EVENT_CONTACTS=refuse', () => {
 });
 
 describe('a test event', () => {
-  it('is one that says so, or one of a test key', async () => {
+  it('is marked in the request, or comes from a test key', async () => {
     expect((await track(order({ test: true }))).body.test).toBe(true);
     expect((await track(order({ test: false }), { token: api.testApiKey })).body.test).toBe(true);
   });
 });
 
 describe('occurred_at', () => {
-  it('becomes created_at; updated_at is when the event was accepted', async () => {
+  it('becomes created_at, while updated_at is the time at which the event was accepted', async () => {
     const at = new Date(Date.UTC(new Date().getUTCFullYear() - 1, 4, 31, 23, 59, 59, 999));
     const { body } = await track(order({ occurred_at: at.toISOString().replace('Z', '+00:00') }));
     expect(body.created_at).toBe(at.toISOString());
@@ -341,7 +341,7 @@ describe('the utm parameters', () => {
     return [status, body.utm_source, body.utm_medium, body.utm_campaign];
   };
 
-  it('that were not sent come from the query of resource_url, or else of referrer', async () => {
+  it('come from the query of resource_url, or else of referrer, if they were not sent', async () => {
     expect(
       await utm({
         resource_url: 'https://a.co/?utm_source=page&utm_medium=',
@@ -350,7 +350,7 @@ describe('the utm parameters', () => {
     ).toEqual([201, 'page', 'cpc', 'x y']);
   });
 
-  it('that were sent win', async () => {
+  it('that were sent take precedence', async () => {
     expect(await utm({ utm_source: 'own', resource_url: 'https://a.co/?utm_source=page' })).toEqual([
       201,
       'own',
@@ -359,7 +359,7 @@ describe('the utm parameters', () => {
     ]);
   });
 
-  it('in a broken or hostile query are left out or cut', async () => {
+  it('are left out or cut if the query is broken or hostile', async () => {
     const long = 'x'.repeat(1_000);
     expect(
       await utm({ referrer: `https://b.co/?utm_source=%00&utm_medium=%ff%E0&utm_campaign=${long}` }),

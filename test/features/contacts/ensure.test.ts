@@ -45,7 +45,7 @@ async function one(key: string) {
 }
 
 describe('ensureContacts', () => {
-  it('creates those that are missing and finds the others', async () => {
+  it('creates missing contacts and finds the others', async () => {
     const first = await ensure('a@e.test', 'b@e.test');
     const second = await ensure('b@e.test', 'c@e.test');
     expect(first.get('a@e.test')).toMatchObject({ created: true });
@@ -60,7 +60,7 @@ describe('ensureContacts', () => {
     expect(contact.channels).toMatchObject([{ id: contact.id * 2, opt_in_at: null, value: 'new@e.test' }]);
   });
 
-  it('leaves an address unsubscribed that is in the opt-out ledger', async () => {
+  it('leaves an address in the opt-out ledger unsubscribed', async () => {
     await optOut('Gone@E.test');
     await ensure('gone@e.test');
     const { subscribed_email, channels } = await one('gone@e.test');
@@ -102,7 +102,7 @@ describe('ensureContacts', () => {
 });
 
 describe('setSubscription', () => {
-  it('unsubscribes contacts whose addresses differ by the tag, if they are one recipient', async () => {
+  it('unsubscribes contacts whose addresses differ only by the tag, if the setting makes them one recipient', async () => {
     await ensure('fam@e.test', 'fam+a@e.test', 'fam+b@e.test', 'family@e.test');
     await inTransaction(test.database.pool, (trx) =>
       setSubscription(
@@ -152,7 +152,7 @@ describe('setSubscription', () => {
     expect((await one('set@e.test')).channels).toMatchObject([{ subscribed: true, opt_out_at: null }]);
   });
 
-  it('records the opt-out of an address that is no contact', async () => {
+  it('records the opt-out of an address that no contact has', async () => {
     expect(await change({ key: 'nobody@e.test' }, false)).toEqual({
       contactId: null,
       key: null,

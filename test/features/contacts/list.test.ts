@@ -86,7 +86,7 @@ describe('GET /contacts', () => {
     ]);
   });
 
-  it('shows contacts of the own brand only', async () => {
+  it("shows only the brand's own contacts", async () => {
     expect((await api.request('GET', PATH, { token: api.other.apiKey })).list).toEqual([]);
   });
 });
@@ -94,7 +94,7 @@ describe('GET /contacts', () => {
 describe('GET /contacts/{id}/timeline', () => {
   const timeline = (query = '') => api.request('GET', `${PATH}/${String(ada.id)}/timeline${query}`);
 
-  it('has events, messages and subscriptions, newest first, also of a former address', async () => {
+  it('has events, messages and subscriptions, newest first, including those of a former address', async () => {
     const message = { channel: 'email', to: 'ada@example.test', subject: 'Hello', html: 'Hi' };
     const sent = await created('/v1/my/messages', message);
     await api.request('PATCH', `${PATH}/${String(ada.id)}`, { body: { email: 'countess@example.test' } });
@@ -123,7 +123,7 @@ describe('GET /contacts/{id}/timeline', () => {
     expect(headers.get('x-total-count')).toBe('5');
   });
 
-  it('is read page by page, and before a time', async () => {
+  it('returns pages, and items before a time', async () => {
     const all = (await timeline()).list;
     const first = await timeline('?limit=2');
     const second = await timeline('?limit=2&page=2');

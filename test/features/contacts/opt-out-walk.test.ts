@@ -42,7 +42,7 @@ beforeEach(() => query('truncate opt_outs, opt_out_walks, contacts cascade'));
 
 const insert = (count: number, prefix?: string) => insertContacts(api.database.pool, api, count, prefix);
 
-/** Clicks the unsubscribe link of a mail that is no longer known. */
+/** Clicks the unsubscribe link in a mail whose message was removed. */
 async function click(address: string, by = keyring): Promise<void> {
   const { accountId, brandId } = api;
   const source = { messageId: REMOVED };
@@ -54,7 +54,7 @@ async function click(address: string, by = keyring): Promise<void> {
 interface Walking {
   pageSize?: number;
   plusAddresses?: boolean;
-  /** From now. */
+  /** Later than now. */
   inMs?: number;
 }
 
@@ -80,7 +80,7 @@ async function unsubscribed(): Promise<string[]> {
   return rows.map(({ email }) => email);
 }
 
-/** What senders of campaigns see. */
+/** What the senders' check of campaigns sees. */
 async function unapplied(): Promise<Buffer[] | null> {
   const [row] = await query<{ hashes: Buffer[] | null }>(
     `select ${unappliedOptOutsSql('$1', '$2')} as hashes`,
@@ -92,7 +92,7 @@ async function unapplied(): Promise<Buffer[] | null> {
 const position = () => query<{ lap: number; after_id: number }>('select lap, after_id from opt_out_walks');
 
 describe('an unsubscribe link in a mail that is no longer known', () => {
-  it('unsubscribes the contact that has the address by now, and nobody else', async () => {
+  it('unsubscribes the contact that has the address now, and no other', async () => {
     const ids = await insert(5);
     await insertContacts(api.database.pool, api.other, 5);
     await click('contact3@example.com', createKeyring(FORMER_SECRET));
@@ -138,7 +138,7 @@ describe('an unsubscribe link in a mail that is no longer known', () => {
     expect(await query('select 1 from unapplied_opt_outs union all select 1 from opt_out_walks')).toEqual([]);
   });
 
-  it('is walked for once, however often it is clicked', async () => {
+  it('starts one walk, however often it is clicked', async () => {
     await insert(1);
     await click('contact0@example.com');
     await walk();
@@ -170,7 +170,7 @@ describe('an unsubscribe link in a mail that is no longer known', () => {
     expect(await unsubscribed()).toEqual([]);
   });
 
-  it('counts again while the walk for an earlier click goes on', async () => {
+  it('counts again during the walk for an earlier click', async () => {
     const [id] = await insert(4);
     await click('contact0@example.com');
     const subscribe = { channels_attributes: [{ kind: 'email', subscribed: true }] };
@@ -201,7 +201,7 @@ describe('an unsubscribe link in a mail that is no longer known', () => {
 });
 
 describe('the walk through the contacts', () => {
-  it('goes by pages, and on from the last one after its process died', async () => {
+  it('reads pages, and resumes after the last one if its process died', async () => {
     const ids = await insert(10);
     await click('contact7@example.com');
     const walking = { pageSize: 2 };
@@ -224,10 +224,10 @@ describe('the walk through the contacts', () => {
     expect(await unsubscribed()).toEqual(['contact7@example.com']);
   });
 
-  it('takes up an opt-out where it is, and meets the contacts before in the next lap', async () => {
+  it('lets an opt-out join where it is, and compares earlier contacts in the next lap', async () => {
     const ids = await insert(6);
     const walking = { pageSize: 2 };
-    // Nobody's: the walk goes on.
+    // No contact has it, so the walk continues.
     await click('nobody@example.com');
     await page(walking);
     await click('contact0@example.com');
@@ -305,7 +305,7 @@ describe('with SUPPRESS_PLUS_ADDRESSES', () => {
     return row?.id ?? 0;
   };
 
-  it('unsubscribes every contact that differs from the address by the tag alone', async () => {
+  it('unsubscribes every contact whose address differs only by the tag', async () => {
     for (const email of ['ada@example.com', 'ada+a@example.com', 'ada+b@example.com', 'adam@example.com']) {
       await contact(email);
     }
@@ -314,7 +314,7 @@ describe('with SUPPRESS_PLUS_ADDRESSES', () => {
     expect(await unsubscribed()).toEqual(['ada+a@example.com', 'ada+b@example.com', 'ada@example.com']);
   });
 
-  it('unsubscribes them for an address that is no contact itself', async () => {
+  it('unsubscribes them for an address that no contact has', async () => {
     await contact('ada+a@example.com');
     await contact('ada+b@example.com');
     await click('ada@example.com');
@@ -322,7 +322,7 @@ describe('with SUPPRESS_PLUS_ADDRESSES', () => {
     expect(await unsubscribed()).toEqual(['ada+a@example.com', 'ada+b@example.com']);
   });
 
-  it('lets an address subscribe by itself afterwards, until the other opts out once more', async () => {
+  it('lets an address subscribe alone afterwards, until the other opts out again', async () => {
     const { accountId, brandId } = api;
     const [base = Buffer.alloc(0)] = optOutHashes(keyring, {
       brandId,
@@ -349,7 +349,7 @@ describe('with SUPPRESS_PLUS_ADDRESSES', () => {
     expect(await unsubscribed()).toEqual(['ada+a@example.com']);
   });
 
-  it('knows the addresses of one another in the check of campaigns', () => {
+  it('finds opt-outs of both addresses in the check of campaigns', () => {
     const { brandId } = api;
     const hashes = optOutHashes(keyring, { brandId, channel: 'email', address: 'ada@example.com' });
     const tagged = { brandId, channel: 'email', address: 'ada+a@example.com' } as const;

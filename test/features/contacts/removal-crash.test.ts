@@ -1,4 +1,4 @@
-// Clearing a deleted contact goes on after its process is killed, and reaches every message.
+// Clearing a deleted contact resumes after its process is killed, and reaches every message.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';
@@ -50,7 +50,7 @@ async function clearAll(asOf: Date): Promise<void> {
 }
 
 describe('clearing a deleted contact', () => {
-  it('goes on after its process was killed in the middle, and clears every message', async () => {
+  it('resumes after its process was killed in the middle, and clears every message', async () => {
     const { body } = await api.request('POST', '/v1/my/contacts', { body: { email: ADDRESS } });
     await api.database.pool.query(
       `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)
@@ -66,7 +66,7 @@ describe('clearing a deleted contact', () => {
     await killAtMessage(ids[900] ?? 0);
     expect(await uncleared()).toEqual(ids.slice(800));
 
-    // At once, and the second time when that is due.
+    // At once, and again when the second pass is due.
     await clearAll(new Date());
     await clearAll(new Date(Date.now() + 120_000));
     expect(await uncleared()).toEqual([]);

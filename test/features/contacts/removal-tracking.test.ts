@@ -25,7 +25,7 @@ const query = async <Row extends object>(sql: string, values: unknown[] = []) =>
   (await api.database.pool.query<Row>(sql, values)).rows;
 
 let made = 0;
-/** A contact, and a mail to it that was sent. */
+/** A contact, and a sent mail to it. */
 async function contactWithMail() {
   const address = `tracked${(made += 1)}@example.test`;
   const { body } = await api.request('POST', '/v1/my/contacts', { body: { email: address } });
@@ -53,7 +53,7 @@ const storedHits = ({ messageId }: Mail) =>
   query('select ip, user_agent from tracking_hits where message_id = $1', [messageId]);
 
 describe('a fetch of mail to a deleted contact', () => {
-  it('leaves neither address nor browser nor link, and publishes nothing', async () => {
+  it('leaves no address, browser or link, and publishes nothing', async () => {
     const mail = await contactWithMail();
     await remove(mail);
     await clear(0);
@@ -79,11 +79,11 @@ describe('a fetch of mail to a deleted contact', () => {
     ).toEqual([]);
   });
 
-  it('is cleared if it was being stored while the message was', async () => {
+  it('is cleared if it was being stored while the message was cleared', async () => {
     const mail = await contactWithMail();
     await remove(mail);
     await clear(0);
-    // By a statement that had read the message before.
+    // A statement had read the message before.
     await query(
       `insert into tracking_hits (created_at, message_id, account_id, link, is_bot, user_agent, ip)
        values (now(), $1, $2, 0, false, 'Mail 1.0', '192.0.2.7')`,
@@ -96,7 +96,7 @@ describe('a fetch of mail to a deleted contact', () => {
     );
   });
 
-  it('keeps both for a contact that exists', async () => {
+  it('keeps address and browser for a contact that exists', async () => {
     const mail = await contactWithMail();
     await storeHits(api.database.pool, [hitOn(mail.targets[1] as never, new Date())]);
     expect(await storedHits(mail)).toEqual([{ ip: expect.any(String), user_agent: expect.any(String) }]);
@@ -104,7 +104,7 @@ describe('a fetch of mail to a deleted contact', () => {
 });
 
 describe('the deletion of a contact', () => {
-  it('removes what it did with mail', async () => {
+  it("removes the contact's opens and clicks", async () => {
     const mail = await contactWithMail();
     const other = await contactWithMail();
     await query(
@@ -121,7 +121,7 @@ describe('the deletion of a contact', () => {
     await clear(2);
   });
 
-  it('locks fetches before messages, as deciding about them does', async () => {
+  it('locks fetches before messages, like the decision about them', async () => {
     const mail = await contactWithMail();
     await storeHits(api.database.pool, [hitOn(mail.targets[1] as never, new Date())]);
     await remove(mail);
@@ -142,7 +142,7 @@ describe('the deletion of a contact', () => {
     await clear(2);
   });
 
-  it('looks for queued messages among the newest before it answers, and leaves the others to the worker', async () => {
+  it('cancels queued messages among the newest before it responds, and leaves the others to the worker', async () => {
     const { body } = await api.request('POST', '/v1/my/contacts', { body: { email: 'q0@example.com' } });
     const ids: number[] = [];
     for (let n = 0; n < 3; n += 1) ids.push(...(await queueEmails(api.database, api, 1, { prefix: 'q' })));

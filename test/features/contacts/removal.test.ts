@@ -33,7 +33,7 @@ async function send(to: string): Promise<number> {
   return Number(response.body.id);
 }
 
-/** Makes a message look as if it bounced, with everything that tracking and a capture provider keep. */
+/** Makes a message look bounced, with everything that tracking and a capture provider store. */
 async function bounce(id: number, address: string): Promise<void> {
   const { pool } = api.database;
   const reply = `550 5.1.1 <${address}> unknown`;
@@ -74,13 +74,13 @@ async function clear(asOf: Date, further: RemovalStep[] = []): Promise<number> {
   return pages;
 }
 
-/** Clears, and once more as if the time for it had come. */
+/** Clears the contact, and again as if the second pass were due. */
 async function clearAll(further: RemovalStep[] = []): Promise<void> {
   await clear(new Date(), further);
   await clear(new Date(Date.now() + 2 * MINUTE), further);
 }
 
-/** The tables with a row in which the text appears in any column. */
+/** The tables with a row that contains the text in any column. */
 async function tablesWith(text: string): Promise<string[]> {
   const tables = await query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -114,7 +114,7 @@ async function insertEvents(id: number, count: number, text: string): Promise<vo
 }
 
 describe('DELETE /contacts/{id}', () => {
-  it('returns the contact as it was, and is a 404 afterwards', async () => {
+  it('returns the deleted contact, and a 404 afterwards', async () => {
     const id = await contact({ email: 'bye@example.test', first_name: 'Bye' });
     const response = await remove(id);
     expect([response.status, response.body.first_name]).toEqual([200, 'Bye']);
@@ -122,7 +122,7 @@ describe('DELETE /contacts/{id}', () => {
     expect((await remove(id)).status).toBe(404);
   });
 
-  it('leaves no trace of its addresses in any table, but a suppression', async () => {
+  it('leaves no trace of its addresses in any table except a suppression', async () => {
     const addresses = ['first-trace@example.test', 'second-trace@example.test'] as const;
     const id = await contact({ email: addresses[0], phone: '+14155557777', data: { note: addresses[0] } });
     await bounce(await send(addresses[0]), addresses[0]);
@@ -161,7 +161,7 @@ describe('DELETE /contacts/{id}', () => {
     expect(message.body).toMatchObject({ to: null, subject: null, html: null, status: 'canceled' });
   });
 
-  it('cancels queued messages before it answers, and gives back what they reserved', async () => {
+  it('cancels queued messages before it responds, and returns their reservations', async () => {
     const id = await contact({ email: 'queued@example.test' });
     const message = await send('queued@example.test');
     const day = `date_trunc('hour', now(), 'UTC')`;
@@ -208,7 +208,7 @@ describe('DELETE /contacts/{id}', () => {
     expect([again.status, again.body.subscribed_email]).toEqual([201, false]);
   });
 
-  it('does not clear messages to someone who has the address now', async () => {
+  it('does not clear messages to another contact that has the address now', async () => {
     const id = await contact({ email: 'shared@example.test' });
     const before = await send('shared@example.test');
     await api.request('PATCH', `${PATH}/${id}`, { body: { email: 'moved-on@example.test' } });
@@ -239,7 +239,7 @@ describe('DELETE /contacts/{id}', () => {
     expect(await tablesWith('many@example.test')).toEqual([]);
   });
 
-  it('runs what other features clear, until it says that it is done', async () => {
+  it('runs the steps of other features until they are done', async () => {
     const id = await contact({ email: 'hook@example.test', phone: '+14155557778' });
     await remove(id);
     const calls: unknown[] = [];
@@ -261,7 +261,7 @@ describe('DELETE /contacts/{id}', () => {
     expect(calls).toHaveLength(4);
   });
 
-  it('takes turns, so that a contact with many events does not make others wait', async () => {
+  it('takes turns, so that a contact with many events does not delay others', async () => {
     const large = await contact({ email: 'large@example.test' });
     await insertEvents(large, 1_000, 'large');
     const small = await contact({ email: 'small@example.test' });
@@ -285,7 +285,7 @@ describe('DELETE /contacts/{id}', () => {
     await clearAll();
   });
 
-  it('goes on with other contacts if a step fails, and tries that contact again later', async () => {
+  it('continues with other contacts if a step fails, and retries that contact later', async () => {
     const bad = await contact({ email: 'bad@example.test' });
     const good = await contact({ email: 'good@example.test' });
     await remove(bad);
@@ -325,7 +325,7 @@ describe('DELETE /contacts/{id}', () => {
     expect(await steps()).toBe(made.body.created_at);
   });
 
-  it('answers each of many requests at once with the contact or a 404', async () => {
+  it('responds to each of many simultaneous requests with the contact or a 404', async () => {
     const ids = await Promise.all(
       Array.from({ length: 10 }, (_, index) => contact({ email: `once-${index}@example.test` })),
     );

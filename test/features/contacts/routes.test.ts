@@ -149,13 +149,13 @@ describe('POST /contacts', () => {
     expect((await get(contact.id)).body).toEqual(contact);
   });
 
-  it('adds to lists and keeps those that the contact is in', async () => {
+  it('adds the contact to lists, and keeps its other lists', async () => {
     const [one, two] = [await list('One'), await list('Two')];
     await created({ email: 'lists@example.test', list_ids: [one] });
     expect((await post({ email: 'lists@example.test', list_ids: [two] })).body.list_ids).toEqual([one, two]);
   });
 
-  it('replays the same key', async () => {
+  it('replays the response to a repeated key', async () => {
     const headers = { 'Idempotency-Key': 'once' };
     const first = await post({ email: 'once@example.test' }, headers);
     const second = await post({ email: 'once@example.test' }, headers);
@@ -212,7 +212,7 @@ describe('POST /contacts', () => {
     expect((await post({ email, data: { text: null, more: 'x'.repeat(65_000) } })).status).toBe(200);
   });
 
-  it('bounds how deep data is nested', async () => {
+  it('limits how deep data is nested', async () => {
     const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) });
     expect((await post({ email: 'deep@example.test', data: nested(20) })).status).toBe(201);
     expect(errorsOf(await post({ email: 'deep@example.test', data: nested(21) }))).toHaveProperty('data');
@@ -222,7 +222,7 @@ describe('POST /contacts', () => {
 describe('subscriptions', () => {
   const unsubscribed = { kind: 'email', subscribed: false };
 
-  it('leaves an unsubscribed address so on POST and PATCH', async () => {
+  it('leaves an unsubscribed address unsubscribed on POST and PATCH', async () => {
     const { id } = await created({ email: 'off@example.test' });
     const off = await patch(id, { channels_attributes: [unsubscribed] });
     expect(off.body.subscribed_email).toBe(false);
@@ -248,7 +248,7 @@ describe('subscriptions', () => {
     expect(await optOuts()).toBe(before - 1);
   });
 
-  it('keeps an unsubscribed contact so when its address changes, and the new address after the contact', async () => {
+  it('keeps a contact unsubscribed when its address changes, together with the new address', async () => {
     const { id } = await created({ email: 'old@example.test' });
     await patch(id, { channels_attributes: [unsubscribed] });
     const moved = await patch(id, { email: 'moved@example.test' });
@@ -257,7 +257,7 @@ describe('subscriptions', () => {
     expect((await created({ email: 'moved@example.test' })).subscribed_email).toBe(false);
   });
 
-  it('creates an address unsubscribed that is in the opt-out ledger, unless the request says otherwise', async () => {
+  it('creates an address that is in the opt-out ledger unsubscribed, unless the request says otherwise', async () => {
     const { id } = await created({ email: 'kept@example.test', phone: '+14155550130' });
     await patch(id, { channels_attributes: [unsubscribed] });
     await patch(id, { channels_attributes: [{ kind: 'email', _destroy: true }] });
@@ -274,7 +274,7 @@ describe('subscriptions', () => {
     expect(await optOuts()).toBe(before + 1);
   });
 
-  it('answers an opt-out after the intents under way are marked', async () => {
+  it('responds to an opt-out after the intents under way are marked', async () => {
     const { id } = await created({ email: 'fence@example.test' });
     await api.database.pool.query('update accounts set recipients_changed_at = null where id = $1', [
       api.accountId,
@@ -289,14 +289,14 @@ describe('subscriptions', () => {
 });
 
 describe('PATCH /contacts/{id}', () => {
-  it('takes back a contact as it was received', async () => {
+  it('accepts a contact as the API returned it', async () => {
     const contact = await created({ email: 'echo@example.test', data: { a: { b: [1] } } });
     const response = await patch(contact.id, { ...contact, first_name: 'Echo' });
     expect(response.status).toBe(200);
     expect(response.body).toEqual({ ...contact, first_name: 'Echo', updated_at: response.body.updated_at });
   });
 
-  it('takes back channels as channels_attributes', async () => {
+  it('accepts channels as channels_attributes', async () => {
     const contact = await created({ email: 'echo2@example.test', phone: '+14155550140' });
     const response = await patch(contact.id, { channels_attributes: contact.channels });
     expect(response.body).toEqual({ ...contact, updated_at: response.body.updated_at });
@@ -310,7 +310,7 @@ describe('PATCH /contacts/{id}', () => {
     expect((await patch(id, { list_ids: [] })).body.list_ids).toEqual([]);
   });
 
-  it('changes a channel by its id, and resets what was known of the address', async () => {
+  it('changes a channel by its id, and resets what was known about the address', async () => {
     const { id } = await created({ email: 'before@example.test' });
     await api.database.pool.query('update contacts set email_verified = true where id = $1', [id]);
     expect((await get(id)).body.verification_status).toBe('verified');

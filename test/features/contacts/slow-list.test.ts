@@ -59,7 +59,7 @@ describe('a list of contacts whose filters are slow', () => {
     const response = api.request('GET', `${PATH}?${query}${field === 'segment_id' ? segmentId : ''}`);
     const reading = await eventually(sleeping);
     expect(reading.client).toBe('carillon heavy reads');
-    // As its time limit does.
+    // The time limit does the same.
     await api.database.pool.query('select pg_cancel_backend($1)', [reading.pid]);
     const { status, body } = await response;
     expect([status, body.validation_errors]).toEqual([

@@ -41,7 +41,7 @@ describe('a timeline that is slow to read', () => {
       if (!rows[0]) throw new Error('nothing sleeps');
       return rows[0].pid;
     });
-    // As its time limit does.
+    // The time limit does the same.
     await api.database.pool.query('select pg_cancel_backend($1)', [pid]);
     const { status, body } = await response;
     expect([status, body.validation_errors]).toEqual([

@@ -31,7 +31,7 @@ async function create(body: CreateContactBody) {
 }
 
 describe('creating a contact', () => {
-  it('takes three round trips, and shows what a later GET shows', async () => {
+  it('takes three round trips, and returns the same as a later GET', async () => {
     await api.request('POST', '/v1/my/suppressions', { body: { phone: '+14155550177' } });
     const made = await create({
       email: 'Few@example.test',
@@ -45,7 +45,7 @@ describe('creating a contact', () => {
     expect(made.contact.verification_status).toBe('suppressed');
   });
 
-  it('takes two more with lists, and shows them in order', async () => {
+  it('takes two more with lists, and returns them in order', async () => {
     const lists = await Promise.all(
       ['A', 'B'].map(async (name) => {
         const { body } = await api.request('POST', '/v1/my/lists', { body: { name } });
@@ -59,7 +59,7 @@ describe('creating a contact', () => {
     expect((await api.request('GET', `${PATH}/${made.contact.id}`)).body).toEqual(made.contact);
   });
 
-  it('finds an opt-out of the address, also under its form without a tag', async () => {
+  it('finds an opt-out of the address, also of its form without a tag', async () => {
     const optOut = { channels_attributes: [{ kind: 'email', value: 'off@example.test', subscribed: false }] };
     const first = await api.request('POST', PATH, { body: optOut });
     await api.request('DELETE', `${PATH}/${String(first.body.id)}`);

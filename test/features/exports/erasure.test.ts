@@ -1,4 +1,4 @@
-// Deleting a contact ends the exports whose files have it or an address of it, and leaves all others.
+// Deleting a contact expires the exports whose files contain it or one of its addresses, and no others.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ const urlOf = async (id: number, token = api.apiKey) =>
   (await api.request('GET', `${PATH}/${id}`, { token })).body.url as unknown;
 const fileOf = async (id: number) => (await api.request('GET', `${PATH}/${id}/file`)).status;
 
-/** Does the worker's work on deleted contacts, as of some minutes later. @returns whether there is more to do later */
+/** Does the worker's work on deleted contacts, some minutes later. @returns whether there is more to do later */
 async function clear(minutes: number, further = [endExportsOfContact]): Promise<boolean> {
   const asOf = new Date(Date.now() + minutes * 60_000);
   while (await clearPage(pool(), { asOf, further, log }));
@@ -75,10 +75,10 @@ async function insertMessage(to: string, channel = 'email'): Promise<void> {
   );
 }
 
-it('ends exports of contacts and messages that have the contact, with their files', async () => {
+it('expires exports of contacts and messages that contain the contact, with their files', async () => {
   const ada = await addContact('Ada@Example.com');
   await addContact('bob@example.com');
-  // More than are read at once.
+  // More rows than are read at once.
   await insertContacts(pool(), api, 300);
   for (const to of ['bob@example.com', 'Ada@Example.com', 'cat@example.com']) await insertMessage(to);
   const holding = [
@@ -112,7 +112,7 @@ it('ends exports of contacts and messages that have the contact, with their file
   expect(await clear(2)).toBe(false);
 });
 
-it('ends an export that was being written once it is complete', async () => {
+it('expires an export that was being written once it is complete', async () => {
   const fay = await addContact('fay@example.com');
   const id = await begin('contacts');
   await writer().plan(id, new Date(), turn);
@@ -128,7 +128,7 @@ it('ends an export that was being written once it is complete', async () => {
   expect(await urlOf(id)).toBeNull();
 });
 
-it('repeats nothing but the look at an export under way, and less and less often', async () => {
+it('repeats only the check of an export under way, at growing intervals', async () => {
   const eve = await addContact('eve@example.com');
   const id = await begin('contacts');
   await erase(eve);
@@ -152,7 +152,7 @@ it('repeats nothing but the look at an export under way, and less and less often
   expect(taken.other).toBe(2);
 });
 
-it('ends exports of which it is not known whom they have', async () => {
+it('expires exports whose contacts are unknown', async () => {
   const gus = await addContact('gus@example.com');
   const id = await exported('contacts', { email: 'bob@example.com' });
   await pool().query('update export_parts set holds = null where export_id = $1', [id]);

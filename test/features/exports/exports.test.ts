@@ -148,7 +148,7 @@ describe('POST /v1/my/exports', () => {
     expect(second.body.id).toBe(first.body.id);
   });
 
-  it('refuses an eleventh unfinished export of an account, also with many requests at once', async () => {
+  it('refuses an eleventh unfinished export of an account, even if many requests arrive at once', async () => {
     const sent = Array.from({ length: 14 }, () =>
       api.request('POST', PATH, { body: { resource: 'messages' } }),
     );
@@ -171,7 +171,7 @@ describe('POST /v1/my/exports', () => {
 });
 
 describe('the file of an export', () => {
-  it('has the suppressions that match, oldest first, and nothing of other accounts', async () => {
+  it('has the matching suppressions, oldest first, and none of other accounts', async () => {
     await suppress(['b@example.com', 'a@example.com'], api, '=danger, "quoted"');
     await suppress(['theirs@example.com'], api.other);
     const [header, ...lines] = await exported({ resource: 'suppressions', filters: { active: 'true' } });
@@ -250,7 +250,7 @@ describe('the file of an export', () => {
     expect((await file(id, '')).status).toBe(401);
   });
 
-  it('is 404 after seven days, when housekeeping removes it; the export stays in the list', async () => {
+  it('is 404 after seven days, when housekeeping removes it, but the export stays in the list', async () => {
     await suppress(['a@example.com']);
     const { id } = await create({ resource: 'suppressions' });
     await run(id);
@@ -304,7 +304,7 @@ describe('the file of contacts', () => {
     expect(second).toMatch(/,,\+4917012345679,,,,,,true,,2[^,]+,,free,,$/);
   });
 
-  it('has the members of a list or of a segment only', async () => {
+  it('has only the members of a list or of a segment', async () => {
     const list = await api.request('POST', '/v1/my/lists', { body: { name: 'VIP' } });
     const segment = await api.request('POST', '/v1/my/segments', {
       body: { name: 'Pro', filters: [{ name: 'data.plan', predicate: 'eq', value: 'pro' }] },
@@ -321,7 +321,7 @@ describe('the file of contacts', () => {
     expect(await emails({ subscribed: true, email: 'B@example.com' })).toEqual(['b@example.com']);
   });
 
-  it('cannot be of a list or segment of another brand, and fails if its segment is deleted', async () => {
+  it('cannot use a list or segment of another brand, and fails if its segment is deleted', async () => {
     const made = async (path: string, token: string, body: unknown) =>
       Number((await api.request('POST', path, { body, token })).body.id);
     const theirs = await made('/v1/my/lists', api.other.apiKey, { name: 'VIP' });
@@ -355,7 +355,7 @@ describe('the file of contacts', () => {
 describe('keys of data', () => {
   beforeEach(() => query('truncate contacts cascade'));
 
-  it('that are long have no column, and their values are in other_data', async () => {
+  it('have no column if they are long, and their values are in other_data', async () => {
     const [short, long] = ['k'.repeat(200), 'k'.repeat(201)];
     await addContact({ email: 'a@example.com', data: { [short]: 1, [long]: 2, ' spaced ': 3 } });
     const [header = '', first = ''] = await exported({ resource: 'contacts' });
@@ -363,7 +363,7 @@ describe('keys of data', () => {
     expect(first.endsWith(`,1,"{"" spaced "":3,""${long}"":2}"`)).toBe(true);
   });
 
-  it('are kept in a bounded number while rows are counted, the most frequent ones', async () => {
+  it('are limited to the most frequent ones while rows are counted', async () => {
     await query(
       `insert into contacts (account_id, brand_id, email, email_key, data)
        select $1, $2, n || '@example.com', n || '@example.com',
@@ -395,7 +395,7 @@ describe('a turn of an export', () => {
     return Number(id);
   }
 
-  it('counts a few pages, and the next turn goes on there', async () => {
+  it('counts a few pages, and the next turn continues there', async () => {
     await seed(35);
     const id = await begun();
     const states: string[] = [];
@@ -407,7 +407,7 @@ describe('a turn of an export', () => {
     expect(await get(id)).toMatchObject({ total_rows: 35, processed_rows: 0 });
   });
 
-  it('writes what it has read, and the next turn goes on there', async () => {
+  it('writes the rows that it has read, and the next turn continues there', async () => {
     await seed(35);
     const id = await begun();
     await writer().plan(id, new Date(), turn);
@@ -417,7 +417,7 @@ describe('a turn of an export', () => {
     expect((await file(id)).text.split('\r\n')).toHaveLength(37);
   });
 
-  it('notes how far it has read although no row matches', async () => {
+  it('records its progress even if no row matches', async () => {
     await seed(35);
     const { id: made } = await create({ resource: 'suppressions', filters: { reason: 'complaint' } });
     const id = Number(made);
@@ -439,7 +439,7 @@ describe('a turn of an export', () => {
     expect((await writer({ scanRows: 10 }).plan(id, new Date(), stopped)).state).toBe('counting');
   });
 
-  it('ends an export whose statements exceed their time again and again', async () => {
+  it('ends an export whose statements time out again and again', async () => {
     await seed(1);
     const id = await begun();
     const { DATABASE_URL: url } = api.config;
@@ -498,7 +498,7 @@ describe('an export under way', () => {
     expect(rows).toEqual([{ signal_name: 'wake' }]);
   });
 
-  it('has each row once if its process is killed in the middle, and another goes on', async () => {
+  it('has each row once if its process is killed in the middle and another continues', async () => {
     const emails = Array.from({ length: 8_000 }, (_, index) => `user-${index}@example.com`);
     await suppress(emails);
     const { id } = await create({ resource: 'suppressions' });

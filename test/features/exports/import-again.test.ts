@@ -1,4 +1,4 @@
-// The contact import reads an exported header back, and ignores the columns it cannot set.
+// The contact import recognizes an exported header, and ignores the columns that it cannot set.
 import { expect, it } from '@jest/globals';
 import { contactHeader } from '../../../src/features/exports/contacts.ts';
 import { readColumns } from '../../../src/features/imports/columns.ts';

@@ -30,7 +30,7 @@ async function exportedFile(): Promise<string> {
   return [exportSources.suppressions.header([]), ...records].map(csvRecord).join('');
 }
 
-it('imports an exported file of suppressions so that nothing lasts longer or begins again', async () => {
+it('imports an exported file of suppressions without extending or reviving any', async () => {
   await api.database.pool.query(
     `insert into suppressions (account_id, address_key, email, reason, expires_at, released_at)
      select $1, email, email, reason, expires_at, released_at from (values

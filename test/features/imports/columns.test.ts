@@ -11,7 +11,7 @@ describe('the keys of columns that become data', () => {
     jest.restoreAllMocks();
   });
 
-  it('get a number if they are taken, the next one that is free', () => {
+  it('get the next free number if they are taken', () => {
     expect(keysOf(['plan', 'plan', 'plan_3', 'data.plan', 'plan_2', 'plan'])).toEqual([
       'plan',
       'plan_2',
@@ -22,7 +22,7 @@ describe('the keys of columns that become data', () => {
     ]);
   });
 
-  it('take a number of look-ups that grows linearly with the columns of one name', () => {
+  it('need a number of look-ups that grows linearly with the columns of one name', () => {
     const lookUps = jest.spyOn(Set.prototype, 'has');
     const keys = keysOf(Array<string>(MAX_COLUMNS).fill('plan'));
     const count = lookUps.mock.calls.length;

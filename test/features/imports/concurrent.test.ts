@@ -22,9 +22,9 @@ beforeEach(async () => {
 const pool = () => api.database.pool;
 
 const ROWS = 3_000;
-/** Every how many rows the API creates, tracks and lists a contact of the files. */
+/** Number of rows after which the API creates, tracks and lists a contact of the files. */
 const STEP = 100;
-/** Contacts of one bulk change of the list. */
+/** Number of contacts in one bulk change of the list. */
 const LISTED = 500;
 
 const addressOf = (n: number) => `p${String(n).padStart(5, '0')}@example.com`;
@@ -49,7 +49,7 @@ async function run(id: number): Promise<Import> {
 const post = async (path: string, body: object) =>
   (await api.request('POST', `/v1/my${path}`, { body })).status;
 
-/** @returns the statuses of requests that create, track and list contacts of the files, one after the other */
+/** @returns the statuses of requests that create, track and list contacts of the files, one after another */
 async function requests(listId: number): Promise<number[]> {
   const found: number[] = [];
   for (const n of some.toReversed()) {
@@ -98,7 +98,7 @@ it('imports two files in opposite orders while the API creates, tracks and lists
   expect(rows[0]?.count).toBe(ROWS);
 }, 120_000);
 
-it('goes on with a contact that another transaction creates between its look and its insert', async () => {
+it('continues if another transaction creates a contact between its look-up and its insert', async () => {
   const { accountId, brandId } = api;
   const contact = (key: string) => ({
     email: { address: key, key },

@@ -1,4 +1,4 @@
-// An import creates and updates contacts, never changes an existing subscription, and names each failed row.
+// An import creates and updates contacts, never changes an existing subscription, and reports each failed row.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
@@ -54,7 +54,7 @@ async function addContact(values: Row): Promise<number> {
 }
 
 describe('an import of contacts', () => {
-  it('creates subscribed contacts with opt-in, names, phone and data', async () => {
+  it('creates subscribed contacts with an opt-in, names, phone and data', async () => {
     const done = await importFile(api, {
       file: 'Email Address,Given name,Surname,Mobile,Country,Plan\nAda@Example.com,Ada,Lovelace,07400 123456,gb,pro\n',
     });
@@ -82,7 +82,7 @@ describe('an import of contacts', () => {
     expect(rows).toEqual([{ at: true, source: 'import' }]);
   });
 
-  it('never changes the subscription of a contact that exists', async () => {
+  it('never changes the subscription of an existing contact', async () => {
     await addContact({ email: 'out@example.com', email_subscribed: false });
     await addContact({ email: 'in@example.com', email_subscribed: true });
     const done = await importFile(api, {
@@ -95,7 +95,7 @@ describe('an import of contacts', () => {
     ]);
   });
 
-  it('keeps the subscription of a number that it replaces, and opts the new number out if it has none', async () => {
+  it('keeps the subscription when it replaces a number, and opts the new number out if the old one was', async () => {
     const phones = { out: '+14155550126', in: '+14155550127' };
     await addContact({ email: 'out@example.com', phone: '+14155550123', phone_subscribed: false });
     await addContact({ email: 'in@example.com', phone: '+14155550124', phone_subscribed: true });
@@ -130,7 +130,7 @@ describe('an import of contacts', () => {
     ]);
   });
 
-  it('opts out new contacts whose row says so, for good', async () => {
+  it('opts out new contacts permanently if their row says so', async () => {
     await importFile(api, { file: 'email,subscribed\na@example.com,no\nb@example.com,yes\n' });
     await pool().query('delete from contacts');
     await importFile(api, { file: 'email\na@example.com\nb@example.com\n' });
@@ -182,7 +182,7 @@ describe('an import of contacts', () => {
     expect(countsOf(await importFile(api, { file }))).toEqual([3_001, 0, 0, 0, 1]);
   });
 
-  it('tries five rows of an address, and fails the others of the chunk if all fail', async () => {
+  it('tries five rows of an address, and fails the others of the chunk if these fail', async () => {
     await addContact({ email: 'known@x.org', phone: '+14155550123', phone_created_at: new Date() });
     const file = ['email,phone', ...Array.from({ length: 1_000 }, () => 'b@x.org,+14155550123'), ''].join(
       '\n',
@@ -193,7 +193,7 @@ describe('an import of contacts', () => {
     expect(codes.slice(0, 6)).toEqual([...Array<string>(5).fill('email_conflict'), 'earlier_rows_failed']);
   });
 
-  it('waits for the recipient fence before it ends if it opts somebody out', async () => {
+  it('waits for the recipient fence before it ends if it opts a contact out', async () => {
     await pool().query('update accounts set recipients_changed_at = null');
     const { body } = await postImport(api, { file: 'email,subscribed\na@x.org,no\n' });
     await runToEnd(api, body.id);
@@ -212,7 +212,7 @@ describe('an import of contacts', () => {
     expect((await pool().query('select 1 from opt_outs')).rowCount).toBe(0);
   });
 
-  it('counts contacts that exist as updated only if something changes', async () => {
+  it('counts existing contacts as updated only if something changes', async () => {
     await addContact({ email: 'a@example.com', first_name: 'Ada', data: { plan: 'pro', since: 2019 } });
     await addContact({ email: 'b@example.com', first_name: 'Bob', data: {} });
     const file = 'email,first_name,plan\na@example.com,Ada,pro\nb@example.com,,free\n';
@@ -246,7 +246,7 @@ describe('an import of contacts', () => {
     expect(await contacts('first_name')).toEqual([['First'], ['Third']]);
   });
 
-  it('finds duplicates of rows that are thousands of rows before', async () => {
+  it('finds duplicates of rows thousands of rows before', async () => {
     const rows = Array.from({ length: 6_000 }, (_, n) => `p${n}@example.com,${n}`);
     const file = ['email,n', ...rows, 'p1@example.com,again', 'p5999@example.com,again'].join('\n');
     const done = await importFile(api, { file });
@@ -257,7 +257,7 @@ describe('an import of contacts', () => {
     expect((await pool().query('select 1 from import_addresses')).rowCount).toBe(0);
   });
 
-  it('fails a row whose email is one contact’s and whose phone is another’s', async () => {
+  it('fails a row whose email and phone belong to different contacts', async () => {
     await addContact({ email: 'a@example.com' });
     await addContact({ phone: '+14155550123', phone_created_at: new Date() });
     await addContact({ email: 'c@example.com', phone: '+14155550124', phone_created_at: new Date() });
@@ -272,7 +272,7 @@ describe('an import of contacts', () => {
     ]);
   });
 
-  it('adds the channel that a contact does not have, and keeps the former number of one it has', async () => {
+  it('adds a missing channel to a contact, and records the former number of a changed one', async () => {
     await addContact({ email: 'a@example.com' });
     await addContact({ phone: '+14155550123', phone_created_at: new Date() });
     const id = await addContact({ email: 'c@example.com', phone: '+14155550124', phone_subscribed: true });
@@ -289,7 +289,7 @@ describe('an import of contacts', () => {
     expect(rows).toEqual([{ contact_id: id, address_key: '+14155550124' }]);
   });
 
-  it('does rows of one contact in their order', async () => {
+  it('applies rows of one contact in their order', async () => {
     await addContact({ email: 'a@example.com', phone: '+14155550123', phone_created_at: new Date() });
     const done = await importFile(api, {
       file: 'email,phone,first_name\n,+14155550123,One\na@example.com,,Two\n',
@@ -298,7 +298,7 @@ describe('an import of contacts', () => {
     expect(await contacts('first_name')).toEqual([['Two']]);
   });
 
-  it('names each row that fails, its column and the reason, and offers them as CSV to mend', async () => {
+  it('reports each failed row with its column and the reason, and returns them as CSV to correct', async () => {
     const done = await importFile(api, {
       file:
         'email;phone;country;subscribed;note\r\nnot an address;;;;"=1+1"\r\na@x.org;123;;;\r\nb@x.org;;Germany;;\r\n' +
@@ -330,7 +330,7 @@ describe('an import of contacts', () => {
     ]);
   });
 
-  it('follows options.mapping, and keeps a second column of one meaning in data', async () => {
+  it('follows options.mapping, and keeps a second column for the same field in data', async () => {
     await importFile(api, {
       file: 'Kontakt,email,Phone,Mobile,Secret,tag,tag\na@x.org,b@x.org,,+14155550123,s,1,2\n',
       options: { mapping: { kontakt: 'email', Secret: null } },
@@ -349,7 +349,7 @@ describe('an import of contacts', () => {
     expect(countsOf(await importFile(api, { file }))).toEqual([1, 1, 0, 1, 1]);
   });
 
-  it('reports the end once, with the counts', async () => {
+  it('publishes its end once, with the counts', async () => {
     await pool().query('truncate events cascade');
     await addWebhook(api.database, api, 'https://hooks.example.com/', ['import.completed', 'import.failed']);
     const done = await importFile(api, { file: 'email\na@x.org\na@x.org\n', filename: 'people.csv' });
@@ -380,8 +380,8 @@ describe('an import of contacts', () => {
   });
 });
 
-describe('rows that failed', () => {
-  it('go with the contact that has their address', async () => {
+describe('failed rows', () => {
+  it('are deleted with the contact that has their address', async () => {
     await importFile(api, { file: 'email,phone\nA@x.org,123\nb@x.org,123\n,+14155550123,surplus\n' });
     const { accountId, brandId } = api;
     const addressKeys = ['a@x.org', '+14155550199'];
@@ -414,7 +414,7 @@ describe('rows that failed', () => {
 });
 
 describe('an import of suppressions', () => {
-  it('suppresses addresses with their reasons and leaves those that are', async () => {
+  it('suppresses addresses with their reasons, and keeps existing suppressions', async () => {
     await api.request('POST', '/v1/my/suppressions', { body: { email: 'known@example.com' } });
     const done = await importFile(api, {
       resource: 'suppressions',

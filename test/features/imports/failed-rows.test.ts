@@ -1,4 +1,4 @@
-// The bytes of a failed row count all that is kept of it.
+// The size of a failed row includes everything that is stored of it.
 import { expect, it } from '@jest/globals';
 import { reportOf } from '../../../src/features/imports/failed-rows.ts';
 import type { ImportRecord } from '../../../src/features/imports/model.ts';

@@ -1,4 +1,4 @@
-// An import of a malformed file keeps the rows it can read, and names the rest.
+// An import of a malformed file keeps the rows that it can read, and reports the others.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { failedRecords } from '../../../src/features/imports/model.ts';
 import { advanceImport, chunkRows } from '../../../src/features/imports/run.ts';
@@ -38,7 +38,7 @@ describe('an import of a nasty file', () => {
       Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]),
       'no_address_column',
     ],
-  ])('that is %s fails with a reason', async (_what, file, code) => {
+  ])('fails with a reason if the file is %s', async (_what, file, code) => {
     expect(record(await importFile(api, { file }))).toMatchObject({
       status: 'failed',
       created: 0,
@@ -46,7 +46,7 @@ describe('an import of a nasty file', () => {
     });
   });
 
-  it('that has only a header completes with no rows', async () => {
+  it('completes without rows if the file has only a header', async () => {
     const done = record(await importFile(api, { file: 'email,first_name' }));
     expect(done).toEqual({ status: 'completed', rows: [0, 0], created: 0, errors: [] });
   });
@@ -98,13 +98,16 @@ describe('an import of a nasty file', () => {
       0,
       [[2, 'data_too_large']],
     ],
-  ])('with %s imports what can be read and names the rest', async (_what, file, created, errors) => {
-    const done = record(await importFile(api, { file }));
-    const total = created + errors.length;
-    expect(done).toEqual({ status: 'completed', rows: [total, total], created, errors });
-  });
+  ])(
+    'imports the readable rows and reports the others of a file with %s',
+    async (_what, file, created, errors) => {
+      const done = record(await importFile(api, { file }));
+      const total = created + errors.length;
+      expect(done).toEqual({ status: 'completed', rows: [total, total], created, errors });
+    },
+  );
 
-  it('keeps keys that are names of JavaScript', async () => {
+  it('keeps keys that are special names in JavaScript', async () => {
     await importFile(api, { file: 'email,__proto__,constructor\n1@x.org,a,b\n' });
     const { rows } = await api.database.pool.query<{ data: string }>(
       'select data::text as data from contacts',
@@ -112,7 +115,7 @@ describe('an import of a nasty file', () => {
     expect(JSON.stringify(rows[0]?.data)).toContain('__proto__');
   });
 
-  it('with a column name of a megabyte keeps the beginning of the name', async () => {
+  it('keeps the beginning of a column name of a megabyte', async () => {
     const name = 'n'.repeat(900_000);
     await importFile(api, { file: `email,${name}\n1@x.org,v\n2@x.org,a\0b\n` });
     const { rows } = await api.database.pool.query<{ sizes: number[] }>(
@@ -125,7 +128,7 @@ describe('an import of a nasty file', () => {
 });
 
 describe('a large import', () => {
-  it('ends when too many rows have failed, and keeps what was imported', async () => {
+  it('ends when too many rows have failed, and keeps the imported rows', async () => {
     const file = `email\n1@x.org\n${'x\n'.repeat(2_600)}`;
     const { body } = await postImport(api, { file });
     const done = await runToEnd(api, body.id, { maxFailedRows: 100 });
@@ -138,7 +141,7 @@ describe('a large import', () => {
     expect(done.errors[0]).toMatchObject({ row: null, code: 'too_many_errors' });
   });
 
-  it('of blank lines gives others their turn', async () => {
+  it('lets others have their turn during many blank lines', async () => {
     const { body } = await postImport(api, { file: `email\n${'\n'.repeat(4.5 * 1024 * 1024)}1@x.org\n` });
     const given = { ...importDeps(api), turnMs: 0 };
     const offsets: number[] = [];
@@ -155,7 +158,7 @@ describe('a large import', () => {
     expect(done).toMatchObject({ status: 'completed', created_count: 1, total_rows: 1 });
   });
 
-  it('has chunks that are small if each row is much work', () => {
+  it('has small chunks if each row is much work', () => {
     const columns = (count: number, length: number) =>
       Array.from({ length: count }, (_, n) => ({ name: `${n}`, use: { data: 'n'.repeat(length) } }));
     expect(chunkRows(columns(20, 10), 5)).toBe(2_500);
@@ -163,7 +166,7 @@ describe('a large import', () => {
     expect(chunkRows(columns(2_000, 200), 0)).toBe(20);
   });
 
-  it('offers failed rows of many megabytes, each once and in order', async () => {
+  it('returns failed rows of many megabytes, each once and in order', async () => {
     const wide = 'w'.repeat(900_000);
     const rows = Array.from({ length: 12 }, (_, n) => `bad${n},${wide}`);
     const done = await importFile(api, { file: `email,note\n${rows.join('\n')}\n${'bad\n'.repeat(120)}` });
@@ -205,7 +208,7 @@ describe('an import that the database refuses', () => {
     });
   });
 
-  it('as a whole fails once, with its event', async () => {
+  it('fails once as a whole, with its event', async () => {
     await addWebhook(api.database, api, 'https://hooks.example.com/', ['import.failed']);
     await refuse('imports', `old.layout is null and new.layout is not null`, '22P05');
     expect(record(await importFile(api, { file }))).toMatchObject({

@@ -52,7 +52,7 @@ async function exportContacts(): Promise<string> {
 }
 
 describe('an export of contacts that is imported again', () => {
-  it('changes nothing of contacts that still exist', async () => {
+  it('does not change contacts that still exist', async () => {
     await addContact(data);
     const file = await exportContacts();
     const done = await importFile(api, { file });
@@ -60,7 +60,7 @@ describe('an export of contacts that is imported again', () => {
     expect(await dataOf()).toEqual(data);
   });
 
-  it('changes only the values that were edited', async () => {
+  it('changes only edited values', async () => {
     await addContact(data);
     const file = (await exportContacts()).replace(',42,', ',43,');
     const done = await importFile(api, { file });
@@ -76,17 +76,17 @@ describe('an export of contacts that is imported again', () => {
     expect(await dataOf()).toEqual(data);
   });
 
-  it('counts what contacts already have only once against the limit of their data', async () => {
+  it('counts existing data of contacts only once against their limit', async () => {
     await addContact({ list: Array.from({ length: 6_000 }, (_, n) => n + 10_000) });
     const done = await importFile(api, { file: await exportContacts() });
     expect([done.unchanged_count, done.failed_count]).toEqual([1, 0]);
   });
 });
 
-describe('a file that is no export', () => {
+describe('a file that is not an export', () => {
   const cells = 'email,visits,vip,tags,spaced,deep\nada@example.com,42,true,"[""a"",1]","[1, 2]",';
 
-  it('has numbers and booleans as text, and arrays and objects as such if they are written as JSON is', async () => {
+  it('has numbers and booleans as text, and arrays and objects as such if they are written like our JSON', async () => {
     const deep = '['.repeat(21) + ']'.repeat(21);
     await importFile(api, { file: `${cells}${deep}\n` });
     expect(await dataOf()).toEqual({ visits: '42', vip: 'true', tags: ['a', 1], spaced: '[1, 2]', deep });
@@ -102,7 +102,7 @@ describe('a file that is no export', () => {
   });
 
   it.each(['{"__proto__":1}', '["\\u0000"]', '["\\ud800"]', `${'['.repeat(30_000)}`])(
-    'keeps a cell as text that cannot be stored as JSON: %.30s',
+    'keeps a cell that cannot be stored as JSON as text: %.30s',
     async (cell) => {
       const file = `email,x\nada@example.com,"${cell.replaceAll('"', '""')}"\n`;
       const done = await importFile(api, { file });

@@ -1,4 +1,4 @@
-// An import is accepted once for its key and within the quotas, and leaves no file and few failed rows when it has ended.
+// An import is accepted once for its key and within the quotas, and removes its file when it has ended.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -52,7 +52,7 @@ describe('POST /imports', () => {
     ['options.mapping."a\\u0000b"', { file, options: { mapping: { 'a\0b': 'email' } } }],
     ['options.mapping.name', { file, options: { mapping: { name: 'data.\ud83d' } } }],
     ['options.subscribe', { file, options: { subscribe: 'yes' } }],
-  ])('refuses a wrong %s and keeps no file', async (field, given) => {
+  ])('refuses an invalid %s and keeps no file', async (field, given) => {
     const response = await postImport(api, given);
     expect([response.status, fieldsOf(response)]).toEqual([422, [field]]);
     expect((await api.request('GET', '/v1/my/imports')).list).toEqual([]);
@@ -98,7 +98,7 @@ describe('POST /imports', () => {
     expect((await api.request('GET', '/v1/my/imports')).list).toHaveLength(1);
   });
 
-  it('refuses more than 20 imports of an account that have not ended', async () => {
+  it('refuses more than 20 unfinished imports of an account', async () => {
     const one = await postImport(api, { file });
     await pool().query(
       `insert into imports (account_id, brand_id, resource, filename, options)
@@ -112,7 +112,7 @@ describe('POST /imports', () => {
 });
 
 describe('the quota of import files', () => {
-  it('refuses a file while those that wait have reached it', async () => {
+  it('refuses a file while waiting files have reached it', async () => {
     const { body } = await postImport(api, { file });
     await pool().query('update imports set file_bytes = 5000::bigint * 1024 * 1024 where id = $1', [body.id]);
     const response = await postImport(api, { file });
@@ -122,10 +122,10 @@ describe('the quota of import files', () => {
   });
 });
 
-describe('the quota of import files and of rows that failed', () => {
+describe('the quota of import files and failed rows', () => {
   const quotaBytes = () => api.config.IMPORT_QUOTA_MB * 1024 * 1024;
 
-  it('holds for files that arrive together', async () => {
+  it('applies to files that arrive together', async () => {
     const { body } = await postImport(api, { file });
     await pool().query('update imports set file_bytes = $2 where id = $1', [body.id, quotaBytes() - 1_500]);
     const each = `email\n${'a@b.co\n'.repeat(142)}`;
@@ -142,7 +142,7 @@ describe('the quota of import files and of rows that failed', () => {
     expect(refused && fieldsOf(refused)).toEqual(['file']);
   });
 
-  it('counts rows that failed for as long as they are kept', async () => {
+  it('counts failed rows as long as they are kept', async () => {
     const { id } = await importFile(api, { file: 'email\nbad\n' });
     const { rows } = await pool().query<{ error_bytes: number }>('select error_bytes from imports');
     expect(rows[0]?.error_bytes).toBeGreaterThan(100);
@@ -183,7 +183,7 @@ describe('an import', () => {
     expect((await runToEnd(api, ids[2] ?? 0)).status).toBe('completed');
   });
 
-  it('stops at the next chunk when it is canceled, and keeps what was imported', async () => {
+  it('stops at the next chunk when it is canceled, and keeps the imported rows', async () => {
     const rows = Array.from({ length: 6_000 }, (_, n) => `p${n}@example.com`);
     const { body } = await postImport(api, { file: `email\n${rows.join('\n')}` });
     const deps = importDeps(api);
@@ -191,7 +191,7 @@ describe('an import', () => {
     await advanceImport(deps, body.id, attendance);
     let canceled: Promise<{ status: number }> | undefined;
     const progress = () => (canceled ??= api.request('POST', `/v1/my/imports/${body.id}/cancel`));
-    // The first chunk cancels; the second one is either committed before the cancellation or not at all.
+    // The first chunk cancels the import. The second one is committed before the cancellation or not at all.
     await advanceImport({ ...deps }, body.id, { ...attendance, progress: () => void progress() });
     expect((await canceled)?.status).toBe(200);
     const done = await runToEnd(api, body.id);
@@ -209,7 +209,7 @@ describe('an import', () => {
     expect([status, body.code]).toEqual([422, 'invalid_transition']);
   });
 
-  it('fails if its file is gone', async () => {
+  it('fails if its file is missing', async () => {
     const { body } = await postImport(api, { file });
     await importDeps(api).store.remove((await blobOf(body.id)) ?? '');
     expect(await runToEnd(api, body.id)).toMatchObject({
@@ -218,7 +218,7 @@ describe('an import', () => {
     });
   });
 
-  it('fails after ten tries that end with an error of our own, and goes on through any other', async () => {
+  it('fails after ten tries with an internal error, and retries after any other', async () => {
     const { body } = await postImport(api, { file: 'email\na@example.com\n' });
     const deps = importDeps(api);
     const attempt = (error: Error, number: number) => {
@@ -238,7 +238,7 @@ describe('an import', () => {
     expect(failed).toMatchObject({ status: 'failed', errors: [{ row: null, code: 'internal_error' }] });
   });
 
-  it('keeps failed rows up to its limit, and says which ones are left out', async () => {
+  it('keeps failed rows up to its limit, and reports which ones are left out', async () => {
     const { body } = await postImport(api, { file: `email,name\n${'bad,Ada\n'.repeat(3_000)}` });
     const done = await runToEnd(api, body.id, { maxErrorBytes: 5_000 });
     const { rows } = await pool().query<{ kept: number; last: number; bytes: number }>(

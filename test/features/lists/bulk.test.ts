@@ -149,7 +149,7 @@ describe('POST /lists/{id}/contacts/bulk', () => {
     expect((await bulk({ add: ['bob@example.com'] }, headers)).status).toBe(409);
   });
 
-  it('takes 10,000 items in one request', async () => {
+  it('accepts 10,000 items in one request', async () => {
     await addContact('old@example.com');
     const add = Array.from({ length: 9_999 }, (_, n) => `c${n}@example.com`);
     const first = await bulk({ add, remove: ['old@example.com'] });
@@ -207,7 +207,7 @@ describe('many bulk requests at once', () => {
       await client.query(insert, [listId, [first]]);
       const waiting = bulk({ add: ids.toReversed() });
       await waitsForLock(client);
-      // Had the request added one of these before it waited, this would deadlock.
+      // If the request had added one of these before it waited, this would deadlock.
       await client.query(insert, [listId, rest]);
       return { waiting };
     });

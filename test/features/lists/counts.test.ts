@@ -66,7 +66,7 @@ describe('counts of contacts', () => {
     );
   });
 
-  it('do not count what was rolled back', async () => {
+  it('leave out statements that were rolled back', async () => {
     const client = await pool().connect();
     await client.query('begin');
     await client.query('insert into contacts (account_id, brand_id) values (1, $1)', [BRAND]);
@@ -91,7 +91,7 @@ describe('counts of contacts', () => {
     await Promise.all(writers);
     writing = false;
     await Promise.all([...folders, reader]);
-    // Nothing was deleted, so no reader may see a count fall: that of a change folded but not yet visible would.
+    // Nothing was deleted, so no reader may see a count fall. It would fall if a folded change were not visible yet.
     expect(seen).toEqual(seen.toSorted((one, other) => (one ?? 0) - (other ?? 0)));
     expect([await brandCount(), await listCount()]).toEqual([240, 240]);
     await fold();
@@ -152,12 +152,12 @@ describe('the nightly comparison', () => {
     await join(await addContacts(4));
   });
 
-  it('changes nothing if the counts are right, with changes that are not folded', async () => {
+  it('changes nothing if the counts are right, including changes that are not folded', async () => {
     expect(await compare()).toBe(0);
     expect([await listCount(), lines.length]).toEqual([4, 0]);
   });
 
-  it('mends and logs a count that is wrong, even if several processes compare', async () => {
+  it('corrects and logs a wrong count, even if several processes compare', async () => {
     await fold();
     await pool().query(`update audience_counts set count = 9 where subject = 'list'`);
     await Promise.all([compare(), compare(), compare()]);
@@ -165,7 +165,7 @@ describe('the nightly comparison', () => {
     expect(lines.map((line) => (JSON.parse(line) as { difference: number }).difference)).toEqual([-5]);
   });
 
-  it('does so while others write', async () => {
+  it('corrects it while other processes write', async () => {
     await pool().query(`insert into audience_count_changes values ('list', ${LIST}, 7)`);
     await Promise.all([
       compare(),
@@ -176,7 +176,7 @@ describe('the nightly comparison', () => {
     expect(await listCount()).toBe(24);
   });
 
-  it('forgets the counts of lists that are gone', async () => {
+  it('deletes the counts of deleted lists', async () => {
     await fold();
     await pool().query('delete from lists');
     await fold();

@@ -20,7 +20,7 @@ const create = (body: unknown = { name: 'VIP' }, headers = {}) =>
   api.request('POST', PATH, { body, headers });
 const createList = async (name = 'VIP') => Number((await create({ name })).body.id);
 
-/** Adds contacts that exist already. */
+/** Adds existing contacts. */
 async function addMembers(listId: number, count: number): Promise<void> {
   await pool().query(
     `with made as (
@@ -58,7 +58,7 @@ describe('POST /lists', () => {
     expect([status, Object.keys(error.validation_errors ?? {})]).toEqual([422, [field]]);
   });
 
-  it('creates an empty list, and ignores what only the service sets', async () => {
+  it('creates an empty list, and ignores fields that only the service sets', async () => {
     const { status, body } = await create({ name: 'VIP', id: 7, contacts_count: 3 });
     expect([status, body]).toEqual([
       201,
@@ -108,7 +108,7 @@ describe('GET /lists', () => {
 });
 
 describe('PATCH /lists/{id}', () => {
-  it('changes what is given, and leaves the rest', async () => {
+  it('changes only the given fields', async () => {
     const id = await createList();
     await addMembers(id, 2);
     const described = await api.request('PATCH', `${PATH}/${id}`, { body: { description: 'The best' } });
@@ -174,7 +174,7 @@ describe('DELETE /lists/{id}', () => {
     expect((await remove(id)).status).toBe(200);
   });
 
-  it('waits for a transaction that is about to name the list', async () => {
+  it('waits for a transaction that is going to name the list', async () => {
     const id = await createList();
     const removed = await inTransaction(pool(), async (trx) => {
       expect(await lockLists(trx, api.brandId, [id])).toEqual(new Set([id]));

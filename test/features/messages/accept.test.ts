@@ -94,7 +94,7 @@ it('leaves a capped account out of the group and writes all others in one statem
   const group = () => [submission(capped), ...others.map((each) => submission(each))];
   const expected = ['sandbox_limit_reached', ...others.map(() => 'accepted')];
   expect(await outcomes(group())).toEqual(expected);
-  // The first statement found out; it wrote nothing.
+  // The first statement detected the cap and wrote nothing.
   expect(statements.filter((each) => each === 'write')).toHaveLength(2);
   statements = [];
   expect(await outcomes(group())).toEqual(expected);
@@ -120,7 +120,7 @@ it('refuses many messages of a capped account without a statement for each', asy
       new Set(['sandbox_limit_reached']),
     );
   }
-  // At most one look a second, however slow this machine is.
+  // At most one statement a second, however slow this machine is.
   expect(statements.length).toBeLessThan(20);
 });
 
@@ -145,7 +145,7 @@ it('replays a request of a capped account, and keeps no key of a refused one', a
   const group = () =>
     times(4, (index) => submission(account, 'Hello', index === 0 ? 'first' : `new-${index}`));
   const refused = 'sandbox_limit_reached';
-  // The replayed request takes no place.
+  // The replayed request does not count.
   expect(await outcomes(group())).toEqual(['replayed', 'accepted', refused, refused]);
   expect(await outcomes(group())).toEqual(['replayed', 'replayed', refused, refused]);
   await test.database.pool.query('update accounts set sandbox_monthly_cap = 9 where id = $1', [
@@ -155,7 +155,7 @@ it('replays a request of a capped account, and keeps no key of a refused one', a
   expect(await outcomes(group())).toEqual(['replayed', 'replayed', 'accepted', 'accepted']);
 });
 
-it('counts no place for a message that was not written', async () => {
+it('does not count a message that was not written', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   await useUp(account);
   expect(await outcomes([submission(account)])).toEqual(['sandbox_limit_reached']);
@@ -164,7 +164,7 @@ it('counts no place for a message that was not written', async () => {
     CAP + 2,
   ]);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
-  // PostgreSQL stores no NUL.
+  // PostgreSQL cannot store NUL.
   const [unstorable, ...others] = await outcomes([
     submission(account, 'Hello\0'),
     submission(account),
@@ -190,7 +190,7 @@ it('answers the followers of one key together', async () => {
   expect(statements.length).toBeLessThanOrEqual(3);
 });
 
-it('tries a follower with another payload again if its leader was refused', async () => {
+it('retries a follower with another payload if its leader was refused', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   await useUp(account);
   const sms = submission(account, 'Hello', 'key');

@@ -41,7 +41,7 @@ const accepted = (response: string, delivered = false): HandOverOutcome => ({
   delivered,
 });
 
-/** Makes the next attempt. @returns its intent, and what is to be recorded of the outcome */
+/** Makes the next attempt. @returns its intent, and the outcome to record */
 async function attempt(
   seq: number,
   outcome: HandOverOutcome,
@@ -104,7 +104,7 @@ describe('the events of a message', () => {
     ]);
   });
 
-  it('show both attempts if a sender that was taken for dead records its own late', async () => {
+  it('show both attempts if a sender that was thought dead records its own late', async () => {
     const late = await attempt(1, accepted('250 first'));
     await record(await attempt(2, accepted('250 second')));
     await record({ ...late, record: { ...late.record, attempt: 7 } });

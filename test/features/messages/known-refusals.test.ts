@@ -1,4 +1,4 @@
-// A refusal for lack of money is repeated for a second, for as many accounts as fit.
+// A refusal for lack of money is repeated for a second, for up to 10,000 accounts.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '../../../src/errors.ts';
 import type { MessageDraft } from '../../../src/features/messages/draft.ts';
@@ -26,7 +26,7 @@ describe('a refusal for lack of money', () => {
     await eventually(() => expect(known.find(draftOf(1))).toBeNull());
   });
 
-  it('is that of texts to the same beginning of a number, with as many segments', () => {
+  it('applies to SMS with as many segments to numbers with the same beginning', () => {
     const known = new KnownRefusals();
     const text = { channel: 'sms', to_key: '+491511234567', segments: 2 } as const;
     known.add(draftOf(1, text), broke);
@@ -36,7 +36,7 @@ describe('a refusal for lack of money', () => {
     }
   });
 
-  it('is neither that of a test message nor one that names a field', () => {
+  it('is not repeated for test messages, nor if it names a field', () => {
     const known = new KnownRefusals();
     known.add(draftOf(1), broke);
     known.add(draftOf(2), new AppError('validation_error', 'no price'));

@@ -6,16 +6,16 @@ import { type Database, openDatabase } from '../../../src/platform/db/database.t
 import { startTestApi, type TestApi } from '../../support/api.ts';
 
 const MESSAGES = 60_000;
-/** Rows that a list may read whose filter has none: the page, its count and its end look at 5,000 each. */
+/** Maximum number of rows that a list reads without an index: page, count and end read 5,000 each. */
 const BOUNDED_ROWS = 16_000;
-/** Rows that a list may read whose filter has an index. */
+/** Maximum number of rows that a list reads with an index. */
 const FEW_ROWS = 500;
-/** One message a minute; the last is a minute old. */
+/** One message per minute. The last one is a minute old. */
 const START = Date.now() - MESSAGES * 60_000;
 const timeOf = (n: number) => new Date(START + n * 60_000).toISOString();
 
 let api: TestApi;
-/** One connection, so that the test reads the figures of the lists only. */
+/** A single connection, so that the statistics are those of the lists only. */
 let one: Database;
 let tenant: Tenant;
 let first: number;
@@ -69,7 +69,7 @@ describe('a list of many messages', () => {
     expect(read).toBeLessThan(FEW_ROWS);
   });
 
-  it('finds old dates without reading what is newer', async () => {
+  it('finds old dates without reading newer messages', async () => {
     const { found, counted, read } = await list({ createdAfter: timeOf(99), createdBefore: timeOf(103) });
     expect(found).toEqual([102, 101, 100]);
     expect(counted).toEqual({ total: 3 });
@@ -108,7 +108,7 @@ describe('a list of many messages', () => {
     expect((await list(filters)).read).toBeLessThan(BOUNDED_ROWS);
   });
 
-  it('leads by its links to all messages of a rare status, and marks the total as an estimate', async () => {
+  it('links to all messages of a rare status, page by page, and marks the total as an estimate', async () => {
     let path: string | undefined = '/v1/my/messages?status=failed';
     const found: number[] = [];
     for (let pages = 0; path !== undefined && pages < 20; pages++) {

@@ -32,7 +32,7 @@ describe('GET /messages', () => {
     expect(response.list[0]).not.toHaveProperty('html');
   });
 
-  it('pages by page number and by the last id', async () => {
+  it('returns pages by number and by the last id', async () => {
     expect(idsOf(await list('?page=2'))).toEqual(newestFirst().slice(25));
     expect(idsOf(await list('?page=3'))).toEqual([]);
     const first = await list('?limit=10');
@@ -204,12 +204,12 @@ describe('GET /delivery/status', () => {
     ]);
     expect((await status()).body.pacing).toMatchObject({ queued: queued + 15 });
     await pool.query(`update campaigns set status = 'paused' where id = $1`, [campaignId]);
-    // Adding contacts has raised the sandbox cap of the account.
+    // Adding the contacts raised the sandbox cap of the account.
     expect((await status()).body).toEqual({ ...before, commercial: expect.anything() });
     await pool.query('delete from campaign_blocks where campaign_id = $1', [campaignId]);
   });
 
-  it('counts a message that a pause holds, without a time', async () => {
+  it('counts a message that waits because of a pause, without a time', async () => {
     const { pool } = api.database;
     const [id] = await queueEmails(api.database, api, 1);
     await pool.query(`update send_queue set due_at = 'infinity' where message_id = $1`, [id]);

@@ -61,7 +61,7 @@ it('renders it without values if the contact was deleted', async () => {
   expect(body).toMatchObject({ subject: 'For', text: 'Hi ' });
 });
 
-it('shows no content if its version is gone', async () => {
+it('shows no content if its version was deleted', async () => {
   const id = await writeMessage(null);
   await api.database.pool.query(
     'delete from template_versions where id = (select content_version_id from messages where id = $1)',

@@ -22,7 +22,7 @@ async function countRows(): Promise<number> {
   return found[0]?.count ?? 0;
 }
 
-/** Expects a 422 with this code that names these fields, and that nothing was written. @returns its body */
+/** Expects a 422 with this code and these fields, and that nothing was written. @returns its body */
 async function expectRefused(body: unknown, fields: string[], code = 'validation_error'): Promise<TestBody> {
   const before = await countRows();
   const response = await post(body, { headers: { 'Idempotency-Key': `bad-${Math.random()}` } });
@@ -108,7 +108,7 @@ describe('POST /messages', () => {
     expect(JSON.stringify(body)).toContain('subject');
   });
 
-  it('ignores read-only fields, so that a message that was read can be sent again', async () => {
+  it('ignores read-only fields, so that a client can send a message back as it received it', async () => {
     expect((await post({ ...email, id: 1, status: 'sent', created_at: 'x' })).status).toBe(201);
   });
 
@@ -359,7 +359,7 @@ describe('an accepted message', () => {
       { html: '<p>Hi</p>', body: '' },
       { html: '<p>Hi</p>', text: null },
     ],
-  ])('of %o has no blank part', async (parts, kept) => {
+  ])('has no blank part: %o', async (parts, kept) => {
     const { body } = await post({ ...email, ...parts });
     const one = await api.request('GET', `/v1/my/messages/${String(body.id)}`);
     expect(one.body).toMatchObject(kept);
@@ -443,11 +443,11 @@ describe('Idempotency-Key', () => {
     expect((await withKey('k4')).status).toBe(201);
   });
 
-  it('must not have 129 characters', async () => {
+  it('is refused with 129 characters', async () => {
     expect((await withKey('x'.repeat(129))).status).toBe(422);
   });
 
-  it('may have 128 characters', async () => {
+  it('is accepted with 128 characters', async () => {
     expect((await withKey('x'.repeat(128))).status).toBe(201);
   });
 
@@ -521,7 +521,7 @@ describe('a request with a test key', () => {
     expect(queued).toHaveLength(0);
   });
 
-  it('obeys every other rule', async () => {
+  it('must follow every other rule', async () => {
     expect((await post({ ...email, subject: undefined }, { token: api.testApiKey })).status).toBe(422);
   });
 });

@@ -36,7 +36,7 @@ const queued = async (id: unknown) =>
 
 const patch = (body: object) => api.request('PATCH', '/v1/my/account', { body });
 
-/** Knows nothing from before. */
+/** With empty caches. */
 const defaultSender = async ({ accountId, brandId }: TestTenant) =>
   (await createSenderIdentities(api.database.pool, 'mail.test').ofBrand({ accountId, brandId }))
     .defaultAddress;
@@ -126,7 +126,7 @@ describe('a message without a sender', () => {
       200,
     );
     expect(await defaultSender(api)).toBe('news@acme.example');
-    // What the process knows is at most a second old.
+    // The cache is at most a second old.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const { body } = await send();
     expect(body.from).toBe('"Acme" <news@acme.example>');
@@ -138,7 +138,7 @@ describe('a message without a sender', () => {
     });
   });
 
-  it('comes from the sandbox once the domain is lost', async () => {
+  it('comes from the sandbox once the domain is no longer verified', async () => {
     const set = (status: string) =>
       api.database.pool.query('update domains set status = $2 where id = $1', [domainId, status]);
     await set('failed');
@@ -160,14 +160,14 @@ describe('a request that is repeated with its key', () => {
   };
 
   it.each(['live', 'test'])(
-    'returns its message although its sender is lost: with a %s key',
+    'returns its message although its sender is no longer verified: with a %s key',
     async (kind) => {
       const token = kind === 'live' ? api.apiKey : api.testApiKey;
       const id = await insertVerifiedDomain(api.database, api, 'brief.example');
       await eventually(async () => expect((await post(`first ${kind}`, email, token)).status).toBe(201));
       const first = await post(`first ${kind}`, email, token);
       await api.database.pool.query('delete from domains where id = $1', [id]);
-      // What the process knows of senders is at most a second old.
+      // The cache of senders is at most a second old.
       await eventually(async () => expect((await send(email.from)).body.code).toBe('sender_not_verified'));
       const again = await post(`first ${kind}`, email, token);
       expect([again.status, again.body]).toEqual([201, first.body]);
@@ -185,7 +185,7 @@ describe('a request that is repeated with its key', () => {
 });
 
 describe('the account', () => {
-  it('takes only a verified address as its sender', async () => {
+  it('accepts only a verified address as its sender', async () => {
     for (const address of ['ada@pending.example', 'ada@other.example', 'ada@sub.acme.example']) {
       const { status, body } = await patch({ email_from_email: address });
       expect([status, body.code]).toEqual([422, 'sender_not_verified']);
@@ -193,7 +193,7 @@ describe('the account', () => {
     expect((await patch({ email_from_email: 'ada@acme.example' })).status).toBe(200);
   });
 
-  it('goes by the domains of the current brand', async () => {
+  it('checks it against the domains of the current brand', async () => {
     const { pool } = api.database;
     const { rows } = await pool.query<{ id: number }>(
       'insert into brands (account_id) values ($1) returning id',
@@ -207,7 +207,7 @@ describe('the account', () => {
       email_from_email: 'ada@acme.example',
     });
     const patchHere = (body: unknown) => api.request('PATCH', '/v1/my/account', { ...asked, body });
-    // The account may be sent back as it was received.
+    // A client may send the account back as it received it.
     expect((await patchHere(account.body)).status).toBe(200);
     const refused = await patchHere({ email_from_email: 'bob@acme.example' });
     expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);

@@ -19,7 +19,7 @@ const send = (token: string, idempotencyKey?: string) =>
     body: { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' },
   });
 
-it('accepts 1,000 messages a day of the test keys of one account', async () => {
+it('accepts 1,000 messages a day from the test keys of one account', async () => {
   const { pool } = api.database;
   const first = await send(api.testApiKey, 'first');
   expect(first.status).toBe(201);
@@ -28,7 +28,7 @@ it('accepts 1,000 messages a day of the test keys of one account', async () => {
      select -n, $1, date_trunc('day', now(), 'UTC') + interval '1 second' * (n % 2 - 1) from generate_series(1, 1998) n`,
     [api.accountId],
   );
-  // Half of these are of yesterday.
+  // Half of these were sent yesterday.
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::int from test_messages where created_at >= date_trunc('day', now(), 'UTC')`,
   );
@@ -46,7 +46,7 @@ it('accepts 1,000 messages a day of the test keys of one account', async () => {
   expect((await send(api.other.testApiKey)).status).toBe(201);
 });
 
-it('accepts no more if they come together', async () => {
+it('accepts no more than that if they arrive together', async () => {
   const { pool } = api.database;
   await pool.query('delete from test_messages');
   await pool.query(

@@ -153,7 +153,7 @@ describe('a value in data', () => {
     expect(await selected(ids, [filter('data.a.0.b', 'present')])).toEqual([]);
   });
 
-  it('that is still to come is not within the last days', async () => {
+  it('is not within the last days if it is in the future', async () => {
     const at = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
     const ids = await store([
       { data: { at: at(-5) } },
@@ -177,7 +177,7 @@ async function selectedAll(ids: number[], filters: unknown[]): Promise<number[]>
 }
 
 describe('columns', () => {
-  it('of times are compared, and aged', async () => {
+  it('of times are compared with times and periods', async () => {
     const ids = await store([
       { columns: { created_at: new Date(Date.now() - 5 * 86_400_000) } },
       { columns: { created_at: '2020-01-01T00:00:00Z', email_opt_in_at: '2020-01-02T00:00:00Z' } },
@@ -190,7 +190,7 @@ describe('columns', () => {
     expect(await selected(ids, [filter('email_opt_in_at', 'blank')])).toEqual([0]);
   });
 
-  it('of the last interaction are those of the activity', async () => {
+  it('of the last interaction come from the activity', async () => {
     const ids = await store([{}, {}, {}]);
     await api.database.pool.query(
       `insert into contact_activity values ($1, now()), ($2, now() - interval '1 year')`,
@@ -202,7 +202,7 @@ describe('columns', () => {
     expect(await selected(ids, [filter('last_interacted_at', 'blank')])).toEqual([2]);
   });
 
-  it('of a status and of subscriptions are those that a contact shows', async () => {
+  it('of a status and of subscriptions equal those of the contact resource', async () => {
     const address = (email: string) => ({ email, email_key: email, email_subscribed: true });
     const ids = await store([
       { columns: { ...address('a@x.test'), email_verified: true } },
@@ -223,7 +223,7 @@ describe('columns', () => {
     expect(await selected(ids, [filter('subscribed_email', 'not_eq', true)])).toEqual([2]);
   });
 
-  it('of a validation are those of the address that the contact has now', async () => {
+  it('of a validation apply to the present address of the contact', async () => {
     const address = (email: string) => ({ columns: { email, email_key: email } });
     const ids = await store([address('a@x.test'), address('b@x.test'), address('c@x.test'), {}]);
     await api.database.pool.query(
@@ -256,7 +256,7 @@ describe('what contacts did', () => {
   }
   const month = { count: 30, unit: 'days' };
 
-  it('counts events, those of test keys excepted', async () => {
+  it('counts events, except those of test keys', async () => {
     const ids = await store([{}, {}, {}, {}]);
     await storeEvents([
       [ids[0], 1],
@@ -274,7 +274,7 @@ describe('what contacts did', () => {
     expect(await selected(ids, [filter('event.unknown', 'did_not')])).toEqual([0, 1, 2, 3]);
   });
 
-  it('tells sent, opened and clicked mail apart', async () => {
+  it('distinguishes sent, opened and clicked mail', async () => {
     const ids = await store([{}, {}]);
     await api.database.pool.query(
       `insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)

@@ -71,7 +71,7 @@ describe('a segment', () => {
     expect((await api.request('GET', at)).status).toBe(404);
   });
 
-  it('is created once by a repeated request', async () => {
+  it('is created once if the request is repeated', async () => {
     const headers = { 'Idempotency-Key': 'one' };
     const first = await post({ name: 'Pro', filters: [pro] }, { headers });
     const again = await post({ name: 'Pro', filters: [pro] }, { headers });
@@ -79,7 +79,7 @@ describe('a segment', () => {
     expect((await api.request('GET', PATH)).list).toHaveLength(1);
   });
 
-  it('needs a name and takes no other field', async () => {
+  it('needs a name and accepts no other field', async () => {
     expect((await post({ filters: [] })).body.validation_errors).toEqual({ name: ['is required'] });
     expect((await post({ name: 'x', filter: [] })).body.validation_errors).toEqual({
       filter: ['is not a known field; did you mean filters?'],
@@ -96,7 +96,7 @@ describe('a segment', () => {
     expect(Number(listed.list[0]?.name)).toBe(300);
   });
 
-  it('is refused beyond the thousandth of a brand', async () => {
+  it('is refused if the brand has a thousand', async () => {
     await api.database.pool.query(
       `insert into segments (account_id, brand_id, name) select $1, $2, n::text from generate_series(1, 1000) n`,
       [api.accountId, api.brandId],
@@ -154,7 +154,7 @@ describe('what a segment names', () => {
     expect(response.body.validation_errors).toEqual({ 'filters.0.value.0': ['leads back to this segment'] });
   });
 
-  it('is no cycle when two changes that together make one arrive at once', async () => {
+  it('cannot become a cycle through two simultaneous changes', async () => {
     for (let round = 0; round < 10; round += 1) {
       const one = await create([]);
       const two = await create([]);
@@ -166,7 +166,7 @@ describe('what a segment names', () => {
     }
   });
 
-  it('is not deleted while another segment comes to name it', async () => {
+  it('is not deleted while another segment is being changed to name it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const inner = await create([]);
       const outer = await create([]);
@@ -187,7 +187,7 @@ describe('the size of filters', () => {
   const nested = (levels: number): unknown =>
     levels === 1 ? pro : { name: 'any', predicate: 'or', value: [nested(levels - 1)] };
 
-  it('is at most fifty in all, also inside groups', async () => {
+  it('is limited to fifty filters, including those inside groups', async () => {
     expect((await post({ name: 'x', filters: many(50) })).status).toBe(201);
     expect((await post({ name: 'x', filters: many(51) })).status).toBe(422);
     const inGroups = [
@@ -201,7 +201,7 @@ describe('the size of filters', () => {
     ]);
   });
 
-  it('is at most five levels', async () => {
+  it('is limited to five levels', async () => {
     expect((await post({ name: 'x', filters: [nested(5)] })).status).toBe(201);
     const refused = await post({ name: 'x', filters: [nested(6)] });
     expect(refused.status).toBe(422);
@@ -275,7 +275,7 @@ describe('the size of filters', () => {
     await expect(loadReferenced(api.database.pool, api, outline(filters), known)).rejects.toMatchObject({
       code: 'validation_error',
     });
-    // Four segments of ten filters fit beside the two that name them.
+    // Four segments of ten filters fit together with the two that name them.
     expect(known.size).toBe(4);
     expect(shapeOf([lists, ...filters])).toMatchObject({ references: { length: 60 }, count: 3, depth: 1 });
   });
@@ -288,7 +288,7 @@ describe('the size of filters', () => {
     expect((await patch(inner, { filters: many(10) })).text).toContain('Outer');
   });
 
-  it('is bounded in bytes', async () => {
+  it('is limited in bytes', async () => {
     const filters = Array.from({ length: 3 }, () => ({
       name: 'data.a',
       predicate: 'in',

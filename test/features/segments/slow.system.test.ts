@@ -57,7 +57,7 @@ describe('a preview', () => {
         return response;
       }),
     );
-    // One beyond those that may wait.
+    // One more than may wait.
     expect((await preview(slow)).status).toBe(429);
     const quick = await api.request('GET', '/v1/my/segments');
     expect([quick.status, previews < all.length]).toEqual([200, true]);

@@ -9,7 +9,7 @@ import {
 } from '../../../src/features/segments/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-/** Filter sets that are compared in one statement, and statements. */
+/** Number of filter sets that one statement compares, and of statements. */
 const IN_ONE_STATEMENT = 100;
 const STATEMENTS = 30;
 const CONTACTS = 60;
@@ -132,7 +132,7 @@ const contact = fc.record({
   email_subscribed: fc.boolean(),
   email_verified: fc.boolean(),
   verdict: orNull(fc.constantFrom('deliverable', 'undeliverable', 'risky', 'unknown')),
-  /** Whether the result is for the address that the contact has. */
+  /** Whether the verdict is for the present address of the contact. */
   verdict_is_current: fc.boolean(),
   suppressed: fc.boolean(),
   enriched_at: orNull(recent),
@@ -336,7 +336,7 @@ async function store(contacts: GivenContact[]): Promise<void> {
        select $1, $2, 1, e.* from unnest($3::int[], $4::timestamptz[]) e`,
       [BRAND, id, one.engagement.map((e) => e.kind), one.engagement.map((e) => e.at)],
     );
-    // Whoever writes what was sent counts it in the same statement.
+    // Senders count sent mail in the statement that records it.
     await pool.query(
       `insert into contact_channel_counts (contact_id, channel, sent_count)
        select contact_id, 'email', count(*) from contact_engagement where contact_id = $1 and kind = 0 group by 1`,
@@ -389,12 +389,12 @@ function factsOf(one: GivenContact, index: number): ContactInMemory {
   };
 }
 
-/** Runs many filter sets in one statement. @returns for each of them the ids of the contacts */
+/** Runs many filter sets in one statement. @returns the ids of the contacts for each set */
 async function selectAll(sets: unknown[][]): Promise<number[][]> {
   const values: unknown[] = [BRAND];
   const columns: string[] = [];
   for (const [index, set] of sets.entries()) {
-    // What is written for a few contacts must find the same.
+    // SQL that is written for a few contacts must find the same.
     const audience = { brandId: BRAND, asOf: AS_OF, few: index % 2 === 1 };
     const condition = await compileFilters(test.database.pool, audience, set, values.length + 1);
     values.push(...condition.values);

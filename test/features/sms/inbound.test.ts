@@ -1,4 +1,4 @@
-// An inbound STOP opts out of the brand and START opts in, once each; an answer to HELP is paid for; the text is not kept.
+// An inbound STOP opts out of the brand and START opts in, once each. An answer to HELP is charged. No text is stored.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
 import type { InboundSms } from '../../../src/delivery/providers/kind.ts';
@@ -110,7 +110,7 @@ describe('an inbound SMS', () => {
     expect(rows).toEqual([{ account_id: account.accountId, channel: 'sms', source: 'sms_stop' }]);
   });
 
-  it('lets batches that are being decided check their recipients again, after STOP', async () => {
+  it('makes batches that are being decided check their recipients again, after STOP', async () => {
     await addSender();
     const marked = async () => {
       const { rows } = await made.database.pool.query<{ marked: boolean }>(
@@ -160,7 +160,7 @@ describe('an inbound SMS', () => {
     expect(await sentMessages()).toHaveLength(1);
   });
 
-  it("is answered with the brand's help text, at most once a minute and number", async () => {
+  it("is answered with the brand's help text, at most once a minute for each number", async () => {
     await addSender();
     const first = await Promise.all([
       receive('HELP'),
@@ -197,7 +197,7 @@ describe('an inbound SMS', () => {
     expect(await sentMessages()).toEqual([]);
   });
 
-  it('counts as the keyword that the provider has read in it', async () => {
+  it('counts as the keyword that the provider recognized', async () => {
     await addSender();
     expect(await receive('arrêtez', { answered: 'stop' })).toBe('opted_out');
     expect(await receive('weiter', { answered: 'start' })).toBe('opted_in');
@@ -223,7 +223,7 @@ describe('an inbound SMS', () => {
     expect(await receive('STOP', { to: '+14155550188', pool })).toBe('opted_out');
   });
 
-  it('finds the brand that last had a number, and the present one first', async () => {
+  it('finds the brand that has the number, or else the last one that had it', async () => {
     await addSender();
     await removeSmsSender(made.database.pool, account.brandId);
     expect(await receive('STOP')).toBe('opted_out');
@@ -244,7 +244,7 @@ describe('an inbound SMS', () => {
     expect(await receive('STOP')).toBe('unknown_number');
   });
 
-  it('leaves no trace of its text, and is known for good if it is START or STOP, for 30 days if it is HELP', async () => {
+  it('leaves no trace of its text, and is remembered permanently if it is START or STOP, for 30 days if it is HELP', async () => {
     await addSender();
     const start = { providerMessageId: 'SM-old-start' };
     await receive('START', start);
@@ -294,13 +294,13 @@ describe('an answer to HELP', () => {
   const movePrice = (country: string) =>
     made.database.pool.query(`update prices set country = $1 where kind = 'sms'`, [country]);
 
-  it('reserves what it costs', async () => {
+  it('reserves its price', async () => {
     expect(await receive('HELP')).toBe('answered');
     expect(await answers()).toEqual([{ status: 'queued', reason: null, price: PRICE, events: null }]);
     expect(await spent()).toBe(PRICE);
   });
 
-  it('is not sent without funds, and the reason is recorded, once a minute and number', async () => {
+  it('is not sent without funds, and the reason is recorded once a minute for each number', async () => {
     await credit(made.database, account, -1);
     for (let n = 0; n < 2; n += 1) expect(await receive('HELP')).toBe('no_answer');
     const failed = { status: 'failed', reason: 'insufficient_funds', price: null, events: 'failed' };

@@ -29,7 +29,7 @@ async function newBrand(): Promise<number> {
 }
 
 describe('the SMS sender of a brand', () => {
-  it('is the sender and the provider of each SMS that the brand posts', async () => {
+  it('determines the sender and the provider of each SMS of the brand', async () => {
     const providerId = await insertProvider('twilio-us');
     const { rows } = await api.database.pool.query<{ id: number }>(
       'select id from brands where account_id > 0',
@@ -51,7 +51,7 @@ describe('the SMS sender of a brand', () => {
     expect(queued.rows).toEqual([{ provider_id: providerId }]);
   });
 
-  it('is looked up once a second, and no longer counts when its provider is removed', async () => {
+  it('is looked up once a second, and no longer used when its provider is removed', async () => {
     const { pool } = api.database;
     const brandId = await newBrand();
     const providerId = await insertProvider('twilio-eu');
@@ -76,7 +76,7 @@ describe('the SMS sender of a brand', () => {
     expect(await senderOf(brandId)).toBeNull();
   });
 
-  it('is asked for again after a look-up that failed', async () => {
+  it('is looked up again after a failure', async () => {
     const brandId = await newBrand();
     let failing = true;
     const db: Pick<typeof api.database.pool, 'query'> = {
@@ -109,7 +109,7 @@ describe('the SMS sender of a brand', () => {
     },
   );
 
-  it('has no provider that is reserved for other accounts', async () => {
+  it('cannot have a provider that is reserved for other accounts', async () => {
     const { pool } = api.database;
     const [ours, theirs] = [await insertAccount(api.database), await insertAccount(api.database)];
     const id = await insertProvider('twilio-reserved');
@@ -120,7 +120,7 @@ describe('the SMS sender of a brand', () => {
     expect(await add(theirs.brandId)).toMatchObject({ provider: 'twilio-reserved' });
   });
 
-  it('is one for each brand, and a number belongs to one brand', async () => {
+  it('is unique for each brand, and a number belongs to one brand', async () => {
     const { pool } = api.database;
     const [one, two] = [await newBrand(), await newBrand()];
     const add = (brandId: number, from: string) => addSmsSender(pool, { ...sender, brandId, from });
@@ -134,7 +134,7 @@ describe('the SMS sender of a brand', () => {
     await expect(add(three, 'Shared')).resolves.toBeDefined();
   });
 
-  it('is removed with its provider, which a removed sender does not keep', async () => {
+  it('is removed with its provider, which a removed sender does not protect', async () => {
     const { pool } = api.database;
     const brandId = await newBrand();
     const id = await insertProvider('twilio-old');
@@ -152,7 +152,7 @@ describe('the SMS sender of a brand', () => {
     expect(await removeProvider(pool, provider, { force: false })).toMatchObject({ smsSenders: 0 });
   });
 
-  it('needs a brand and an SMS provider that exist, and a short help text', async () => {
+  it('needs an existing brand, an existing SMS provider and a short help text', async () => {
     const { pool } = api.database;
     await insertProvider('ses-mail', 'email');
     const brandId = await newBrand();

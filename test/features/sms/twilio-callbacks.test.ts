@@ -1,4 +1,4 @@
-// Signed Twilio callbacks update a message and pass on STOP, HELP and START; forged ones change nothing.
+// Signed Twilio callbacks update a message and deliver STOP, HELP and START. Forged ones change nothing.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Calls a URL as Twilio does, signed with the public URL. */
+/** Calls a URL like Twilio, signed with the public URL. */
 async function call(url: string, form: Record<string, string>, token = AUTH_TOKEN) {
   const names = Object.keys(form).sort();
   const text = names.map((name) => `${name}${form[name]}`).join('');
@@ -61,7 +61,7 @@ const query = <Row extends object>(text: string, values: unknown[] = []) =>
   api.database.pool.query<Row>(text, values).then(({ rows }) => rows);
 
 describe('Twilio, for a brand with a sender', () => {
-  it('reports the delivery of a message to the URL that came with it', async () => {
+  it('reports the delivery of a message to the URL in its request', async () => {
     const posted = await api.request('POST', '/v1/my/messages', {
       body: { channel: 'sms', to: RECIPIENT, body: 'Hello' },
     });
@@ -81,7 +81,7 @@ describe('Twilio, for a brand with a sender', () => {
     expect(await query('select status from messages where id = $1', [id])).toEqual([{ status: 'delivered' }]);
   });
 
-  it('passes on STOP, HELP and START of a recipient', async () => {
+  it('delivers STOP, HELP and START of a recipient', async () => {
     const url = callbackUrlOf(named, PUBLIC_URL) ?? '';
     const reply = (Body: string, MessageSid: string, token?: string) =>
       call(url, { Body, MessageSid, SmsStatus: 'received', From: RECIPIENT, To: NUMBER }, token);

@@ -73,7 +73,7 @@ describe('POST /suppressions', () => {
     expect(second.body).toEqual(first.body);
   });
 
-  it('lets an email to the address fail', async () => {
+  it('makes emails to the address fail', async () => {
     await create({ email: 'ada@example.com' });
     const listed = await list('?email=ADA@example.com');
     expect(emails(listed)).toEqual(['ada@example.com']);
@@ -112,11 +112,11 @@ describe('GET /suppressions', () => {
     ['?source_provider=ses', ['a@x.test']],
     ['?phone=%2B4915112345678', []],
     ['?limit=1&page=2', ['b@x.test']],
-  ])('with %j lists what matches, newest first', async (query, expected) => {
+  ])('lists the matches of %j, newest first', async (query, expected) => {
     expect(emails(await list(query))).toEqual(expected);
   });
 
-  it('counts what matches and refuses unknown filters', async () => {
+  it('counts the matches and refuses unknown filters', async () => {
     const { headers } = await api.request('GET', `${PATH}?limit=1`);
     expect(headers.get('x-total-count')).toBe('3');
     expect((await api.request('GET', `${PATH}?status=active`)).status).toBe(422);
@@ -125,7 +125,7 @@ describe('GET /suppressions', () => {
 });
 
 describe('DELETE /suppressions/{id}', () => {
-  it('ends the suppression and forgets soft bounces, and does no more a second time', async () => {
+  it('ends the suppression and deletes soft bounces, and changes nothing the second time', async () => {
     const { body } = await create({ email: 'ada@example.com' });
     await api.database.pool.query(
       `insert into soft_bounces (account_id, address_key, count) values ($1, 'ada@example.com', 2)`,
@@ -161,7 +161,7 @@ describe('a complaint or hard bounce', () => {
       )
     ).rows;
 
-  it('is ended neither by an API key nor by a member', async () => {
+  it('cannot be ended by an API key or a member', async () => {
     const [first, second] = await ids();
     const { userJwt: member } = await api.addUser('member');
     for (const token of [api.apiKey, member]) {
@@ -181,7 +181,7 @@ describe('a complaint or hard bounce', () => {
     expect(emails(await list())).toEqual(['hard_bounce@x.test', 'complaint@x.test']);
   });
 
-  it('is ended by an owner or an admin, and who did it is kept', async () => {
+  it('can be ended by an owner or an admin, who is recorded', async () => {
     const [first, second] = await ids();
     const { userJwt: admin, userId: adminId } = await api.addUser('admin');
     const ended = await api.request('DELETE', `${PATH}/${first}`, { token: api.userJwt });
@@ -207,8 +207,8 @@ describe('a complaint or hard bounce', () => {
   });
 });
 
-describe('who has ended a suppression', () => {
-  it('is kept for 400 days if it was made by hand or for soft bounces, and otherwise for good', async () => {
+describe('the record of who ended a suppression', () => {
+  it('is kept for 400 days for manual suppressions and soft bounces, and otherwise permanently', async () => {
     await api.database.pool.query('truncate suppression_releases');
     for (const reason of ['manual', 'soft_bounce', 'complaint', 'hard_bounce']) {
       for (const days of [399, 401]) {
@@ -268,7 +268,7 @@ describe('POST /suppressions/bulk', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('takes 10,000 addresses', async () => {
+  it('accepts 10,000 addresses', async () => {
     const many = Array.from({ length: 10_000 }, (_, n) => `u${n}@x.test`);
     const { status, body } = await bulk({ add: many });
     expect(status).toBe(200);

@@ -1,4 +1,4 @@
-// A message keeps the template version of its acceptance, and its request is replayed if the template is gone.
+// A message keeps the template version of its acceptance, and its request is replayed if the template was deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
 import { findVersions } from '../../../src/features/templates/model.ts';
@@ -83,7 +83,7 @@ describe('POST /messages with a template', () => {
     expect(await versionsOf(templateId)).toBe(3);
   });
 
-  it('gives the values of the contact, and links to unsubscribe', async () => {
+  it('uses the values of the contact, and links to unsubscribe', async () => {
     await api.request('POST', '/v1/my/contacts', { body: { email: 'Bo@example.com', first_name: 'Bo' } });
     const templateId = await create({ body: '<p>{{ contact.first_name }} {{ unsubscribe_url }}</p>' });
     const known = await detail((await post(request(templateId, { to: 'bo@example.com' }))).body.id);
@@ -124,7 +124,7 @@ describe('POST /messages with a template', () => {
     expect(Object.keys(long.body.validation_errors ?? {})).toEqual(['template_id']);
   });
 
-  it('sends from the sender of the template if it is verified', async () => {
+  it("uses the template's sender if it is verified", async () => {
     const templateId = await create({ from_email: 'ada@shop.test', from_name: 'Ada' });
     const refused = await post(request(templateId));
     expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);
@@ -141,7 +141,7 @@ describe('POST /messages with a template', () => {
     expect(own.body).toMatchObject({ from: 'bo@shop.test', reply_to: 'bo@shop.test' });
   });
 
-  it('reports all that is wrong at once', async () => {
+  it('reports all errors at once', async () => {
     const { status, body } = await post({
       ...request(999_999_999),
       from: 'a@not-ours.test',
@@ -178,12 +178,12 @@ describe('POST /messages with a template', () => {
     expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([422, [field]]);
   });
 
-  it('takes a subject for a template without one', async () => {
+  it('accepts a subject for a template without one', async () => {
     const { status, body } = await post(request(await create({ subject: null }), { subject: 'Own' }));
     expect([status, body.subject]).toEqual([201, 'Own']);
   });
 
-  it('replays a request although its template has changed or is gone', async () => {
+  it('replays a request although its template was changed or deleted', async () => {
     const templateId = await create();
     const headers = { 'Idempotency-Key': 'template' };
     const first = await post(request(templateId), { headers });
@@ -199,7 +199,7 @@ describe('POST /messages with a template', () => {
     expect(body).toMatchObject({ status: 'delivered', test: true, subject: 'Order 7' });
   });
 
-  it('fails a message whose stored content is gone', async () => {
+  it('fails a message whose stored content is missing', async () => {
     const OWNER = 999;
     await insertSender(api.database, OWNER);
     const { body } = await post(request(await create()));

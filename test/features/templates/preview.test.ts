@@ -47,7 +47,7 @@ describe('a preview', () => {
     expect(attributes.filter((each) => /^on|script:|data:text|srcdoc|action/.test(each))).toEqual([]);
   });
 
-  it('is as long as the HTML, about, whatever it is', () => {
+  it('is about as long as the HTML, whatever that contains', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (html) => {
         expect(sanitize(html).length).toBeLessThan(20 * html.length + 100);

@@ -1,4 +1,4 @@
-// A template renders only for contacts of its brand, and its check lists every problem in it.
+// A template renders only for contacts of its brand, and its check lists every problem.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 
@@ -35,7 +35,7 @@ describe('POST /templates/{id}/render', () => {
     expect(body.text).toContain('pro A&B 5');
   });
 
-  it('renders variables of the request before samples', async () => {
+  it('prefers variables of the request to samples', async () => {
     const { body } = await render(await create(content), { variables: { coupon: 'C' } });
     expect(body.html).toContain('pro C 5');
   });
@@ -74,7 +74,7 @@ describe('POST /templates/{id}/render', () => {
     expect(answer.body.validation_errors).toHaveProperty(field);
   });
 
-  it('says why nothing can be sent', async () => {
+  it('reports why nothing can be sent', async () => {
     const { status, body } = await render(await create({ name: 'Empty' }));
     expect(status).toBe(200);
     expect(body).toMatchObject({ subject: null, html: null, text: null });
@@ -85,7 +85,7 @@ describe('POST /templates/{id}/render', () => {
 describe('GET /templates/{id}/check', () => {
   const check = (id: number) => api.request('GET', `${PATH}/${id}/check`);
 
-  it('lists variables without a value, bad links and images without a text', async () => {
+  it('lists variables without a value, bad links and images without alternative text', async () => {
     const id = await create({
       subject: 'Hi',
       body: '<p>{{ coupon }} {{ known }}</p><a href="ftp://x">x</a><img src="https://example.com/a.png">',
@@ -111,7 +111,7 @@ describe('GET /templates/{id}/check', () => {
 describe('GET /templates/{id}/preview', () => {
   const preview = (id: number) => api.request('GET', `${PATH}/${id}/preview`);
 
-  it('is a page without scripts, of an origin of its own', async () => {
+  it('is a page without scripts and with its own origin', async () => {
     const id = await create({
       subject: 'Hi',
       body: '<p onclick="a()">Hello {{ name }}</p><iframe src="https://a.test"></iframe>',

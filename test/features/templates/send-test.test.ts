@@ -1,4 +1,4 @@
-// A test send goes only to users of the account, once, without webhooks; SMS are charged, and the sandbox counts emails.
+// A test goes only to users of the account, once, without webhooks. SMS are charged, and the sandbox counts emails.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -59,7 +59,7 @@ const send = (id: number, body: unknown = {}, rest: Parameters<TestApi['request'
   api.request('POST', `${PATH}/${id}/send_test`, { body, ...rest });
 
 describe('POST /templates/{id}/send_test', () => {
-  it('sends to the test recipients, marked as a test, without webhooks and counts', async () => {
+  it('sends to the test recipients, marked as a test, without webhooks or counts', async () => {
     await pool().query(
       `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
        values ($1, $2, 'https://hook.test/', '{email.sent,email.delivered}', 'x', 'abcd')`,
@@ -87,7 +87,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect(await emailsSent(pool(), api.accountId)).toBe(0);
   });
 
-  it('sends to addresses of users, whatever their case, and to each once', async () => {
+  it('sends once to each address of a user, whatever its case', async () => {
     const { email } = await api.addUser('member');
     const { status, body } = await send(await create(), { to: [email.toUpperCase(), email, QA[0]] });
     expect(status).toBe(200);
@@ -95,13 +95,13 @@ describe('POST /templates/{id}/send_test', () => {
     expect(messages.map(({ to }) => to)).toEqual([email, QA[0]]);
   });
 
-  it('sends to the user who asks', async () => {
+  it('sends to the calling user by default', async () => {
     const user = await api.addUser('member');
     const { body } = await send(await create(), {}, { token: user.userJwt });
     expect(body.messages).toMatchObject([{ to: user.email }]);
   });
 
-  it('names every other address, and sends nothing', async () => {
+  it('reports every other address, and sends nothing', async () => {
     const { status, body } = await send(await create(), {
       to: [QA[0], 'ada@example.com', api.other.email, 'no address'],
     });
@@ -149,7 +149,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect(body.validation_errors).toHaveProperty('body');
   });
 
-  it('sends an SMS to numbers of users only', async () => {
+  it('sends an SMS only to numbers of users', async () => {
     const id = await create({ channel: 'sms', subject: undefined, body: 'Hi {{ coupon }}' });
     expect((await send(id, { to: ['+14155550123'] })).body.validation_errors).toHaveProperty(['to.0']);
     await pool().query(`update users set mobile = '+14155550123' where id = $1`, [api.userId]);
@@ -159,7 +159,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect(body.messages).toMatchObject([{ to: '+14155550123' }]);
   });
 
-  it('needs a send of the sandbox for each email', async () => {
+  it('uses one place of the sandbox cap for each email', async () => {
     const used = async () => {
       const { rows } = await pool().query<{ used: number }>(
         'select used from sandbox_usage where account_id = $1',
@@ -195,7 +195,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect((await send(await create())).status).toBe(429);
   });
 
-  it('sends no more than the tests of a day if requests come together', async () => {
+  it('does not exceed the daily limit if requests arrive together', async () => {
     await pool().query(
       `insert into test_messages (message_id, account_id) select -n, $1 from generate_series(1, 997) n`,
       [api.accountId],
@@ -227,7 +227,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect(await count('messages')).toBe(2);
   });
 
-  it('is repeated with its key although it would be refused by now', async () => {
+  it('is replayed with its key even if it would be refused now', async () => {
     const id = await create();
     const headers = { 'Idempotency-Key': 'later' };
     const first = await send(id, {}, { headers });
@@ -243,7 +243,7 @@ describe('POST /templates/{id}/send_test', () => {
     expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
   });
 
-  it('sends once although the connection was lost before the commit, and the client repeats', async () => {
+  it('sends once if the connection is lost before the commit and the client repeats the request', async () => {
     const id = await create();
     const headers = { 'Idempotency-Key': 'lost' };
     await inTransaction(pool(), async (trx) => {

@@ -1,4 +1,4 @@
-// The templates API rejects invalid designs with their path, and returns templates as they were given.
+// The templates API rejects invalid designs with their path, and returns templates unchanged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 
@@ -172,7 +172,7 @@ describe('POST /templates', () => {
       { subject: 'Hi', body: '<mjml><mj-body>\n<mj-text>{{ a | nothing }}</mj-text></mj-body></mjml>' },
       'body',
     ],
-  ])('names the line of a mistake in %s', async (_part, body, field) => {
+  ])('reports the line of a mistake in %s', async (_part, body, field) => {
     const { status, body: answer } = await create(body);
     expect([status, answer.code]).toEqual([422, 'validation_error']);
     const errors = answer.validation_errors as unknown as Record<string, string[]>;
@@ -180,7 +180,7 @@ describe('POST /templates', () => {
     expect(errors[field]?.[0]).toMatch(/line \d/);
   });
 
-  it('names the path of a mistake in a design', async () => {
+  it('reports the path of a mistake in a design', async () => {
     const { body } = await create({
       subject: 'Hi',
       design: { sections: [{ type: 'divider' }, { type: 'text', props: { html: '{% if a %}' } }] },
@@ -188,7 +188,7 @@ describe('POST /templates', () => {
     expect(Object.keys(body.validation_errors ?? {})).toEqual(['design.sections.1.props.html']);
   });
 
-  it('creates a draft of nothing', async () => {
+  it('creates a template without content', async () => {
     const { status, body } = await create();
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -223,13 +223,13 @@ describe('POST /templates', () => {
     expect((await get(body.id)).body).toEqual(body);
   });
 
-  it('keeps a design as it was given', async () => {
+  it('stores a design unchanged', async () => {
     const { status, body } = await create({ subject: 'Hi', design });
     expect(status).toBe(201);
     expect(body).toMatchObject({ design, content_from: 'design', variables: { page: null } });
   });
 
-  it('creates one for the same key', async () => {
+  it('creates one template for the same key', async () => {
     const headers = { 'Idempotency-Key': 'k1' };
     const first = await create(content, headers);
     const again = await create(content, headers);
@@ -268,7 +268,7 @@ describe('GET /templates', () => {
     expect((await api.request('GET', `${PATH}?${query}`)).status).toBe(422);
   });
 
-  it('has complete pages, however large their bodies are, and leaves these out of a summary', async () => {
+  it('has complete pages, however large the bodies are, and leaves bodies out of summaries', async () => {
     const body = `<p>${'a'.repeat(500_000)}</p>`;
     await pool().query(
       `insert into templates (account_id, brand_id, body) select $1, $2, $3 from generate_series(1, 30)`,
@@ -289,7 +289,7 @@ describe('GET /templates', () => {
 });
 
 describe('PATCH /templates/{id}', () => {
-  it('changes only what was sent, and clears with null', async () => {
+  it('changes only the given fields, and clears them with null', async () => {
     const { body: made } = await create(content);
     const { status, body } = await patch(made.id, { subject: 'New', reply_to: null });
     expect(status).toBe(200);
@@ -302,14 +302,14 @@ describe('PATCH /templates/{id}', () => {
     });
   });
 
-  it('takes a template back as it was received', async () => {
+  it('accepts a template as the API returned it', async () => {
     const { body: made } = await create({ ...content, design });
     const { status, body } = await patch(made.id, { ...made, name: 'Renamed' });
     expect(status).toBe(200);
     expect(body).toEqual({ ...made, name: 'Renamed', updated_at: body.updated_at });
   });
 
-  it('takes a template back as it was received, however many variables it has', async () => {
+  it('accepts a template as the API returned it, however many variables it has', async () => {
     const names = Array.from({ length: 300 }, (_, n) => `v${n}`);
     const samples = Object.fromEntries(names.slice(0, 150).map((name) => [`${name}x`, 'sample']));
     const long = 'n'.repeat(250);
@@ -320,7 +320,7 @@ describe('PATCH /templates/{id}', () => {
     expect([status, after.variables]).toEqual([200, created.body.variables]);
   });
 
-  it('sends the one of body and design that was given last', async () => {
+  it('sends the one of body and design that was set last', async () => {
     const { body: made } = await create(content);
     const from = async (body: unknown) => (await patch(made.id, body)).body.content_from;
     expect(await from({ design })).toBe('design');
@@ -352,7 +352,7 @@ describe('PATCH /templates/{id}', () => {
     expect((await get(made.id)).body).toMatchObject({ subject: 'One', preheader: 'Other' });
   });
 
-  it('changes the content of a campaign that was not sent yet', async () => {
+  it('changes the content of a campaign that is not sent yet', async () => {
     const { body: made } = await create(content);
     await giveToCampaign(Number(made.id), 'draft');
     expect((await patch(made.id, { subject: 'New' })).status).toBe(200);
@@ -409,7 +409,7 @@ describe('POST /templates/{id}/duplicate', () => {
     expect(body.id).not.toBe(made.id);
   });
 
-  it('takes a name', async () => {
+  it('accepts a name for the copy', async () => {
     const { body: made } = await create(content);
     expect((await duplicate(made.id, { name: 'Second' })).body.name).toBe('Second');
     expect((await duplicate(made.id, { nmae: 'Second' })).status).toBe(422);

@@ -59,7 +59,7 @@ const insertVersion = (templateId: number, content: string) =>
 const left = async () =>
   (await query<{ id: number }>('select id from template_versions order by id')).map(({ id }) => id);
 
-/** A brand's template that is compiled to the second of its two versions. */
+/** A template with two versions, of which the second is the present one. */
 async function editedTemplate() {
   const templateId = await insertTemplate();
   const old = await insertVersion(templateId, 'old');
@@ -69,7 +69,7 @@ async function editedTemplate() {
 }
 
 describe('old versions of templates', () => {
-  it('stay until all messages that were made of them are gone', async () => {
+  it('stay until none of their messages can be left', async () => {
     const { old, present } = await editedTemplate();
     expect(await removeOld(now)).toBe(0);
     expect(await removeOld(afterDays(GONE_AFTER_DAYS - 0.1))).toBe(0);
@@ -103,7 +103,7 @@ describe('old versions of templates', () => {
     expect(await left()).toEqual([ofFlow]);
   });
 
-  it('stay if their content is given back to the template', async () => {
+  it('stay if the template gets their content again', async () => {
     const { templateId, old, present } = await editedTemplate();
     await removeOld(now);
     const again = await findVersionOf(db.database.pool, templateId, hashOf('old'));
@@ -112,7 +112,7 @@ describe('old versions of templates', () => {
     expect(await left()).toEqual([old, present]);
   });
 
-  it('are looked at page by page', async () => {
+  it('are checked page by page', async () => {
     const templateId = await insertTemplate();
     await query(
       `insert into template_versions (template_id, account_id, brand_id, channel, content_hash)
