@@ -4,7 +4,7 @@ import { RenderError } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import { brand, valuesOf, withBody, withDesign } from './sources.ts';
 
-/** What the process works on. */
+/** The input of the process. */
 export type Alone =
   | { template: string; variables: object }
   | { mjml: string }

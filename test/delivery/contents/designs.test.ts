@@ -37,8 +37,9 @@ async function rendered(name: string) {
 }
 
 /**
- * What Outlook for Windows, Gmail, Yahoo or Apple Mail do not show, by the data of caniemail.com (github.com/hteumeuleu/
- * caniemail, MIT), as of 2026. Features whose absence is harmless, such as rounded corners, are left out.
+ * Features that Outlook for Windows, Gmail, Yahoo or Apple Mail do not support, according to caniemail.com
+ * (github.com/hteumeuleu/ caniemail, MIT), as of 2026. Features whose absence is harmless, such as rounded corners, are
+ * left out.
  */
 const unsupported: Record<string, RegExp> = {
   'css-display-flex, css-display-grid': /display\s*:\s*(?:inline-)?(?:flex|grid)/i,
@@ -77,7 +78,7 @@ describe('the thirty sample designs', () => {
     expect(urls.filter(({ value }) => !/^(?:https:\/\/|mailto:)/.test(value))).toEqual([]);
     for (const { name: tag, attributes, start, end } of tags) {
       const has = (attribute: string) => attributes.some((each) => each.name === attribute);
-      // Outlook shows an image without a width in its own size; all others need the text.
+      // Outlook shows an image without a width in its original size; every image needs alternative text.
       if (tag === 'img' && !(has('width') && has('alt'))) throw new Error(html.slice(start, end));
     }
   });
@@ -140,7 +141,7 @@ describe('the thirty sample designs', () => {
 
 const VOID = new Set(['img', 'br', 'hr', 'meta', 'link', 'v:fill', 'o:allowpng']);
 
-/** Elements outside of comments that are closed in the wrong order, or not at all. */
+/** Finds elements outside of comments that are closed in the wrong order, or not at all. */
 function unbalanced(html: string): string[] {
   const open: string[] = [];
   const wrong: string[] = [];

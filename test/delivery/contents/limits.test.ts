@@ -1,5 +1,5 @@
-// Contents that take too much time or memory are refused, and do not harm other messages or accounts.
-/** Contents that are made to take time or memory. The limits of time are those of production unless a test says so. */
+// Contents that take too much time or memory are refused, and do not affect other messages or accounts.
+/** Contents designed to take time or memory. Time limits are those of production unless a test says otherwise. */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   ContentEngineUnavailableError,
@@ -28,7 +28,9 @@ async function outcome(text: string, variables: Record<string, unknown> = {}): P
 const loops = (depth: number, inside: string) =>
   '{% for a in (1..9999) %}'.repeat(depth) + inside + '{% endfor %}'.repeat(depth);
 
-/** Unlike ranges, lists of the caller take none of the memory of a rendering: only its limit of time ends these loops. */
+/**
+ * Unlike ranges, the caller's lists do not count against a rendering's memory: only the time limit ends these loops.
+ */
 const endless = '{% for a in list %}'.repeat(6) + '{% endfor %}'.repeat(6);
 const listOf = (length: number) => valuesOf({ list: Array.from({ length }, () => 1) });
 
@@ -88,7 +90,7 @@ describe('a content', () => {
   ])('of 2 MB of %s is refused, and the next one is compiled', async (_what, body) => {
     const { problems } = await engine.compile(withBody(body), 1);
     expect(problems.map(({ code }) => code)).toEqual(['too_slow']);
-    // The limit of this test is short, so a busy machine may need more than one try.
+    // The time limit of this test is short, so a busy machine may need more than one attempt.
     let content = null;
     for (let n = 0; n < 20 && !content; n += 1) ({ content } = await engine.compile(sms('x'), 1));
     expect(content).not.toBeNull();

@@ -1,7 +1,7 @@
 // No content can make V8 end the process for lack of memory.
 /**
- * Contents that ask for so much memory at once that V8 would end the whole process, not only the thread. Each has a
- * process of its own, so that one that fails fails only its test.
+ * Contents that allocate so much memory at once that V8 would end the whole process, not only the thread. Each runs in
+ * a separate process, so that a crash fails only its own test.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import type { Alone } from './content-alone.ts';
 
 const PROGRAM = new URL('./content-alone.ts', import.meta.url);
 
-/** @returns the exit status, and the name of the error, a problem, or the text that was rendered */
+/** @returns the exit status, and the name of the error, a problem, or the rendered text */
 async function workAlone(input: Alone): Promise<unknown> {
   const child = spawn(process.execPath, [PROGRAM.pathname], { stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = once(child, 'exit');

@@ -1,6 +1,6 @@
 /**
- * Writes the HTML of five designs, from which the images in docs/images are made:
- * `node test/delivery/contents/write-designs.ts <folder>`, then a browser of 700 pixels width.
+ * Writes the HTML of five designs, from which the images in docs/images are made: run `node
+ * test/delivery/contents/write-designs.ts <folder>`, then open the files in a browser 700 pixels wide.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ for (const name of SHOWN) {
       event: { resource_name: 'Plan “Pro”', amount: 12.5, created_at: '2026-03-01T23:30:00Z' },
     },
   );
-  // The pictures of the examples do not exist: plain areas stand for them.
+  // The pictures of the examples do not exist, so plain areas replace them.
   const shown = (html ?? '').replaceAll(
     /src="https:\/\/cdn\.acme\.example\/(\w+)\.png"/g,
     (_all, picture: string) => `src="${image(picture === 'logo' ? '#1f4fbf' : '#c9d6ea')}"`,

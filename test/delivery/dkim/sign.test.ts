@@ -147,7 +147,7 @@ describe('a signature', () => {
     const message = signed(email(), [rsa]);
     let settled = false;
     void message.then(() => (settled = true));
-    // A signature computed on the event loop would need only its promises to settle.
+    // If it were computed on the event loop, the message would settle within a few microtasks.
     for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
     expect(settled).toBe(false);
     await message;

@@ -6,7 +6,7 @@ import { createConnectionLimits } from '../../../src/delivery/inbound/connection
 
 const limits = () => createConnectionLimits({ perNetwork: 1, untilDataMs: 120_000, lifetimeMs: 900_000 });
 
-/** The edge of the system: what the limits see of a connection. */
+/** A fake of the part of a socket that the limits use. */
 function socketFrom(remoteAddress: string, remotePort = 1_024) {
   const socket = Object.assign(new EventEmitter(), { remoteAddress, remotePort, destroy: jest.fn() });
   return socket as typeof socket & Socket;

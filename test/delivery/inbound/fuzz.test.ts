@@ -18,7 +18,7 @@ import {
 
 const ROUNDS = 1_500;
 const message = { accountId: 7, messageId: 123_456_789 };
-/** Made with keys that are not ours. */
+/** Created with keys that are not ours. */
 const forged = {
   messageId: `${messageReference(Buffer.alloc(32, 9), message)}@mail.test`,
   returnPath: returnPathAddress(Buffer.alloc(32, 9), message, 'mail.test'),
@@ -88,7 +88,7 @@ it('reads any bytes without an error, and accepts nothing without a MAC', async 
     // A mail to a genuine return path is about its message, whatever it claims.
     if (fact) expect(fact).toMatchObject(message);
   }
-  // Else the mails are too broken to show anything.
+  // Otherwise the mails are too broken to prove anything.
   expect(reports).toBeGreaterThan(ROUNDS / 10);
 }, 120_000);
 

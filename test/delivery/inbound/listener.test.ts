@@ -57,7 +57,7 @@ const counts = () => statusCounts(test.database, tenant.accountId);
 const untilCounts = (expected: Record<string, number>) =>
   eventually(async () => expect(await counts()).toEqual(expected));
 
-/** Sends an email to ann@…, and returns what the recipient's server knows of it. */
+/** Sends an email to ann@…, and returns what the recipient's server knows about it. */
 async function sendOne(prefix = 'ann'): Promise<ReportedMail> {
   const before = relay.received.length;
   await queueEmails(test.database, tenant, 1, { prefix });
@@ -274,7 +274,7 @@ describe('the listener', () => {
     expect(await counts()).toEqual({ sent: 1 });
     gate.open();
     await eventually(async () => expect(await deliver(gated.port, bounce)).toBe('250 2.0.0'));
-    // No waiting here: the reply means that the report is committed.
+    // No waiting is needed: the reply means that the report is committed.
     expect(await counts()).toEqual({ bounced: 1 });
     await gated.stop();
     await gate.close();
@@ -315,7 +315,7 @@ describe('the listener', () => {
 
   it('refuses a message that arrives in tiny pieces, and accepts it in larger ones', async () => {
     const to = 'postmaster@mail.test';
-    // The server gets a piece from each dot that was doubled to the next.
+    // The server receives a piece from each doubled dot to the next.
     const pieces = '.\r\n'.repeat(3_000);
     expect(await deliver(listener.port, { to, data: `Subject: x\r\n\r\n${pieces}` })).toBe('421 4.7.0');
     const whole = 'x\r\n'.repeat(3_000);
@@ -352,7 +352,7 @@ describe('the listener', () => {
   async function talkUntilClosed(socket: net.Socket): Promise<void> {
     const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
     socket.on('error', () => undefined);
-    // A reset ends the connection, too, so this must not fail for an error.
+    // A reset ends the connection, too, so an error must not fail this.
     await new Promise((done) => socket.once('close', done));
     clearInterval(talking);
   }

@@ -20,7 +20,7 @@ const keep = (network: string, subject: string) =>
   });
 const subjects = async () => (await listOperatorMails(test.database.pool)).map(({ subject }) => subject);
 
-/** Inserts mails of networks, as if they had come before. */
+/** Inserts mails of networks, as if they had arrived earlier. */
 const insert = (networks: string, count: number) =>
   test.database.pool.query(
     `insert into operator_mails (mailbox, sender, subject, raw, network)

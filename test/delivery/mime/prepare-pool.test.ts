@@ -89,7 +89,7 @@ describe('the pool of threads', () => {
     const start = cpuMs();
     prepareContent(heavy).signed();
     const here = cpuMs() - start;
-    // A collection of garbage may fall into one of them.
+    // Garbage collection may interrupt one of them.
     const there: number[] = [];
     for (let n = 0; n < 5; n += 1) {
       const before = cpuMs();

@@ -7,7 +7,7 @@ import { address, build, email, parse, recipient, verify, wireFaults } from './w
 
 const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
 
-/** The text as a mail client shows it: without NUL, with a replacement for half a character. */
+/** The text as a mail client shows it: without NUL, with a replacement for each lone surrogate. */
 function expectedText(text: string): string {
   return readText(text.replaceAll('\0', '').toWellFormed());
 }

@@ -1,4 +1,4 @@
-/** Checks the bytes of a message without any code of the builder. */
+/** Checks the bytes of a message independently of the builder's code. */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseEmailAddress, type EmailAddress } from '../../../src/delivery/addresses/email.ts';

@@ -36,7 +36,7 @@ function domainsOf(name: string) {
   };
 }
 
-/** What look-ups return for a service that has the domain, or not. */
+/** What lookups return if the service has the domain, and if not. */
 const lookUps: Record<string, (has: boolean) => Answer> = {
   mailgun: (has) => answerJson(has ? 200 : 404, {}),
   postmark: (has) =>
@@ -46,7 +46,7 @@ const lookUps: Record<string, (has: boolean) => Answer> = {
   ses: (has) => answerJson(has ? 200 : 404, {}, has ? {} : { 'x-amzn-errortype': 'NotFoundException' }),
 };
 
-/** Responds to look-ups as above, and to all else with one answer. */
+/** Responds to lookups as above, and to every other request with the same response. */
 function serve(name: string, has: boolean, answer: Answer): void {
   api.answer = (request, response) =>
     (request.method === 'GET' ? lookUps[name]?.(has) : answer)?.(request, response);

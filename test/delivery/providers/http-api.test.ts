@@ -157,7 +157,7 @@ describe('Retry-After', () => {
 });
 
 describe('a batch that is handed over message by message', () => {
-  /** Resolves each message as the test says, and counts how many are under way. */
+  /** Resolves each message with the given outcome, and counts how many are in progress. */
   function service(outcomes: Record<number, HandOverOutcome>) {
     const seen = { started: [] as number[], atOnce: 0, most: 0 };
     const submit = async (message: number) => {

@@ -17,7 +17,7 @@ const OWN = 'https://carillon.test/unsubscribe/abc';
 
 const escape = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Texts around values, and where a value is the link to unsubscribe. */
+/** Constant texts around values, and the numbers of the values that are links to unsubscribe. */
 interface Texts {
   html: string[];
   text: string[];
@@ -60,7 +60,7 @@ function randomTexts(random: Random): Texts {
   }
   put(random.pick(['', '</body>', '</body></html>\n', ' ']));
   const text = Array.from({ length: 1 + random.integer(5) }, () =>
-    // A NUL at the end of a link is removed before its end is looked for, or after.
+    // A NUL at the end of a link is removed either before or after the end is searched for.
     randomBody(random)
       .replaceAll(/[\r\0]/g, '')
       .toWellFormed(),
@@ -147,7 +147,7 @@ function buildFast(given: Case, signers: Signers = []): Promise<BuiltMessage | n
   return Promise.resolve(createSkeleton(given.content)?.build(skeletonRecipient(given), signers) ?? null);
 }
 
-/** The whole content of one recipient, as `message.ts` builds it. */
+/** The complete content of one recipient, as `message.ts` builds it. */
 function buildWhole(given: Case): Promise<BuiltMessage> {
   const { content, message, html, text, htmlValues, textValues, subject, headers } = given;
   const isOwn = (url: string) => url === OWN;
@@ -167,7 +167,7 @@ function buildWhole(given: Case): Promise<BuiltMessage> {
   return Promise.resolve(buildMessage(prepared, { ...recipient, ...own }, []));
 }
 
-/** Replaces tokens by what they lead to: links have other numbers if each is counted by itself. */
+/** Replaces tokens by their targets: links are numbered differently if the message is built as a whole. */
 const withTargets = (html: string) =>
   html.replace(
     /\/([co])\/([\w~-]+)/g,

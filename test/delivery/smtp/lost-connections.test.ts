@@ -32,7 +32,7 @@ async function commands(peer: Peer): Promise<void> {
   for (const command of ['MAIL', 'RCPT', 'DATA']) await peer.expect(command);
 }
 
-/** Takes everything up to the final dot of the first message and the commands of the second message behind it. */
+/** Reads everything up to the final dot of the first message, and the commands of the second message after it. */
 async function firstWritten(peer: Peer): Promise<void> {
   await peer.envelope();
   expect(await peer.data()).toBe(onWire(1));

@@ -243,7 +243,7 @@ describe('messages over a connection without PIPELINING', () => {
 });
 
 describe('a refusal', () => {
-  /** Replies to the first group, then takes a second message. @returns the commands between */
+  /** Replies to the first group, then accepts a second message. @returns the commands in between */
   async function after(
     replies: string[],
     body?: string,

@@ -23,7 +23,7 @@ const COPIES = 60;
 let api: TestApi;
 let sendgrid: NamedProvider;
 let mailgun: NamedProvider;
-/** What every message and address is like, before and after. */
+/** The state of all messages and addresses, to compare before and after. */
 let before: unknown;
 let reference: string;
 let tokens = 0;
@@ -37,7 +37,7 @@ beforeAll(async () => {
     `update messages set status = 'sent', provider = 'grid', sent_at = now(), sent_attempt = 1`,
   );
   before = await state();
-  // Genuine but for the last character of its MAC, so that whatever a callback says about it counts for nothing.
+  // Genuine except for the last character of its MAC, so that callbacks about it must have no effect.
   const genuine = testReference(api.accountId, ids[0] ?? 0);
   reference = `${genuine.slice(0, -1)}${genuine.endsWith('A') ? 'Q' : 'A'}`;
 });
@@ -52,7 +52,7 @@ async function state() {
   return rows;
 }
 
-/** Sends callbacks, each from an address of its own. @returns the statuses, without repetitions */
+/** Sends callbacks, each from a separate address. @returns the distinct statuses */
 async function statuses(
   path: string,
   callbacks: readonly (Partial<SignedCallback> | { body: Buffer })[],

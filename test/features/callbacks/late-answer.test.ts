@@ -22,7 +22,7 @@ let waiting: ServerResponse[];
 
 beforeAll(async () => {
   [api, service] = await Promise.all([startTestApi(), startProviderApi()]);
-  // The name is that of the provider which the sender has.
+  // The name is that of the sender's provider.
   provider = await addTestProvider(api.database.pool, 'sendgrid', 'sendgrid');
   await addWebhook(api.database, api, 'https://hooks.example.test', ['email.sent', 'email.delivered']);
 });
@@ -53,7 +53,7 @@ afterEach(async () => {
 const query = <Row extends object>(text: string) =>
   api.database.pool.query<Row>(text).then((result) => result.rows);
 
-/** Waits until the service has the message, and returns the reference that it keeps. */
+/** Waits until the service has the message, and returns the reference that it stores. */
 async function handedOver(): Promise<string> {
   await queueEmails(api.database, api, 1);
   await eventually(() => expect(waiting.length).toBeGreaterThan(0));
@@ -73,7 +73,7 @@ async function callBack(reference: string): Promise<void> {
   expect((await fetch(`${api.baseUrl}${path}`, { method: 'POST', body, headers })).status).toBe(200);
 }
 
-/** The service took the request, and its response is lost. */
+/** The service accepted the request, but its response is lost. */
 const loseResponse = () => waiting[0]?.destroy();
 
 const recorded = () => eventually(async () => expect(await query('select 1 from handovers')).toEqual([]));

@@ -20,7 +20,7 @@ const TRUSTED = { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://mail.test' 
 let api: TestApi;
 let sendgrid: NamedProvider;
 let mailgun: NamedProvider;
-/** Each test has an address of its own, because wrong tokens are counted by address. */
+/** Each test has its own address, because wrong tokens are counted by address. */
 let address: string;
 let tests = 0;
 

@@ -121,7 +121,7 @@ describe('a callback', () => {
 
   it('records its other reports if the database refuses one', async () => {
     const ids = await sent(5);
-    // Stands for whatever a report may contain that no check foresaw.
+    // Stands for any content of a report that no check anticipates.
     await query(
       'alter table messages add constraint odd check (id <> $1 or delivered_at is null)'.replace(
         '$1',
@@ -205,7 +205,7 @@ describe('a report in a callback', () => {
       await holder.query('begin');
       await lockConsent(holder, tenant.brandId, 'alone');
       taking = take({ items: [report(stopped, { type: 'failed', optedOut: true })] });
-      // The group of the opt-out commits and frees the place of the next one.
+      // The group of the opt-out commits, so that the next group can start.
       await take({ items: [report(other)] });
       expect(await states()).toEqual(['failed', 'delivered']);
       expect([await optOuts(), await subscribed()]).toEqual([[{ '?column?': 1 }], true]);

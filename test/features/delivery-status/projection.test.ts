@@ -24,7 +24,7 @@ const MILLICENTS = 1_000;
 const actor = { kind: 'api_key', id: 1, test: false } as const;
 
 let api: TestApi;
-/** PostgreSQL refuses its writes and its locks of rows. */
+/** A read-only connection: PostgreSQL refuses its writes and row locks. */
 let reader: Database;
 let settings: LimitSettings;
 let seq = 0;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await expect(reader.pool.query('select 1 from accounts for update')).rejects.toThrow(/read-only/);
   settings = limitSettings(api.config);
   await insertSender(api.database, OWNER);
-  // Emails of paid accounts cost a cent beyond their allowance; those of free ones nothing.
+  // Beyond the allowance, emails of paid accounts cost a cent, and those of free accounts nothing.
   await query(`insert into prices (tier, kind, millicents) values ('paid', 'email', ${MILLICENTS})`);
 });
 afterAll(async () => {
@@ -48,7 +48,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** An account: what limits it. */
+/** An account, described by what limits it. */
 const situation = fc.record({
   tier: fc.constantFrom('free', 'paid'),
   comped: fc.boolean(),
@@ -68,7 +68,7 @@ type Situation = typeof situation extends fc.Arbitrary<infer Given> ? Given : ne
 
 const kind = fc.constantFrom('transactional', 'marketing');
 
-/** The first limit decides, although the money of an account that pays is looked at before the message is written. */
+/** The first limit decides, although a paying account's money is checked before the message is written. */
 const beyondSandboxAndMoney: Situation = {
   tier: 'paid',
   comped: false,
@@ -107,7 +107,7 @@ async function addDomain({ accountId, brandId }: QueuedAccount, given: Situation
     ]);
   }
   if (given.pace !== null) {
-    // The minute does not end while the test runs.
+    // The minute must not end while the test runs.
     await query(
       `insert into domain_paces (domain_id, account_id, per_minute, minute, used)
        values ($1, $2, $3, now() + interval '1 hour', 1)`,
@@ -154,7 +154,7 @@ const claim = ({ accountId }: Subject, given: number): Promise<Claim[]> =>
 
 interface Outcome {
   outcome: 'send' | 'hold' | 'refuse';
-  /** Of a hold: the limit. Of a refusal: the error code. */
+  /** For a hold: the limit. For a refusal: the error code. */
   why: string | null;
   isEndKnown: boolean;
 }
@@ -219,7 +219,7 @@ const statusOf = async ({ key }: Subject) =>
 const readOnly = ({ accountId, brandId }: Subject) =>
   readDeliveryStatus(reader.pool, { accountId, brandId, actor, role: 'admin' }, settings, 'mail.test');
 
-/** The error code or the name of the limit with this reason in the status. */
+/** The error code, or the name of the limit that has this reason in the status. */
 function codesOf(reason: string | null): (string | null)[] {
   const limit = (limits as Limits).find(({ status }) => status?.reason === reason);
   return reason === null ? [null] : [limit?.name ?? null, (limit?.accept ?? limit?.refusal)?.code ?? null];

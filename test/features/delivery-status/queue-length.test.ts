@@ -12,7 +12,7 @@ const QUEUED = 40_000;
 const HELD = 100;
 
 let test: TestDatabase;
-/** One connection, so that the test reads the figures of its statements only. */
+/** One connection, so that the test reads only the statistics of its own statements. */
 let one: Database;
 let large: QueuedAccount;
 let small: QueuedAccount;

@@ -24,7 +24,7 @@ let api: TestApi;
 let pool: pg.Pool;
 let mail: TrackedTarget[];
 let messageId: number;
-/** Some time of today. */
+/** A time today. */
 const start = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000);
 const after = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Writes a mail with this many links. */
+/** Writes an email with this many links. */
 async function newMail(links: number): Promise<void> {
   messageId = await writeTrackedMail(api.database, api);
   mail = targetsOf(api, messageId, links);
@@ -140,7 +140,7 @@ describe('a click', () => {
 });
 
 describe('a storm of scanners', () => {
-  /** Each scanner fetches every link within 3 s, from its own network, with a browser's name. */
+  /** Each scanner fetches every link within 3 s, from its own network, with a browser's user agent. */
   const storm = (scanners: number) =>
     Array.from({ length: scanners }, (_, n) =>
       [1, 2, 3, 4, 5].map((each) => hitOn(link(each), after(n + each / 2), { ip: `198.51.${n}.${each}` })),
@@ -275,7 +275,7 @@ describe('events', () => {
     await decideAll();
     await set(true, true);
     expect(await eventsOf()).toEqual([clicked(1)]);
-    // The message shows both: only the events end.
+    // The message shows both: only the events stop.
     const { body } = await api.request('GET', `/v1/my/messages/${messageId}`);
     expect([body.opened_at, body.clicked_at]).toEqual([after(20).toISOString(), after(0).toISOString()]);
   });
@@ -349,7 +349,7 @@ it('stores hits late if the database does not accept them at once', async () => 
   const blocker = await pool.connect();
   try {
     await blocker.query('begin; lock table tracking_hits in exclusive mode');
-    // Nobody waits for more than a second, in which some statements time out.
+    // No request waits for more than a second, in which some statements time out.
     await Promise.all(Array.from({ length: 20 }, (_, n) => record(hitOn(link(1 + (n % 5)), after(n)))));
     expect(await hitsOf()).toEqual([]);
   } finally {

@@ -51,7 +51,7 @@ beforeEach(async () => {
   await pool.query('update domains set tracking_ok_at = null, tracking_probe_at = null');
 });
 
-/** Sends what is queued, as a sender with these secrets does. */
+/** Sends the queued messages, as a sender with these secrets does. */
 async function sendAll(expected: number, keyring = testKeyring): Promise<void> {
   const links = createLinkTracker(createTrackingTokens(keyring));
   const domains = createSendingDomains(api.database.pool, keyring);
@@ -206,7 +206,7 @@ describe('the tracking host of a domain', () => {
   });
   afterAll(() => dns.close());
   beforeEach(async () => {
-    // A web server of the customer that passes requests on to the service, as their CNAME record does.
+    // A web server of the customer that forwards requests to Carillon, as their CNAME record does.
     proxy = await startReceiver({
       async answer({ url }, response) {
         const answer = await fetch(`${api.baseUrl}${url}`);
@@ -234,7 +234,7 @@ describe('the tracking host of a domain', () => {
     );
   }
 
-  /** Probes after so many minutes. @returns how many hosts, and the host of a new message */
+  /** Probes after this many minutes. @returns the number of probed hosts, and the host of a new message */
   async function probeAfter(minutes: number) {
     now = new Date(now.getTime() + minutes * 60_000);
     const probed = await probeTrackingHosts({ pool: api.database.pool, egress, keyring: testKeyring }, now);

@@ -1,4 +1,4 @@
-// A valid tracked link leads exactly to its URL unless an operator paused the account; other links lead nowhere.
+// A valid tracked link leads exactly to its URL unless an operator paused the account; invalid links lead nowhere.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
@@ -144,7 +144,7 @@ describe('while the account is paused', () => {
     expect((await get(pathOf(target))).status).toBe(302);
     await pool.query('update accounts set sending_paused_at = now() where id = $1', [api.other.accountId]);
     await eventually(async () => {
-      // Each look is a hit, and only the first 100 of a message are kept.
+      // Each request is a hit, and only the first 100 of a message are stored.
       await delay(250);
       expect((await get(pathOf(target))).status).toBe(410);
     });

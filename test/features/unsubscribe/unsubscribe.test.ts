@@ -163,7 +163,7 @@ describe('the page', () => {
     expect(html).toContain('<html lang="en">');
     expect(html).not.toMatch(/<script|src=|<link|url\(/);
     expect(html).toContain('background: #ffee00; color: #000000');
-    // The brand's own colour of text would be unreadable.
+    // The brand's own text color would be unreadable.
     expect(html).toContain('background: #111111; color: #ffffff');
     const headers = Object.fromEntries(response.headers);
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });

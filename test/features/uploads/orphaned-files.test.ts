@@ -33,7 +33,7 @@ async function putFile(writtenAt: Date): Promise<string> {
   return key;
 }
 
-/** Leaves the draft of a process that died while it wrote a blob. */
+/** Leaves the draft of a process that died while writing a blob. */
 async function leaveDraft(writtenAt: Date): Promise<string> {
   const name = newDraftName(newBlobKey('uploads', accountId));
   const path = join(home, 'blobs', name);

@@ -35,7 +35,7 @@ describe('POST /v1/login', () => {
       return performance.now() - startedAt;
     };
     const unknown = [await timed('one@x.test'), await timed('two@x.test'), await timed('three@x.test')];
-    // argon2id with these parameters takes well over 5 ms on any machine; a look-up alone takes 1 to 2 ms.
+    // argon2id with these parameters takes well over 5 ms on any machine; a lookup alone takes 1 to 2 ms.
     expect(Math.min(...unknown)).toBeGreaterThan(5);
   });
 
@@ -101,7 +101,7 @@ describe('failed logins of strangers', () => {
   afterAll(() => api.close());
 
   const pool = () => api.database.pool;
-  /** The statuses of logins from an address, all at once. */
+  /** The statuses of concurrent logins from an address. */
   async function statuses(
     email: string,
     password: string,
@@ -139,7 +139,7 @@ describe('failed logins of strangers', () => {
     const { email } = await api.addUser('member');
     expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
     const answers = new Set<number>();
-    // No more at once, because only fifty wait for their turn.
+    // No more at once, because only fifty may wait.
     for (let batch = 0; batch < 10 && !answers.has(429); batch += 1) {
       for (const status of await statuses(email, 'guess', home, 40)) answers.add(status);
     }

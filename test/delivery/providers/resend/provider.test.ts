@@ -197,7 +197,7 @@ const records = [
   null,
 ];
 
-/** Resend with these domains. */
+/** Serves the API of a Resend team with these domains. */
 function domainsOf(...names: string[]): ProviderApi['answer'] {
   return (request, response) => {
     const url = new URL(request.url, 'https://api.resend.com');

@@ -107,7 +107,7 @@ describe('the signature of SendGrid', () => {
       kind: 'reports',
       facts: [
         {
-          // It was not Carillon that sent the message of the example.
+          // Carillon did not send the message of the example.
           reference: null,
           providerMessageId: 'LRzXl_NHStOGhQ4kofSm_A',
           type: 'bounced',

@@ -18,9 +18,9 @@ const reference = '1-a-AAAAAAAAAAAAAAAAAAAAAA';
 
 let api: ProviderApi;
 let egress: Egress;
-/** What was requested of Amazon's hosts. */
+/** The requests to Amazon's hosts. */
 let requested: string[];
-/** A new path for each test, because certificates are kept by their URL. */
+/** A new path for each test, because certificates are cached by their URL. */
 let certificates = 0;
 let certificateUrl: string;
 
@@ -379,7 +379,7 @@ describe('a callback of Amazon SNS', () => {
     const valid = Buffer.from(JSON.stringify(notification(bounceEvent)));
     for (const body of mutatedBytes(valid, 300)) {
       const result = await parse(body);
-      // A changed byte in a field that is not signed or between fields changes nothing.
+      // A changed byte between fields, or in an unsigned field, has no effect.
       if (result.kind === 'reports') expect(result.facts).toMatchObject([{ reference, type: 'bounced' }]);
       else expect(['refused', 'unavailable']).toContain(result.kind);
     }

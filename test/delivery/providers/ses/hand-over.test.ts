@@ -117,7 +117,7 @@ describe('the rate of Amazon SES', () => {
     const startedAt = performance.now();
     const batch = Array.from({ length: 6 }, () => outgoingEmail());
     await provider({ requests_per_second: '20' }).handOver(batch);
-    // The first goes out at once. A timer may fire a moment too early.
+    // The first is sent at once. A timer may fire slightly too early.
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(240);
     expect(api.requests).toHaveLength(6);
   });
@@ -226,7 +226,7 @@ describe('the check of the settings', () => {
   });
 });
 
-/** SES with the domains and configuration sets, each with the events that it publishes. */
+/** Serves the API of SES with these domains and configuration sets, each with the events that it publishes. */
 function answerSets(
   domains: Record<string, string | null>,
   sets: Record<string, string[]>,

@@ -8,7 +8,7 @@ import { startSmtpServer, type TestSmtpServer } from '../../../support/sending.t
 import { outgoingEmail } from '../../../support/outgoing.ts';
 
 const CONNECTIONS = 8;
-/** How long a body takes, so that batches that may be sent at once are. */
+/** How long a body takes, so that batches that may be sent concurrently are. */
 const BODY_MS = 100;
 
 let server: TestSmtpServer;
@@ -16,7 +16,7 @@ let provider: EmailProvider;
 let connections: number;
 let atOnce: number;
 let most: number;
-/** Bodies end when this many are under way; 0: by time. */
+/** Bodies end when this many are in progress; 0: after a time. */
 let together = 0;
 const waiting: (() => void)[] = [];
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
   });
   const target = { host: '127.0.0.1', port: server.port, security: 'none', clientName: 'mail.test' } as const;
   provider = createSmtpProvider({ target, connections: CONNECTIONS });
-  // Connects first, so that the pool alone decides how many batches are sent at once, not the time of greetings.
+  // Connects first, so that the number of concurrent batches depends only on the pool, not on the time of greetings.
   await handOver(CONNECTIONS);
 });
 afterEach(async () => {
@@ -71,7 +71,7 @@ async function handOver(batches: number): Promise<string[]> {
   return outcomes.map(([outcome]) => outcome?.kind ?? 'none');
 }
 
-/** Hands over so many batches, and lets none end before all connections have one. */
+/** Hands over this many batches, and lets none end before every connection has one. */
 async function handOverTogether(batches: number): Promise<void> {
   together = CONNECTIONS;
   await handOver(batches);
