@@ -1,4 +1,5 @@
 /** Finds the problems of a content, for its author. Runs in a worker thread. */
+import { hasHtml } from '../channels/content-shapes.ts';
 import { type Compiled, compileContent } from './compile.ts';
 import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
@@ -227,7 +228,7 @@ export async function checkContent(source: ContentSource, known: readonly string
   const all = [...texts.single, ...texts.design];
   const found = [...warnings, ...unknownNames(all, new Set(known))];
   const placeholders = new Placeholders(all.map(({ text }) => text));
-  if (prepared.body !== null && source.channel === 'email') {
+  if (prepared.body !== null && hasHtml(source.channel)) {
     const html = placeholders.hide(prepared.body);
     if (bodyKindOf(html) !== 'text') found.push(...tagProblems({ field: 'body', html }, placeholders));
   }

@@ -1,4 +1,5 @@
 /** Compiles what an author wrote into the version that a send pins. Runs in a worker thread. */
+import type { Channel } from '../channels/index.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
 import type { CompiledContent, ContentSource, Problem, ProblemCode } from './content.ts';
 import { designToMjml } from './design-mjml.ts';
@@ -227,6 +228,11 @@ function compileSms({ body, brand, footer }: Prepared): Compiled {
   };
 }
 
+const compilers: Readonly<Record<Channel, (prepared: Prepared) => Compiled | Promise<Compiled>>> = {
+  email: compileEmail,
+  sms: compileSms,
+};
+
 /** Compiles a content. */
 export async function compileContent(source: ContentSource): Promise<Compiled> {
   const prepared = preparedSource(source);
@@ -234,7 +240,7 @@ export async function compileContent(source: ContentSource): Promise<Compiled> {
   const problems = liquidProblems(sourceTexts(prepared));
   if (problems.length > 0) return refused(problems);
   try {
-    return prepared.channel === 'sms' ? compileSms(prepared) : await compileEmail(prepared);
+    return await compilers[prepared.channel](prepared);
   } catch (error) {
     if (error instanceof CompileError) return refused([error.problem]);
     if (error instanceof MjmlError) {

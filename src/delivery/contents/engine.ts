@@ -1,4 +1,5 @@
 /** The content engine: compiles, checks and renders templates. What an author wrote is only parsed in threads. */
+import { hasHtml } from '../channels/content-shapes.ts';
 import { FairGate } from '../../platform/processes/fair-gate.ts';
 import {
   createThreadPool,
@@ -81,7 +82,7 @@ function tooSlow(source: ContentSource, error: unknown): Problem {
   const fault = faultOf(error);
   if (fault === null) return rethrow(error);
   return {
-    field: source.channel === 'sms' ? 'body' : source.contentFrom,
+    field: hasHtml(source.channel) ? source.contentFrom : 'body',
     code: 'too_slow',
     message: `${fault} to compile`,
   };

@@ -1,4 +1,5 @@
 /** The Liquid texts of a content, with the fields that contain them. */
+import { hasHtml } from '../channels/content-shapes.ts';
 import type { BrandParts, ContentSource, Problem } from './content.ts';
 import type { Design, DesignSection } from './design.ts';
 import { allSections } from './design-mjml.ts';
@@ -41,7 +42,7 @@ function literalBrand(brand: BrandParts): BrandParts {
 /** A source with Liquid disabled in its brand, and with all sections of its design. */
 export function preparedSource(source: ContentSource): ContentSource & { sections: DesignSection[] } {
   const brand = literalBrand(source.brand);
-  const usesDesign = source.contentFrom === 'design' && source.channel === 'email';
+  const usesDesign = source.contentFrom === 'design' && hasHtml(source.channel);
   const design: Design | null = usesDesign && source.design ? mapTexts(source.design, withoutControls) : null;
   const clean = (text: string | null) => (text === null ? null : withoutControls(text));
   return {
@@ -68,8 +69,10 @@ export function sourceTexts({
   design: SourceText[];
 } {
   const single: SourceText[] = [];
-  if (channel === 'email') collect(subject, 'subject', single);
-  if (channel === 'email') collect(preheader, 'preheader', single);
+  if (hasHtml(channel)) {
+    collect(subject, 'subject', single);
+    collect(preheader, 'preheader', single);
+  }
   collect(body, 'body', single);
   const designTexts: SourceText[] = [];
   if (design) {

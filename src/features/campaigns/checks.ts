@@ -1,5 +1,6 @@
 /** Checks everything that must be right before a campaign is sent, and reports all problems at once. */
 import type pg from 'pg';
+import { hasHtml } from '../../delivery/channels/content-shapes.ts';
 import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { readCapacity } from '../../delivery/limits/capacity.ts';
@@ -248,7 +249,7 @@ export async function makePins(
   );
   const own = rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
   // If the content compiles, compilation has checked the subject.
-  if (row.channel === 'email' && !content.own.version && !own.subject?.trim()) {
+  if (hasHtml(row.channel) && !content.own.version && !own.subject?.trim()) {
     problems.add({ 'template_attributes.subject': ['is required'] });
   }
   const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);

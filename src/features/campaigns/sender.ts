@@ -36,6 +36,49 @@ async function accountSender(db: Queryable, accountId: number) {
   return rows[0] ?? { name: null, replyTo: null };
 }
 
+/** A sender whose messages have no provider yet. `providerId` is the one of its domain or number. */
+type FoundSender = Omit<PinnedSender, 'providerId' | 'tracking'> & { providerId: number | null };
+
+type FindSender = (
+  db: Queryable,
+  scope: BrandScope,
+  mailDomain: string,
+  content: Content,
+  problems: Problems,
+) => Promise<FoundSender>;
+
+const findEmailSender: FindSender = async (db, scope, mailDomain, content, problems) => {
+  const senders = await readSenders(db, scope, mailDomain);
+  const account = await accountSender(db, scope.accountId);
+  const { address, identity: found } = senderOf(senders, content.fromEmail);
+  if (found === null) {
+    const message = 'is not a verified sender of this brand';
+    problems.add({ 'template_attributes.from_email': [message] }, 'sender_not_verified');
+  }
+  const identity = found ?? 'sandbox';
+  const { domainId, providerId } = identity === 'sandbox' ? { domainId: null, providerId: null } : identity;
+  return {
+    fromAddress: withName(content.fromName ?? account.name, address),
+    replyTo: content.replyTo ?? account.replyTo,
+    isSandbox: identity === 'sandbox',
+    domainId,
+    providerId,
+  };
+};
+
+const findNumber: FindSender = async (db, { brandId }) => {
+  const sender = await findSmsSender(db, brandId);
+  return {
+    fromAddress: sender?.from ?? null,
+    replyTo: null,
+    isSandbox: false,
+    domainId: null,
+    providerId: sender?.providerId ?? null,
+  };
+};
+
+const findSender: Readonly<Record<Channel, FindSender>> = { email: findEmailSender, sms: findNumber };
+
 /**
  * Resolves the sender of a campaign as POST /messages does, and chooses provider and tracking.
  * @param problems receives `sender_not_verified`
@@ -48,35 +91,9 @@ export async function pinSender(
   content: Content,
   problems: Problems,
 ): Promise<PinnedSender> {
-  const route = (domainId: number | null, providerId: number | null) =>
-    pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking);
-  if (channel === 'sms') {
-    const sender = await findSmsSender(db, scope.brandId);
-    const pinned = await route(null, sender?.providerId ?? null);
-    return {
-      fromAddress: sender?.from ?? null,
-      replyTo: null,
-      domainId: null,
-      isSandbox: false,
-      ...pinned,
-    };
-  }
-  const senders = await readSenders(db, scope, deps.mailDomain);
-  const account = await accountSender(db, scope.accountId);
-  const { address, identity: found } = senderOf(senders, content.fromEmail);
-  if (found === null) {
-    const message = 'is not a verified sender of this brand';
-    problems.add({ 'template_attributes.from_email': [message] }, 'sender_not_verified');
-  }
-  const identity = found ?? 'sandbox';
-  const own = identity === 'sandbox' ? { domainId: null, providerId: null } : identity;
-  return {
-    fromAddress: withName(content.fromName ?? account.name, address),
-    replyTo: content.replyTo ?? account.replyTo,
-    domainId: own.domainId,
-    isSandbox: identity === 'sandbox',
-    ...(await route(own.domainId, own.providerId)),
-  };
+  const sender = await findSender[channel](db, scope, deps.mailDomain, content, problems);
+  const { domainId, providerId } = sender;
+  return { ...sender, ...(await pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking)) };
 }
 
 /** The content that a campaign will have after the request. */

@@ -1,5 +1,5 @@
 import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/consent/opt-outs.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { type Channel, channels } from '../../delivery/message.ts';
 import type { BulkContact, Pending, Work } from './bulk-work.ts';
 
 /** Finds when each of the addresses unsubscribed from the brand. */
@@ -59,7 +59,7 @@ export class NewChannels {
   async record(): Promise<void> {
     const { trx, deps, scope } = this.work;
     const { accountId, brandId } = scope;
-    for (const channel of ['email', 'sms'] as const) {
+    for (const channel of channels) {
       const { plusAddresses } = deps;
       const hashes = this.toRecord[channel].flatMap((address) =>
         optOutHashes(deps.keyring, { brandId, channel, address, plusAddresses }),

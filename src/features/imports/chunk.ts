@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Channel } from '../../delivery/message.ts';
 import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -108,7 +109,7 @@ async function importContacts(
 }
 
 interface SuppressionGiven {
-  channel: 'email' | 'sms';
+  channel: Channel;
   key: string;
   reason: SuppressionReason;
   expires_at: string | null;

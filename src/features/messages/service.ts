@@ -3,7 +3,7 @@ import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { backlogName } from '../../delivery/backlog.ts';
 import type { RenderedContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { messageClasses } from '../../delivery/message.ts';
+import { channels, messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -72,7 +72,7 @@ export interface MessageService {
 /** The recipient in the form of `to_key`. Text that is not an address matches nothing. */
 function toKeyOf(to: string | undefined): string | undefined {
   if (to === undefined) return undefined;
-  return recipientKey('email', to) ?? recipientKey('sms', to) ?? '';
+  return channels.map((channel) => recipientKey(channel, to)).find((key) => key !== null) ?? '';
 }
 
 export function filtersOf(query: ListMessagesQuery): MessageFilters {

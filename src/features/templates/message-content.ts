@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { channelFacts } from '../../delivery/channels/index.ts';
 import { RenderError, type VersionContent } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { invalid } from '../../errors.ts';
@@ -121,7 +122,7 @@ export function createMessageContents(deps: MessageContentDeps): RenderForMessag
     const keys = channel === 'email' ? { emailKey: toKey, phone: null } : { emailKey: null, phone: toKey };
     const contact = readsContact(version) ? await findContactValues(deps.pool, scope.brandId, keys) : null;
     const values = {
-      contact: contact ?? (channel === 'email' ? { email: to } : { phone: to }),
+      contact: contact ?? { [channelFacts[channel].contact.kind]: to },
       event: null,
       brand: brandValues(brand),
       campaign: null,

@@ -1,6 +1,8 @@
 /** Checks contents before a campaign or flow sends them. */
+import { hasHtml } from '../../delivery/channels/content-shapes.ts';
 import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
 import type { Channel } from '../../delivery/message.ts';
+import { isPaidBySegment } from '../../delivery/money/units.ts';
 import type { Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fieldMessage } from './compile.ts';
@@ -17,10 +19,10 @@ export function addContentProblems(
 ): void {
   for (const problem of pinned.problems) problems.add({ [field(problem.field)]: [fieldMessage(problem)] });
   const { version } = pinned;
-  if (version?.channel === 'email' && !version.subject?.trim()) {
+  if (version && hasHtml(version.channel) && !version.subject?.trim()) {
     problems.add({ [field('subject')]: ['is required'] });
   }
-  if (version?.channel !== 'sms') return;
+  if (!version || !isPaidBySegment(version.channel)) return;
   const segments = smsSegments(version.text ?? '');
   if (segments > MAX_SMS_SEGMENTS) {
     const message = `needs ${segments} segments; the maximum is ${MAX_SMS_SEGMENTS}`;
@@ -39,7 +41,7 @@ export function addFooterProblems(
   { brand, publicUrl }: { brand: Pick<Brand, 'physical_address'>; publicUrl: string | null },
   what: string,
 ): void {
-  if (channel !== 'email') return;
+  if (!hasHtml(channel)) return;
   if (!brand.physical_address?.trim()) {
     problems.add({ 'brand.physical_address': [`is required to send ${what}; set it with PUT /brand`] });
   }

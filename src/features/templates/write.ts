@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { hasHtml } from '../../delivery/channels/content-shapes.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -55,9 +56,9 @@ function contentFrom(before: TemplateValues, after: TemplateValues): TemplateVal
   return before.body === after.body ? before.content_from : 'body';
 }
 
-/** @throws AppError validation_error for fields that an SMS does not have */
+/** @throws AppError validation_error for fields that contents of the channel do not have */
 function requireChannelFields(channel: Channel, content: TemplateContent): void {
-  if (channel === 'email') return;
+  if (hasHtml(channel)) return;
   const errors: ValidationErrors = {};
   for (const field of emailOnlyFields) {
     if (content[field] !== undefined && content[field] !== null) errors[field] = ['is for email only'];

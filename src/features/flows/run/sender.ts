@@ -56,8 +56,13 @@ export function createSenderOf(mailDomain: string): SenderOf {
   }
 
   return async (trx, brand, channel, content) => {
-    if (channel === 'email') return senderOfTemplate(await brandSenders(trx, brand), content);
-    const sender = await smsSender(trx, brand.brand_id);
-    return { from_address: sender?.from, provider_id: sender?.providerId };
+    switch (channel) {
+      case 'email':
+        return senderOfTemplate(await brandSenders(trx, brand), content);
+      case 'sms': {
+        const sender = await smsSender(trx, brand.brand_id);
+        return { from_address: sender?.from, provider_id: sender?.providerId };
+      }
+    }
   };
 }

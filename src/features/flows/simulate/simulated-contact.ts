@@ -1,4 +1,6 @@
+import { type Channel, channelFacts } from '../../../delivery/channels/index.ts';
 import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
+import { isPaidBySegment } from '../../../delivery/money/units.ts';
 import { endedSql } from '../../../delivery/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { createContactReads, percentileOf } from '../run/contact-reads.ts';
@@ -32,11 +34,12 @@ async function readReachable(db: Queryable, brandId: number, contactId: number):
 }
 
 /** Why a contact would not get a message; null if it would. */
-function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string } | { skip: string } | null {
-  if (contact[channel] === null) return { skip: 'no_address' };
-  if (!contact[`${channel}_subscribed`]) return { exit: 'unsubscribed' };
-  if (contact[`${channel}_suppressed`]) return { exit: 'suppressed' };
-  return channel === 'phone' && contact.phone_has_no_price ? { skip: 'no_price' } : null;
+function refusal(contact: Reachable, channel: Channel): { exit: string } | { skip: string } | null {
+  const { kind } = channelFacts[channel].contact;
+  if (contact[kind] === null) return { skip: 'no_address' };
+  if (!contact[`${kind}_subscribed`]) return { exit: 'unsubscribed' };
+  if (contact[`${kind}_suppressed`]) return { exit: 'suppressed' };
+  return isPaidBySegment(channel) && contact.phone_has_no_price ? { skip: 'no_price' } : null;
 }
 
 /**
@@ -65,7 +68,7 @@ export async function readSimulatedContact(
       return contact.quiet_hours ? quietUntil(contact, await at(state).timezone(), state.asOf) : null;
     },
     async send(channel) {
-      const refused = refusal(contact, channel === 'email' ? 'email' : 'phone');
+      const refused = refusal(contact, channel);
       if (!refused) return { outcome: 'sent' };
       return 'exit' in refused ? refused : { outcome: 'skipped', detail: { reason: refused.skip } };
     },
