@@ -119,7 +119,7 @@ describe('the brakes', () => {
     ]);
   });
 
-  it('start again after the account is resumed', async () => {
+  it('start counting again after the account is resumed', async () => {
     await outcomes(500, 50, 0);
     await look();
     await resumeSending(api.database.pool, api.accountId);
@@ -140,7 +140,7 @@ describe('the brakes', () => {
     expect(await query(`select 1 from accounts where sending_paused_at is not null`)).toEqual([]);
   });
 
-  it('leave the pause of an operator as it is, which publishes sending.paused once, too', async () => {
+  it('keep an operator’s pause, which also publishes sending.paused once', async () => {
     await pauseAccount(api.database.pool, testEvents, api.accountId, 'unpaid');
     await outcomes(500, 500, 0);
     await look();
@@ -162,7 +162,7 @@ describe('the events of the allowance', () => {
       [api.accountId, used],
     );
 
-  it('are published once an episode, for every brand', async () => {
+  it('are published once per episode, for every brand', async () => {
     const after = async (used: number) => {
       await use(used);
       await Promise.all([look(), look()]);
@@ -183,7 +183,7 @@ describe('the events of the allowance', () => {
     expect(await after(100)).toEqual(['approaching', 'reached', 'approaching', 'reached']);
   });
 
-  it('have the allowance, what is used, and when places return', async () => {
+  it('contain the allowance, the used places, and when places return', async () => {
     await use(85);
     await look();
     const [event] = await published();
@@ -217,7 +217,7 @@ describe('the nightly recount of the allowance', () => {
   };
   const used = async () =>
     (await query<{ used: number }>('select sum(used)::int as used from allowance_buckets'))[0]?.used;
-  /** Messages and the bucket, as they are three hours after the start of the day. */
+  /** Messages and the bucket, in their state three hours after the start of the day. */
   async function sent(count: number, inBucket: number): Promise<void> {
     await query('truncate messages, message_contents, send_queue');
     const ids = await queueEmails(api.database, api, count);
@@ -227,7 +227,7 @@ describe('the nightly recount of the allowance', () => {
       [ids.slice(1)],
     );
     await query('delete from send_queue where message_id = any($1)', [ids.slice(1)]);
-    // The first message is claimed and not sent yet.
+    // The first message is claimed but not sent yet.
     await query(
       `update send_queue set reserved_bucket = date_trunc('day', now(), 'UTC') + interval '2 hours'`,
     );

@@ -60,7 +60,7 @@ describe('PUT /v1/my/brand', () => {
     expect((await api.request('GET', '/v1/my/brand')).body).toEqual(before);
   });
 
-  it('stores every field, leaves fields that are left out, and shows when the brand is complete', async () => {
+  it('stores every given field, keeps the others, and shows when the brand is complete', async () => {
     const fields = {
       brand_color: '#AABBCC',
       text_color: '#000000',
@@ -104,7 +104,7 @@ describe('PUT /v1/my/brand', () => {
     expect((await put({ ...(await api.request('GET', '/v1/my/brand')).body })).status).toBe(200);
   });
 
-  it('has quiet hours in the time zone of the contact by default, which null ends', async () => {
+  it('has quiet hours in the time zone of the contact by default, and removes them with null', async () => {
     const { body } = await put({ quiet_hours: { start: '22:00', end: '07:30' } });
     expect(body.quiet_hours).toEqual({ start: '22:00', end: '07:30', timezone: 'contact' });
     const same = await put({ quiet_hours: { start: '22:00', end: '22:00' } });

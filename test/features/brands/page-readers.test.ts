@@ -10,7 +10,7 @@ let readers: PageReaders;
 afterEach(() => readers.close());
 
 describe('the threads that read pages', () => {
-  it('have one for another account, however much one account has them read', async () => {
+  it('keep one thread free for other accounts, however much one account reads', async () => {
     readers = createPageReaders({ limitMs: 600_000, entry });
     const over = new AbortController();
     const greedy = readers.open({ accountId: 1, deadline: never, signal: over.signal });
@@ -24,7 +24,7 @@ describe('the threads that read pages', () => {
     expect(new Set((await flood).map(({ status }) => status))).toEqual(new Set(['rejected']));
   });
 
-  it('give up what they read, and what waits, when the time of the scrape is over', async () => {
+  it('give up running and waiting jobs when the time of the scrape is over', async () => {
     readers = createPageReaders({ limitMs: 600_000, entry });
     const deadline = new AbortController();
     const late = readers.open({ accountId: 1, deadline: deadline.signal, signal: never });
@@ -37,7 +37,7 @@ describe('the threads that read pages', () => {
     expect(await next).toEqual([]);
   });
 
-  it('throw the reason why a scrape is to end', async () => {
+  it('throw the reason why a scrape must end', async () => {
     readers = createPageReaders({ limitMs: 600_000, entry });
     const over = new AbortController();
     const reader = readers.open({ accountId: 1, deadline: never, signal: over.signal });

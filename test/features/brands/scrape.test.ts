@@ -107,7 +107,7 @@ describe('POST /v1/my/brand/scrape', () => {
     expect((await brand()).scrape).toBeNull();
   });
 
-  it('refuses private addresses that only EGRESS_ALLOW names, because that is for webhooks', async () => {
+  it('refuses private addresses that only EGRESS_ALLOW permits, because that setting is for webhooks', async () => {
     const env = { EGRESS_ALLOW: '127.0.0.0/8', DNS_SERVERS: dns.address };
     const strict = await startTestApi({ env });
     for (const url of [sites.url('inline.test'), 'http://127.0.0.1/', 'inline.test']) {
@@ -120,7 +120,7 @@ describe('POST /v1/my/brand/scrape', () => {
     await strict.close();
   });
 
-  it('answers 202, completes a bare domain, and asks the engine for one workflow of the brand', async () => {
+  it('responds with 202, completes a bare domain, and starts one workflow for the brand', async () => {
     const answer = await post('public.test');
     expect([answer.status, answer.body]).toEqual([202, { status: 'scraping', url: 'https://public.test/' }]);
     expect((await brand()).scrape).toEqual({
@@ -133,7 +133,7 @@ describe('POST /v1/my/brand/scrape', () => {
     ]);
   });
 
-  it('begins one scrape for one idempotency key, also when the website can no longer be found', async () => {
+  it('begins one scrape per idempotency key, even if the website can no longer be found', async () => {
     const headers = { 'idempotency-key': 'once' };
     const first = await post('public.test', {}, headers);
     dns.zone['public.test'] = 'servfail';
@@ -145,7 +145,7 @@ describe('POST /v1/my/brand/scrape', () => {
     expect((await query('select 1 from brand_scrapes')).rowCount).toBe(1);
   });
 
-  it('lets a brand be scraped ten times an hour, and says when it may be again', async () => {
+  it('lets a brand be scraped ten times an hour, and says when the next scrape is possible', async () => {
     for (let n = 0; n < 10; n += 1) expect((await post('public.test')).status).toBe(202);
     const refused = await post('public.test');
     expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
@@ -209,7 +209,7 @@ describe('POST /v1/my/brand/scrape', () => {
     await query('delete from brands where id = $1', [second]);
   });
 
-  /** An account without a brand, as its owner calls. */
+  /** An account without a brand, and the credentials of its owner. */
   async function emptyAccount() {
     const { userId, userJwt } = await api.addUser('owner');
     const { rows } = await query(`insert into accounts (name) values ('Empty') returning id`);
@@ -230,7 +230,7 @@ describe('POST /v1/my/brand/scrape', () => {
     expect(made).toMatchObject({ account_id: accountId, scrape: { status: 'scraping' } });
   });
 
-  it('creates one brand and begins one scrape for one idempotency key', async () => {
+  it('creates one brand and begins one scrape per idempotency key', async () => {
     const { accountId, request } = await emptyAccount();
     const key = { headers: { 'Idempotency-Key': 'first-brand' } };
     const scrape = (url: string) => request('POST', PATH, { body: { url }, ...key });
@@ -249,7 +249,7 @@ describe('POST /v1/my/brand/scrape', () => {
 });
 
 describe('a scrape', () => {
-  it('fills an empty brand, and says what it found', async () => {
+  it('fills in an empty brand, and shows the values found', async () => {
     const url = sites.url('inline.test');
     await post(url);
     await run();
@@ -267,7 +267,7 @@ describe('a scrape', () => {
     expect([logo.status, logo.headers.get('content-type')]).toEqual([200, 'image/png']);
   });
 
-  it('leaves what was edited, and replaces what an earlier scrape filled', async () => {
+  it('keeps edited values, and replaces values of an earlier scrape', async () => {
     await put({ company_name: 'My Name' });
     await post(sites.url('inline.test'));
     await run();
@@ -284,7 +284,7 @@ describe('a scrape', () => {
     });
   });
 
-  it('replaces edits made before it began if it is to overwrite, and none made meanwhile', async () => {
+  it('replaces edits from before it began if asked to overwrite, but none made meanwhile', async () => {
     await put({ company_name: 'Edited before', font_body: 'Verdana' });
     await post(sites.url('inline.test'), { overwrite: true });
     await put({ font_body: 'Tahoma' });
@@ -292,7 +292,7 @@ describe('a scrape', () => {
     expect(await brand()).toMatchObject({ company_name: 'Inline Anvils', font_body: 'Tahoma' });
   });
 
-  it('keeps the URL of a logo that has not changed', async () => {
+  it('keeps the URL of an unchanged logo', async () => {
     await post(sites.url('inline.test'));
     await run();
     const { logo } = await brand();
@@ -302,7 +302,7 @@ describe('a scrape', () => {
     expect((await query('select 1 from uploads')).rowCount).toBe(1);
   });
 
-  it('that a newer one has replaced changes nothing, whichever ends first, and leaves no file', async () => {
+  it('changes nothing and leaves no file if a newer one has replaced it, whichever ends first', async () => {
     const filesBefore = await readdir(join(home, 'blobs'), { recursive: true });
     await post(sites.url('inline.test'));
     const { rows: started } = await query('select max(id) as id from brand_scrapes');
@@ -334,7 +334,7 @@ describe('a scrape', () => {
     expect(await readdir(join(home, 'blobs'), { recursive: true })).toEqual(filesBefore);
   });
 
-  it('that fails says why, and changes nothing', async () => {
+  it('shows why it failed, and changes nothing', async () => {
     await put({ company_name: 'Mine' });
     const before = await brand();
     await post(sites.url('nothing.test'));
@@ -345,7 +345,7 @@ describe('a scrape', () => {
     expect(scrape).toMatchObject({ status: 'failed', error: 'nothing_found', fields_found: [] });
   });
 
-  it('fills all but the logo if the account has no room for it', async () => {
+  it('fills in everything but the logo if the account has no room for it', async () => {
     const full = createTestScrapes(api, { quotaBytes: 10 });
     await post(sites.url('inline.test'));
     await full.runNext(api.brandId);
@@ -404,7 +404,7 @@ describe('the tone', () => {
   describe('of an endpoint', () => {
     const texts = { name: 'Anvils', description: 'Anvils of all sizes. '.repeat(10), copy: [] };
 
-    /** An endpoint that refuses a request and answers the next, each after a while. */
+    /** An endpoint that refuses a request and responds to the next, each after a while. */
     async function slowEndpoint(afterMs: number) {
       const endpoint = await startReceiver({ plain: true });
       const statuses = [400, 200];
@@ -429,13 +429,13 @@ describe('the tone', () => {
       return { endpoint, find };
     }
 
-    it('is found if both requests together are in time', async () => {
+    it('is found if both requests together finish in time', async () => {
       const { endpoint, find } = await slowEndpoint(0);
       expect(await find(20_000)).toBe('Warm.');
       await endpoint.close();
     });
 
-    it('is not waited for if only each request alone is in time', async () => {
+    it('is not waited for if the requests finish in time only separately', async () => {
       const { endpoint, find } = await slowEndpoint(600);
       expect(await find(1_000)).toBeNull();
       await endpoint.close();
@@ -444,7 +444,7 @@ describe('the tone', () => {
     it('is no longer waited for once the scrape is canceled', async () => {
       const { endpoint, find } = await slowEndpoint(0);
       const cancel = new AbortController();
-      // It never answers.
+      // Never responds.
       endpoint.answer = () => cancel.abort();
       expect(await find(600_000, cancel.signal)).toBeNull();
       await endpoint.close();

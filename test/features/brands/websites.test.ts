@@ -18,7 +18,7 @@ import { startWebsites, type Websites } from '../../support/websites.ts';
 
 let dns: TestDnsServer;
 let sites: Websites;
-/** On an address that is not permitted. Nothing may ever arrive here. */
+/** At an address that is not permitted. No request may ever arrive here. */
 let trap: Websites;
 let egress: Egress;
 
@@ -61,13 +61,13 @@ async function found(host: string): Promise<Found> {
   return outcome;
 }
 
-/** The requests to a host, without its robots.txt. */
+/** The requests to a host, without those for its robots.txt. */
 const pathsOf = (host: string) =>
   sites.requests.filter((each) => each.startsWith(`GET ${host}/`) && !each.endsWith('/robots.txt'));
 
 const NO_LOOK = { links: undefined, tone: undefined };
 
-/** What each saved page says. A field that is not named here must not be found. */
+/** The expected values of each saved page. A field that is not listed must not be found. */
 const expected: Record<string, FoundValues & { logo?: true }> = {
   'inline.test': {
     brand_color: '#b42814',
@@ -210,7 +210,7 @@ const expected: Record<string, FoundValues & { logo?: true }> = {
 
 describe('a saved page', () => {
   it.each(Object.entries(expected))(
-    '%s gives its colors and names, and nothing else',
+    '%s yields its colors and names, and nothing else',
     async (host, facts) => {
       sites.contentTypes['windows-1251.test'] = 'text/html; charset=windows-1251';
       const { values, logo } = await found(host);
@@ -230,7 +230,7 @@ describe('the logo', () => {
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([600, 150]);
   });
 
-  it('is not an SVG that needs other files, nor one that draws itself again and again', async () => {
+  it('is not an SVG that needs other files or draws itself recursively', async () => {
     const { logo } = await found('svg-file.test');
     const bytes = Buffer.from(logo?.bytes ?? []);
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([180, 180]);
@@ -238,7 +238,7 @@ describe('the logo', () => {
   });
 });
 
-describe('an SVG that would take too much', () => {
+describe('an SVG that would use too many resources', () => {
   const drawn = (svg: string) => held.read('logo', { logo: { svg }, color: '#000000' });
   const circle = '<circle cx="5" cy="5" r="4"/>';
 
@@ -250,11 +250,11 @@ describe('an SVG that would take too much', () => {
       'long paths, drawn again and again',
       `<path id="a" d="M0 0${'l1 1'.repeat(100_000)}"/>${'<use href="#a"/>'.repeat(100)}`,
     ],
-  ])('for its %s is no logo', (_what, parts) => {
+  ])('is no logo because of its %s', (_what, parts) => {
     expect(cleanSvg(`<svg viewBox="0 0 10 10">${circle}${parts}</svg>`)).toBeNull();
   });
 
-  it('of memory is no logo, and the next one is drawn', async () => {
+  it('is no logo if it needs too much memory, and the next one is drawn', async () => {
     const masks = Array.from(
       { length: 300 },
       (_, n) => `<mask id="m${n}"><rect width="100" height="100" fill="#fff" mask="url(#m${n + 1})"/></mask>`,
@@ -295,13 +295,13 @@ describe('requests', () => {
     expect(sites.requests).toEqual(['GET robots-all.test/robots.txt']);
   });
 
-  it('are none to a website whose robots.txt fails', async () => {
+  it('are not sent to a website whose robots.txt fails', async () => {
     sites.handlers['broken.test'] = (_request, response) => void response.writeHead(503).end();
     expect(await scrape(sites.url('broken.test'))).toEqual({ error: 'robots' });
     expect(sites.requests).toEqual(['GET broken.test/robots.txt']);
   });
 
-  it('follow no redirect to an address of more than 2,000 characters', async () => {
+  it('follow no redirect to a URL of more than 2,000 characters', async () => {
     sites.handlers['long-url.test'] = site((response) => {
       response.statusCode = 302;
       response.setHeader('location', `/${'x'.repeat(2_000)}`).end();
@@ -333,7 +333,7 @@ describe('requests', () => {
     expect(trap.requests).toEqual([]);
   });
 
-  it('follow five redirects, and not a sixth', async () => {
+  it('follow five redirects, but not a sixth', async () => {
     const counts = { 'five.test': 5, 'six.test': 6 };
     for (const [host, count] of Object.entries(counts)) {
       sites.handlers[host] = ({ url = '' }, response) => {
@@ -350,7 +350,7 @@ describe('requests', () => {
 
 const HEAD = '<html><head><title>Endless Ltd</title></head><body>';
 
-/** Answers robots.txt with 404, and the page by `serve`. */
+/** Responds with 404 for robots.txt, and uses `serve` for the page. */
 function site(serve: (response: ServerResponse) => void) {
   return ({ url }: IncomingMessage, response: ServerResponse) => {
     if (url === '/robots.txt') return void response.writeHead(404).end();
@@ -360,7 +360,7 @@ function site(serve: (response: ServerResponse) => void) {
 }
 
 describe('a page beyond the limits', () => {
-  it('that never ends is read up to 2 MB', async () => {
+  it('is read up to 2 MB if it never ends', async () => {
     let sent = 0;
     sites.handlers['endless.test'] = site((response) => {
       response.write(HEAD);
@@ -377,13 +377,13 @@ describe('a page beyond the limits', () => {
     expect(sent).toBeLessThan(50 * 1024 * 1024);
   });
 
-  it('that never ends and hardly begins is a timeout', async () => {
+  it('is a timeout if it sends almost nothing and never ends', async () => {
     sites.handlers['slow.test'] = site((response) => void response.write(HEAD));
     const outcome = await scrape(sites.url('slow.test'), { ...WEBSITE_LIMITS, totalMs: 1_000 });
     expect(outcome).toEqual({ error: 'timeout' });
   });
 
-  it('whose parts break off has no more bytes in all than another', async () => {
+  it('gets no more bytes in total if its parts break off', async () => {
     const asked: string[] = [];
     sites.handlers['broken-off.test'] = ({ url = '' }, response) => {
       asked.push(url);
@@ -401,7 +401,7 @@ describe('a page beyond the limits', () => {
     expect(asked).toEqual(['/robots.txt', '/', '/1', '/2']);
   });
 
-  it('that unpacks to 300 MB is unpacked up to 2 MB', async () => {
+  it('is decompressed up to 2 MB if it would be 300 MB', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from(HEAD), Buffer.alloc(300 * 1024 * 1024, 0x20)]));
     const before = process.memoryUsage().rss;
     sites.handlers['bomb.test'] = site(
@@ -429,12 +429,12 @@ describe('a page beyond the limits', () => {
       'full of variables',
       `<style>:root{${Array.from({ length: 40_000 }, (_, n) => `--v${n}:var(--v${n + 1}) var(--v${n + 1});`).join('')}}body{color:var(--v1)}</style>`,
     ],
-  ])('that is huge and %s is read all the same', async (_form, body) => {
+  ])('is still read if it is huge and %s', async (_form, body) => {
     sites.handlers['huge.test'] = site((response) => void response.end(HEAD + body));
     expect(await scrape(sites.url('huge.test'))).toMatchObject({ values: { company_name: 'Endless Ltd' } });
   });
 
-  it('whose robots.txt is huge and full of wildcards is read with its thousand rules', async () => {
+  it('is read with a thousand rules if its robots.txt is huge and full of wildcards', async () => {
     const rules = `Disallow: /${'*a'.repeat(200)}b\n`.repeat(1_300);
     const robots = `User-agent: *\nDisallow: /secret\n${rules}`;
     const sheets = Array.from(
@@ -454,7 +454,7 @@ describe('a page beyond the limits', () => {
     expect(asked).toEqual(['/robots.txt', '/', ...sheets.map(() => `/${'a'.repeat(10)}`)]);
   });
 
-  it('whose reading does not end is a timeout', async () => {
+  it('is a timeout if reading it does not end', async () => {
     const stuck = createPageReaders({ limitMs: 600_000, entry: stuckPageThread });
     const scraper = createWebsiteScraper({
       ...{ egress, readers: stuck, tone: null },
@@ -467,7 +467,7 @@ describe('a page beyond the limits', () => {
     await stuck.close();
   });
 
-  it('whose stylesheets do not arrive is read without them, before its time is over', async () => {
+  it('is read in time without stylesheets that do not arrive', async () => {
     sites.handlers['slow-sheets.test'] = ({ url }, response) => {
       if (url === '/robots.txt') response.writeHead(404).end();
       if (url !== '/') return;
@@ -479,7 +479,7 @@ describe('a page beyond the limits', () => {
     expect(page).toMatchObject({ values: { company_name: 'Endless Ltd' } });
   });
 
-  it('that takes a thread too long finds nothing, and harms no other', async () => {
+  it('yields nothing if it takes a thread too long, and does not affect others', async () => {
     const impatient = createPageReaders({ limitMs: 1 });
     const body = '<p class="a b c">text</p>'.repeat(60_000);
     sites.handlers['long.test'] = site((response) => void response.end(HEAD + body));
@@ -490,8 +490,8 @@ describe('a page beyond the limits', () => {
   });
 });
 
-describe('what is no page', () => {
-  it('is not_html, unreachable or nothing_found', async () => {
+describe('anything else than a page', () => {
+  it('is reported as not_html, unreachable or nothing_found', async () => {
     sites.contentTypes['inline.test'] = 'application/pdf';
     expect(await scrape(sites.url('inline.test'))).toEqual({ error: 'not_html' });
     expect(await scrape(sites.url('missing.test'))).toEqual({ error: 'unreachable' });

@@ -78,7 +78,7 @@ describe('a DKIM record', () => {
       [`v=DKIM1;t=s; h=sha1:sha256 ;s=email; ${KEY.slice(10).replace('MIIB', 'MI IB')}`],
     ],
     ['without optional tags', [KEY.slice(KEY.indexOf('p='))]],
-    ['beside a text that is no key', ['hello=world', KEY]],
+    ['next to a text that is not a key', ['hello=world', KEY]],
   ];
   it.each(right)('%s is right', async (_what, TXT) => {
     dns.zone[RSA] = { TXT };
@@ -91,7 +91,7 @@ describe('a DKIM record', () => {
     ['for another algorithm', [KEY.replace('k=rsa', 'k=ed25519')]],
     ['for another service', [`${KEY}; s=other`]],
     ['for another hash', [`${KEY}; h=sha1`]],
-    ['beside another key', [KEY, KEY.replace('MIIB', 'MIIC')]],
+    ['next to another key', [KEY, KEY.replace('MIIB', 'MIIC')]],
   ];
   it.each(wrong)('%s is wrong, and shows what was found', async (_what, TXT) => {
     dns.zone[RSA] = { TXT };

@@ -38,7 +38,7 @@ let watch: DomainWatch;
 let domainId: number;
 let records: DnsRecord[];
 
-/** Publishes records as a client reads them from the API. */
+/** Publishes records in the form in which a client reads them from the API. */
 function publish(wanted: DnsRecord[]): void {
   for (const { record_type: type, name, value } of wanted) {
     const entry: TestRecords = { ...(dns.zone[name] as TestRecords | undefined) };
@@ -63,7 +63,7 @@ const send = (further: object = {}) =>
     },
   });
 
-/** Judges a mail as a receiver does. */
+/** Judges a mail like a receiver does. */
 function judge(raw: string, from: string) {
   const client = new DnsClient();
   client.setServers([dns.address]);
@@ -128,7 +128,7 @@ describe('mail from a domain', () => {
     expect(new Set(valid)).toEqual(new Set(['true']));
     const onboarding = (await api.request('GET', '/v1/my/account')).body.onboarding;
     expect(onboarding?.steps?.domain).toEqual({ completed_at: body.verified_at });
-    // What the API knows of senders is at most a second old.
+    // The API's cached senders are at most a second old.
     await eventually(async () => expect((await send({ subject: 'first' })).status).toBe(201));
   });
 
@@ -157,7 +157,7 @@ describe('mail from a domain', () => {
     }
   });
 
-  it('has a return path that the service takes bounces for', () => {
+  it('has a return path for which the service accepts bounces', () => {
     const keys = { returnPaths: [TEST_RETURN_PATH_KEY], references: [] };
     for (const mail of server.received) {
       expect(findRecipient(mail.from, 'mail.test', keys)).toMatchObject({
@@ -198,13 +198,13 @@ describe('mail from a domain', () => {
     expect((await check())?.row.release_due).toBe(false);
   });
 
-  it('is signed by the RSA key alone while the other record is wrong', async () => {
+  it('is signed with the RSA key only while the other record is wrong', async () => {
     delete dns.zone[`crl-${domainId}-ed._domainkey.acme.example`];
     await check();
     const domains = createSendingDomains(api.database.pool, testKeyring);
     const found = await domains.find(domainId);
     expect(found.signers.map(({ selector }) => selector)).toEqual([`crl-${domainId}-rsa`]);
-    // Known for a minute, so the next message needs no query.
+    // Cached for a minute, so the next message needs no query.
     expect(domains.find(domainId)).toBe(found);
     publish(records);
     await check();

@@ -11,7 +11,7 @@ import { createTestWatch } from '../../support/domains.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
-/** As Mailgun describes a domain. */
+/** A domain in the form in which Mailgun describes it. */
 const described = {
   domain: { name: 'acme.example' },
   sending_dns_records: [
@@ -56,7 +56,7 @@ const register = (asOf = new Date(), force = false) => watch.register(domainId, 
 
 const shown = async () => (await api.request('GET', `/v1/my/domains/${domainId}`)).body;
 
-/** Publishes what the domain would need without a named provider. */
+/** Publishes the records that the domain would need without a named provider. */
 async function publishOwnRecords(): Promise<void> {
   const { rows } = await api.database.pool.query<{ selector: string; public_key: string }>(
     `select selector, public_key from dkim_keys where domain_id = $1 and algorithm = 'rsa'`,
@@ -77,12 +77,12 @@ const namesOf = (body: TestBody) =>
     .filter(({ required }) => required === 'true')
     .map(({ name }) => name);
 
-it('is registered at its service, whose records join its own', async () => {
+it('is registered at its service, whose records are added to its own', async () => {
   expect((await shown()).dns_records).toBeNull();
   await register();
   const body = await shown();
   expect(body.provider).toBe('gun');
-  // The service has a return path of its own, and signs itself; our key still proves whose claim it is.
+  // The service has its own return path and signs itself. Our key still proves which claim the DNS belongs to.
   expect(namesOf(body)).toEqual([
     `crl-${domainId}-rsa._domainkey.acme.example`,
     'mx._domainkey.acme.example',
@@ -92,20 +92,20 @@ it('is registered at its service, whose records join its own', async () => {
   expect(names).not.toContain(`crl-${domainId}-ed._domainkey.acme.example`);
 });
 
-it('has its own RSA key at hand, for mail that goes to another provider than its service', async () => {
+it('keeps its own RSA key, for mail that leaves through another provider', async () => {
   await register();
   const { signers } = await createSendingDomains(api.database.pool, testKeyring).find(domainId);
   expect(signers.map(({ algorithm }) => algorithm)).toEqual(['rsa']);
 });
 
-it('is registered once', async () => {
+it('is registered only once', async () => {
   await register();
   service.requests = [];
   await register();
   expect(service.requests).toEqual([]);
 });
 
-it('has no records to show while its service is down, and is registered later', async () => {
+it('shows no records while its service is down, and is registered later', async () => {
   service.answer = answerJson(500, { message: 'down' });
   await expect(register()).rejects.toThrow('Mailgun');
   expect((await shown()).dns_records).toBeNull();
@@ -194,13 +194,13 @@ it('fails after three days of refusals, and waits for its records once it is reg
   expect(await nextCheckHours()).toBeCloseTo(1 / 60, 2);
 });
 
-it.each([408, 429, 500, 503])('is not refused by status %i, which may pass', async (status) => {
+it.each([408, 429, 500, 503])('is not refused by status %i, which may be temporary', async (status) => {
   refuse(status, 'later');
   await expect(register()).rejects.toThrow('Mailgun');
   expect(await shown()).toMatchObject({ status: 'pending', provider_error: null });
 });
 
-it('does not show the client what its service says about the credentials of the installation', async () => {
+it('hides from the client what its service says about the installation’s credentials', async () => {
   refuse(403, 'account 4711 of operator@example.com may not do this');
   await register();
   expect((await shown()).provider_error).toBe(
@@ -208,7 +208,7 @@ it('does not show the client what its service says about the credentials of the 
   );
 });
 
-it('is verified by its own key and the records of its service, which is then asked to look', async () => {
+it('is verified by its own key and the records of its service, which is then asked to check', async () => {
   await register();
   const [own] = (await shown()).dns_records as unknown as { name: string; value: string }[];
   dns.zone = {
@@ -219,7 +219,7 @@ it('is verified by its own key and the records of its service, which is then ask
   expect((await shown()).status).toBe('pending');
   dns.zone[own?.name ?? ''] = { TXT: [own?.value ?? ''] };
   service.requests = [];
-  // A service that refuses to look does not keep the domain from being verified.
+  // If the service refuses to check, the domain can still be verified.
   service.answer = answerJson(500, { message: 'down' });
   await watch.check(domainId, new Date(), true);
   expect((await shown()).status).toBe('verified');
@@ -228,7 +228,7 @@ it('is verified by its own key and the records of its service, which is then ask
   ]);
 });
 
-it('shows records that its service asks for only once it is verified, which do not undo that', async () => {
+it('shows records that its service requires only after the verification, and stays verified', async () => {
   await addProvider(api.database.pool, testKeyring, {
     name: 'aws',
     kind: requireProviderKind('ses'),
@@ -244,7 +244,7 @@ it('shows records that its service asks for only once it is verified, which do n
   });
   domainId = Number(body.id);
   let mailFrom = {};
-  // The identity exists, so it is configured only when the client has proved the domain.
+  // The identity exists, so it is configured only once the client has proved the domain.
   service.answer = (request, response) => {
     if (request.url.endsWith('/mail-from')) mailFrom = { MailFromDomain: 'ses.moved.example' };
     const exists = { 'x-amzn-errortype': 'AlreadyExistsException' };
@@ -272,7 +272,7 @@ it('shows records that its service asks for only once it is verified, which do n
   expect((await shown()).status).toBe('verified');
 });
 
-it('needs only its own records if its service knows no domains', async () => {
+it('needs only its own records if its service does not register domains', async () => {
   const kind = requireProviderKind('smtp');
   const settings = { url: 'smtp://relay.example.com:587' };
   await addProvider(api.database.pool, testKeyring, { name: 'relay', kind, settings });

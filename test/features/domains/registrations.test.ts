@@ -100,13 +100,13 @@ describe('the registration of a domain at its provider', () => {
     expect(service.requests).toEqual([]);
   });
 
-  it('stays if it was there before', async () => {
+  it('stays if it existed before', async () => {
     names.add('acme.example');
     await remove(await registered('acme.example'));
     expect([...names]).toEqual(['acme.example']);
   });
 
-  it('stays while another account uses it, and goes with the last one', async () => {
+  it('stays while another account uses it, and is removed with the last one', async () => {
     const other = await createTestTenant(api.database, 'Other');
     const [first, second] = [
       await registered('acme.example'),
@@ -118,7 +118,7 @@ describe('the registration of a domain at its provider', () => {
     expect([...names]).toEqual([]);
   });
 
-  it('stays while it may be that of a domain at another provider of the kind, and goes with the last one', async () => {
+  it('stays while another provider of the kind may use it, and is removed with the last domain', async () => {
     const other = await createTestTenant(api.database, 'Second');
     await addGun('second-gun');
     const first = await registered('acme.example');
@@ -130,7 +130,7 @@ describe('the registration of a domain at its provider', () => {
     expect(await query('select 1 from provider_registrations where created or creating')).toEqual([]);
   });
 
-  it('is removed with the domain if nothing was noted after the service had made it', async () => {
+  it('is removed with the domain if nothing was recorded after the service had made it', async () => {
     const id = Number((await create('acme.example')).body.id);
     const { answer } = service;
     service.answer = (request, response) => {
@@ -145,7 +145,7 @@ describe('the registration of a domain at its provider', () => {
     expect([...names]).toEqual([]);
   });
 
-  it('is removed with the domain if its service refused to say whether it had been made', async () => {
+  it('is removed with the domain if its service refused to say whether it existed', async () => {
     const id = Number((await create('acme.example')).body.id);
     const { answer } = service;
     service.answer = (request, response) => {
@@ -161,7 +161,7 @@ describe('the registration of a domain at its provider', () => {
     expect([...names]).toEqual([]);
   });
 
-  it('stays if somebody else made it after the service had refused the domain', async () => {
+  it('stays if it was made by hand after the service had refused the domain', async () => {
     const id = Number((await create('acme.example')).body.id);
     const { answer } = service;
     service.answer = (request, response) =>
@@ -234,7 +234,7 @@ describe('the registration of a domain at its provider', () => {
   });
 });
 
-describe('names that nobody has proved', () => {
+describe('unproved names', () => {
   const tooMany = {
     status: 422,
     body: {
@@ -243,7 +243,7 @@ describe('names that nobody has proved', () => {
     },
   };
 
-  it('are bounded in an account, at named providers only', async () => {
+  it('are limited per account, but only at named providers', async () => {
     await insertUnproved(MAX_UNPROVED_NAMES - 1);
     expect((await create('last.example')).status).toBe(201);
     expect(await create('further.example')).toMatchObject(tooMany);
@@ -254,7 +254,7 @@ describe('names that nobody has proved', () => {
     expect((await create('further.example', other.apiKey)).status).toBe(201);
   });
 
-  it('are bounded although requests come at the same time', async () => {
+  it('are limited even for concurrent requests', async () => {
     await insertUnproved(MAX_UNPROVED_NAMES - 1);
     const begin = (trx: Queryable, id: number) =>
       beginRegistration(trx, api, { id, name: `at-once-${id}.example`, provider_id: providerId });
@@ -277,7 +277,7 @@ describe('names that nobody has proved', () => {
     expect(await second).toMatchObject({ code: 'validation_error' });
   });
 
-  it('no longer count once they are verified, even if they are lost later', async () => {
+  it('no longer count after a verification, even if it is lost later', async () => {
     await insertUnproved(MAX_UNPROVED_NAMES);
     expect(await create('further.example')).toMatchObject(tooMany);
     await query(`update domains set status = 'verified' where name = 'name-1.example'`);

@@ -91,7 +91,7 @@ describe('a new domain', () => {
     ]);
   });
 
-  it('may name a provider only if that is not reserved for other accounts', async () => {
+  it('may name a provider only if it is not reserved for other accounts', async () => {
     const { pool } = api.database;
     const kind = requireProviderKind('smtp');
     const settings = { url: 'smtp://relay.example.com:587' };
@@ -175,7 +175,7 @@ describe('a new domain', () => {
     ]);
   });
 
-  it('is 409 if the brand has the name already, in any form', async () => {
+  it('is a 409 if the brand already has the name, in any form', async () => {
     expect((await create('bücher.example')).status).toBe(201);
     const { status, body } = await create('xn--bcher-kva.example');
     expect([status, body.code]).toEqual([409, 'conflict']);
@@ -194,7 +194,7 @@ describe('a new domain', () => {
     expect((await api.request('POST', path, request)).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('is returned to a repeated request although it would be refused by now', async () => {
+  it('is returned to a repeated request even if it would be refused by now', async () => {
     const request = (name: string) => ({
       body: { domain: { name } },
       headers: { 'Idempotency-Key': 'later' },
@@ -211,7 +211,7 @@ describe('a new domain', () => {
     expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
   });
 
-  it('is refused if an operator has taken the capability away', async () => {
+  it('is refused if an operator has revoked the capability', async () => {
     const set = (capabilities: object) =>
       api.database.pool.query('update accounts set capabilities = $2 where id = $1', [
         api.accountId,
@@ -248,12 +248,12 @@ describe('existing domains', () => {
     expect(headers.get('x-total-count')).toBe('3');
   });
 
-  it('are shown one by one', async () => {
+  it('are shown individually', async () => {
     const { body } = await create('acme.example');
     expect((await api.request('GET', `${path}/${Number(body.id)}`)).body).toEqual(body);
   });
 
-  it('are removed with their keys, and their workflow learns of it', async () => {
+  it('are removed with their keys, and their workflow is notified', async () => {
     const { body } = await create('acme.example');
     const removed = await api.request('DELETE', `${path}/${Number(body.id)}`);
     expect([removed.status, removed.body]).toEqual([200, body]);
@@ -264,7 +264,7 @@ describe('existing domains', () => {
     expect(rows).toEqual([{ signal_name: 'wake' }]);
   });
 
-  it('wake the campaigns that are sent from them when they are removed, to pause them', async () => {
+  it('pause the campaigns that send from them when they are removed', async () => {
     const { body } = await create('acme.example');
     const { database, accountId, brandId } = api;
     const write = (domainId: number) =>
@@ -276,7 +276,7 @@ describe('existing domains', () => {
     expect(rows).toEqual([{ workflow_id: `campaign/${campaignId}` }]);
   });
 
-  it('are checked at once if a client asks, but not all the time', async () => {
+  it('are checked at once if a client asks, but not too often', async () => {
     const { body } = await create('acme.example');
     const due = async () => {
       expect((await api.request('POST', `${path}/${Number(body.id)}/recheck`)).status).toBe(200);

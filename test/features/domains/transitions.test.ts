@@ -26,7 +26,10 @@ const pending: DomainState = {
 
 const at = (ms: number) => new Date(start.getTime() + ms);
 
-/** Checks at the given times. @returns the last state, and what happened when */
+/**
+ * Makes checks at the given times.
+ * @returns the last state, and what happened when
+ */
 function run(state: DomainState, checks: [ms: number, verdict: Verdict][]) {
   const changes: [ms: number, change: DomainChange][] = [];
   let last = { state, nextCheckAt: start };
@@ -38,7 +41,10 @@ function run(state: DomainState, checks: [ms: number, verdict: Verdict][]) {
   return { state: last.state, nextMs: last.nextCheckAt.getTime() - start.getTime(), changes };
 }
 
-/** Follows its own schedule. @returns the times of the checks until `endMs` */
+/**
+ * Follows its own schedule.
+ * @returns the times of the checks until `endMs`
+ */
 function follow(state: DomainState, verdict: Verdict, firstMs: number, endMs: number) {
   const times: number[] = [];
   const changes: DomainChange[] = [];
@@ -116,7 +122,7 @@ describe('a verified domain', () => {
     expect(changes).toEqual([]);
   });
 
-  it('starts to count wrong checks again after a right one', () => {
+  it('counts wrong checks from the beginning after a right one', () => {
     const wrongs = [0, 0.5, 2, 2.5, 4, 4.5].map((hours): [number, Verdict] => [hours * HOUR, 'refused']);
     const rights = [1, 3, 5].map((hours): [number, Verdict] => [hours * HOUR, 'passed']);
     const { state, changes } = run(
@@ -126,14 +132,14 @@ describe('a verified domain', () => {
     expect([state.status, state.failingCount, changes]).toEqual(['verified', 0, []]);
   });
 
-  it('reports an episode without answers once, and stays verified for seven days', () => {
+  it('reports a period without answers once, and stays verified for seven days', () => {
     const { times, changes, state } = follow(verified, 'unanswered', 6 * HOUR, 7 * DAY + 5 * HOUR);
     expect([times[1], state.status, changes]).toEqual([7 * HOUR, 'verified', ['dnsDegraded']]);
     const last = afterCheck(state, 'unanswered', at(7 * DAY + 6 * HOUR));
     expect([last.change, last.state.status]).toEqual(['verificationLost', 'failed']);
   });
 
-  it('reports a new episode after a right check only', () => {
+  it('reports a new period only after a right check', () => {
     const { changes } = run(verified, [
       [6 * HOUR, 'unanswered'],
       [7 * HOUR, 'refused'],
@@ -147,7 +153,7 @@ describe('a verified domain', () => {
     ]);
   });
 
-  it('is lost by wrong checks between which there was no answer', () => {
+  it('is lost after wrong checks with unanswered ones between them', () => {
     const { changes } = run(verified, [
       [0, 'refused'],
       [HOUR, 'unanswered'],

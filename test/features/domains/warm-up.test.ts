@@ -13,7 +13,7 @@ import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 const DAY_MS = 86_400_000;
 const schedule = [100, 1_000, 5_000];
 const began = Date.now();
-/** An hour of the nth day after the start, in UTC. */
+/** An hour on the nth day after the start, in UTC. */
 const day = (n: number) => new Date(Math.floor(began / DAY_MS) * DAY_MS + n * DAY_MS + 3_600_000);
 
 let test: TestDatabase;
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await query('update warm_ups set looked_at = $2 where domain_id = $1', [domain, day(0)]);
 });
 
-/** A day on which the domain sent emails, and some were reported. */
+/** A day on which the domain sent emails, some of which were reported. */
 async function send(
   n: number,
   used: number,
@@ -69,7 +69,7 @@ const stepOn = async (n: number) => {
 };
 
 describe('the warm-up of a domain', () => {
-  it('goes on to the next volume after a day that went well, and ends after the last', async () => {
+  it('moves to the next volume after a day that went well, and ends after the last', async () => {
     await send(0, 100);
     expect(await findWarmUp(pool(), domain)).toMatchObject({ step: 1, dailyLimit: 100 });
     expect(await stepOn(0)).toBe(1);
@@ -87,7 +87,7 @@ describe('the warm-up of a domain', () => {
     [{ bounced: 2 }, 1],
     [{ complained: 1 }, 1],
   ])(
-    'stays where it is after a day with 2 percent hard bounces or 0.1 percent complaints: %j',
+    'keeps its volume after a day with 2 percent hard bounces or 0.1 percent complaints: %j',
     async (reported, step) => {
       await send(0, 100, reported);
       expect(await stepOn(1)).toBe(step);
@@ -103,21 +103,21 @@ describe('the warm-up of a domain', () => {
     expect(await stepOn(1)).toBe(step);
   });
 
-  it('stays where it is after a day with less than half of the volume', async () => {
+  it('keeps its volume after a day with less than half of it', async () => {
     await send(0, 49);
     expect(await stepOn(1)).toBe(1);
     await send(1, 50);
     expect(await stepOn(2)).toBe(2);
   });
 
-  it('looks at each day once, also if several days have passed or two workers look at once', async () => {
+  it('evaluates each day once, even after several days or by two workers at once', async () => {
     await send(0, 100);
     await send(1, 1_000);
     await Promise.all([1, 2, 3].map(() => advanceWarmUps(pool(), schedule, day(2))));
     expect((await findWarmUp(pool(), domain))?.step).toBe(3);
   });
 
-  it('does not begin again while it is under way, and ends when an operator says so', async () => {
+  it('does not start again while it is running, and ends when an operator ends it', async () => {
     await send(0, 100);
     await stepOn(1);
     await startWarmUp(pool(), domain, schedule);
@@ -127,7 +127,7 @@ describe('the warm-up of a domain', () => {
     expect(await endWarmUp(pool(), domain)).toBe(false);
   });
 
-  it('is that of a verified domain', async () => {
+  it('requires a verified domain', async () => {
     expect(await findVerifiedDomain(pool(), name.toUpperCase())).toBe(domain);
     await query(`update domains set status = 'failed' where id = $1`, [domain]);
     await expect(findVerifiedDomain(pool(), name)).rejects.toMatchObject({ code: 'not_found' });

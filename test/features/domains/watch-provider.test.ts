@@ -19,7 +19,7 @@ const { afterAll, beforeAll, describe } = testsThatNeed('time-skipping server');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The record that the service asks for. */
+/** The record that the service requires. */
 const KEY = { name: 'mx._domainkey.service.example', value: 'k=rsa; p=MAILGUN' };
 
 let test: TestDatabase;
@@ -112,7 +112,7 @@ async function watch(name: string): Promise<Watched> {
 }
 
 describe('the watch of a domain at a named provider', () => {
-  it('asks a provider that refuses the domain once a day, and when it is told to', async () => {
+  it('asks a provider that refuses the domain once a day, and on request', async () => {
     service.answer = mailgun(answerJson(400, { message: 'refused.example is blocked' }));
     const { id, handle, remove } = await watch('refused.example');
     await worker.env.sleep(HOUR);
@@ -123,7 +123,7 @@ describe('the watch of a domain at a named provider', () => {
       registration: 'refused',
       providerError: 'Mailgun refused: 400 refused.example is blocked',
     });
-    // A signal must not meet a check that is due: see watch.test.ts.
+    // A signal must not coincide with a due check: see watch.test.ts.
     await worker.env.sleep(48.5 * HOUR);
     expect(registrations()).toBe(3);
     service.answer = mailgun(answerJson(200, {}));
@@ -143,7 +143,7 @@ describe('the watch of a domain at a named provider', () => {
     const { handle, remove } = await watch('down.example');
     await worker.env.sleep(3 * HOUR);
     expect(await stateOf(handle)).toMatchObject({ status: 'pending', registration: 'waiting' });
-    // Five times at each of some 14 checks, and not all the time.
+    // Five times at each of some 14 checks, and never more.
     expect(registrations()).toBeGreaterThan(40);
     expect(registrations()).toBeLessThan(100);
     service.answer = mailgun(answerJson(200, {}));

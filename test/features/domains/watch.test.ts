@@ -27,7 +27,7 @@ let worker: DomainWorker;
 /** The times of all checks that were due, by domain. */
 let checks: Map<number, number[]>;
 
-/** Notes when checks are made. */
+/** Records when checks are made. */
 function observed(activities: DomainActivities): DomainActivities {
   return {
     ...activities,
@@ -56,7 +56,7 @@ afterAll(async () => {
   dns.close();
   await test.drop();
 });
-/** The workflows end at their next check: to terminate one while an activity runs would stop the engine's clock. */
+/** The workflows end at their next check: terminating one while an activity runs would stop the engine's clock. */
 afterEach(async () => {
   await test.database.pool.query('delete from domains');
   for (const { workflowId } of watched.splice(0)) await env.client.workflow.getHandle(workflowId).result();
@@ -123,7 +123,7 @@ describe('the watch of a domain', () => {
     const domain = await watch();
     await env.sleep(3 * HOUR + 30 * MINUTE);
     const minutes = (checks.get(domain.id) ?? []).map((at) => Math.round((at - domain.startedAt) / MINUTE));
-    // The first look is at the start, when nothing is due.
+    // The first check is at the start, when nothing is due.
     expect(minutes).toEqual([0, 1, 2, 5, 10, 15, 30, 45, 60, 75, 90, 105, 120, 180]);
     expect([await statusOf(domain), await events()]).toEqual(['pending', []]);
     publishRight(domain);
@@ -162,7 +162,7 @@ describe('the watch of a domain', () => {
     expect(await events()).toEqual(['domain.verified', 'domain.verification_lost', 'domain.verified']);
   }, 120_000);
 
-  it('reports once in an episode that name servers do not answer', async () => {
+  it('reports once per period that name servers do not answer', async () => {
     const domain = await watch();
     publishRight(domain);
     await env.sleep(5 * MINUTE);
@@ -183,12 +183,12 @@ describe('the watch of a domain', () => {
     ]);
   }, 120_000);
 
-  it('stays verified through seven days without an answer, and is lost after them', async () => {
+  it('stays verified for seven days without an answer, and is then lost', async () => {
     const domain = await watch();
     publishRight(domain);
     await env.sleep(5 * MINUTE);
     silence(domain, 'servfail');
-    // The first check that gets no answer is the one after six hours.
+    // The first check without an answer is the one after six hours.
     await env.sleep(6 * HOUR + 10 * MINUTE);
     const degraded = ['domain.verified', 'domain.dns_degraded'];
     expect([await statusOf(domain), await events()]).toEqual(['verified', degraded]);
@@ -228,7 +228,7 @@ describe('the watch of a domain', () => {
     expect(await statusOf(domain)).toBe('verified');
   }, 120_000);
 
-  it('checks at once on a signal of an operator, and shows what it has found', async () => {
+  it('checks at once on an operator’s signal, and shows the result', async () => {
     const domain = await watch();
     await env.sleep(2 * HOUR + 10 * MINUTE);
     publishRight(domain);
@@ -266,7 +266,7 @@ describe('the watch of a domain', () => {
 
   it('ends when the domain is deleted', async () => {
     const domain = await watch();
-    // Far from a check: the server for tests loses a workflow whose timer fires while a task of it cancels that timer.
+    // Far from a check: the test server loses a workflow whose timer fires while one of its tasks cancels that timer.
     await env.sleep(90_000);
     await test.database.pool.query('delete from domains where id = $1', [domain.id]);
     await domain.handle.signal('wake');
@@ -275,7 +275,7 @@ describe('the watch of a domain', () => {
 });
 
 describe('a name that several accounts claim', () => {
-  it('belongs to the claim whose key was proved last, and does not go back and forth', async () => {
+  it('belongs to the claim whose key was proved last, and does not alternate', async () => {
     const one = await watch(tenants[0], 'shared.example');
     publishRight(one);
     await env.sleep(2 * MINUTE);
@@ -291,7 +291,7 @@ describe('a name that several accounts claim', () => {
     expect([await statusOf(one), await statusOf(two)]).toEqual(['failed', 'verified']);
     expect(await events()).toEqual(['domain.verified', 'domain.verification_lost']);
     expect(await events(tenants[1])).toEqual(['domain.verified']);
-    // The first key leaves the DNS and comes back: a new proof.
+    // The first key disappears from the DNS and comes back, which is a new proof.
     delete dns.zone[`crl-${one.id}-rsa._domainkey.shared.example`];
     await env.sleep(2 * HOUR);
     publishRight(one);

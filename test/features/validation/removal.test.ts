@@ -44,7 +44,7 @@ beforeEach(async () => {
 const pool = () => api.database.pool;
 const addContacts = (emails: string[]) => insert(api, emails);
 
-/** Clears what deleted contacts have left, as a worker does. */
+/** Clears the remaining data of deleted contacts, like a worker does. */
 async function clearRemoved(): Promise<void> {
   const asOf = new Date(Date.now() + 1_000);
   const log = pino({ level: 'silent' });
@@ -52,7 +52,7 @@ async function clearRemoved(): Promise<void> {
 }
 
 describe('the contact of an item', () => {
-  it('takes the address with it when it is deleted, and what was not checked becomes unknown', async () => {
+  it('removes the address when it is deleted, and an unchecked item becomes unknown', async () => {
     const ids = await addContacts(['a@gone.test', 'b@gnail.com', 'c@gone.test']);
     const { body } = await startValidation(api, { contact_ids: ids });
     await advanceValidation(deps, body.id, new Date(), attendance);
@@ -76,7 +76,7 @@ describe('the contact of an item', () => {
 });
 
 describe('a contact that is deleted while its operation takes candidates', () => {
-  it('leaves no address, although the page commits after what is left was cleared', async () => {
+  it('leaves no address, although the page commits after the remaining data was cleared', async () => {
     const [first, last] = await addContacts(['first@gone.test', 'last@gone.test']);
     const { body } = await startValidation(api, { contact_ids: [first, last] as number[] });
     await advanceValidation(deps, body.id, new Date(), attendance);

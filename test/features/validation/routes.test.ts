@@ -48,7 +48,7 @@ beforeEach(async () => {
 const query = (text: string, values: unknown[] = []) => api.database.pool.query(text, values);
 const pool = () => api.database.pool;
 
-/** Contacts whose domain does not exist: each costs the price. */
+/** Contacts whose domain does not exist. Each costs the price. */
 const contacts = (count: number) => insertContacts(pool(), api, count);
 const funds = (millicents: number) => giveFunds(pool(), api.accountId, { price: PRICE, millicents });
 
@@ -79,7 +79,7 @@ describe('an audience', () => {
     }
   });
 
-  it('is refused with phone channels and ids of others, and lists them', async () => {
+  it('is refused with phone channels and other brands’ ids, which the error lists', async () => {
     const [own = 0] = await contacts(1);
     const [foreign = 0] = await insertContacts(pool(), api.other, 1);
     const ids = [own * 2, own * 2 + 1, foreign * 2];
@@ -94,7 +94,7 @@ describe('an audience', () => {
     });
   });
 
-  it('of 10,000 ids is parsed without holding up other requests', async () => {
+  it('is parsed with 10,000 ids without holding up other requests', async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => n + 900_000_000_000);
     const wrong = ids.map((id) => `${id}`);
     const many = Array.from({ length: 100_000 }, () => 'x');
@@ -106,14 +106,14 @@ describe('an audience', () => {
     expect(Math.max(...times)).toBeLessThan(50);
   });
 
-  it('without contacts can be quoted, and cannot be started', async () => {
+  it('can be quoted without contacts, but not started', async () => {
     expect(await quote({ contact_ids: [] })).toMatchObject({ status: 200, body: { candidate_count: 0 } });
     expect((await startValidation(api, { contact_ids: [] })).status).toBe(422);
   });
 });
 
 describe('POST /validation_operations/quote', () => {
-  it('counts candidates and what can be used again, and reserves nothing', async () => {
+  it('counts candidates and reusable results, and reserves nothing', async () => {
     await funds(5_999);
     const ids = await contacts(10);
     await query(`update contacts set email = null, email_key = null where id = $1`, [ids[0]]);
@@ -208,7 +208,7 @@ describe('POST /validation_operations', () => {
     expect((await api.request('GET', `${PATH}?status=running`)).list).toEqual([]);
   });
 
-  it('refuses what the wallet or the spend cap cannot bear, and writes nothing', async () => {
+  it('refuses a charge beyond the wallet or the spend cap, and writes nothing', async () => {
     const ids = await contacts(3);
     await funds(1_199);
     const refused = await startValidation(api, { contact_ids: ids });
@@ -248,7 +248,7 @@ describe('POST /validation_operations', () => {
     expect(statuses).toEqual([...Array<number>(10).fill(201), 409]);
   });
 
-  it('does not wait while another one of the account counts its audience', async () => {
+  it('does not wait while another start of the account counts its audience', async () => {
     const ids = await contacts(2);
     await query(`insert into lists (id, account_id, brand_id, name) values (7, $1, $2, 'l')`, [
       api.accountId,
@@ -272,7 +272,7 @@ describe('POST /validation_operations', () => {
 });
 
 describe('the Idempotency-Key of a start', () => {
-  it('resumes nothing whose items are being removed', async () => {
+  it('does not resume an operation whose items are being removed', async () => {
     const ids = await contacts(2);
     const { body } = await startValidation(api, { contact_ids: ids }, { key: 'march' });
     await query(
@@ -285,7 +285,7 @@ describe('the Idempotency-Key of a start', () => {
     expect([again.status, again.body.status]).toEqual([201, 'failed']);
   });
 
-  it('starts one operation, however many requests come at once', async () => {
+  it('starts one operation, however many requests arrive at once', async () => {
     await funds(10_000);
     const ids = await contacts(2);
     const all = await Promise.all(
@@ -309,7 +309,7 @@ describe('the Idempotency-Key of a start', () => {
     for (const task of upkeep.tasks.filter(({ name }) => name === 'validation_items')) {
       await task.run(deps, later, () => undefined);
     }
-    // The contacts may be gone by then.
+    // The contacts may be deleted by then.
     await query('delete from contacts');
     const again = await startValidation(api, { contact_ids: [...ids].reverse() }, { key: 'march' });
     expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true']);
@@ -326,7 +326,7 @@ describe('the Idempotency-Key of a start', () => {
     expect(await itemsOf(api, first.body.id)).toHaveLength(2);
   });
 
-  it('is another one with a test key', async () => {
+  it('is a separate one with a test key', async () => {
     const ids = await contacts(1);
     const live = await startValidation(api, { contact_ids: ids }, { key: 'march' });
     const test = await startValidation(api, { contact_ids: ids }, { key: 'march', token: api.testApiKey });

@@ -114,7 +114,7 @@ describe('a validation', () => {
     expect(months).toEqual([{ validation_millicents: 800 }]);
   });
 
-  it('judges by the mail of the brand first, which is free', async () => {
+  it('judges by the brand’s own mail first, which is free', async () => {
     const ids = await addContacts([
       ...['bounced@known.test', 'old-bounce@known.test', 'came-back@known.test', 'active@known.test'],
       ...['quiet@known.test', 'tested@known.test', 'suppressed@known.test', 'moved@gone.test'],
@@ -147,7 +147,7 @@ describe('a validation', () => {
     expect(await verifiedOf(ids[3])).toBe(true);
   });
 
-  it('uses a conclusive result again for 30 days, which is free, and does not prolong it', async () => {
+  it('reuses a conclusive result for 30 days for free, without prolonging it', async () => {
     const ids = await addContacts(['a@gone.test', 'b@known.test']);
     const first = await validate(ids);
     const second = await validate(ids);
@@ -159,7 +159,7 @@ describe('a validation', () => {
     expect((await validate(ids)).charged_cents).toBe(0.4);
   });
 
-  it('never charges more than it reserved, though a result to be used again is gone', async () => {
+  it('never charges more than it reserved, even if a reusable result is gone', async () => {
     const ids = await addContacts(['a@gone.test', 'b@gone.test']);
     await validate(ids.slice(0, 1));
     const { body } = await startValidation(api, { contact_ids: ids });
@@ -184,7 +184,7 @@ describe('a validation', () => {
     expect((await itemsOf(api, body.id)).map(({ email }) => email)).toEqual(['a@gone.test', 'b@gone.test']);
   });
 
-  it('takes the members of a segment at its start, and no more than it counted', async () => {
+  it('takes the members of a segment at its start, but no more than it counted', async () => {
     await addContacts(['a@gone.test', 'b@gone.test', 'c@known.test']);
     const segmentOf = async (filter: unknown) =>
       (await api.request('POST', '/v1/my/segments', { body: { name: 's', filters: [filter] } })).body
@@ -206,7 +206,7 @@ describe('a validation', () => {
     expect((await itemsOf(api, body.id)).map(({ email }) => email)).toEqual(['a@gone.test', 'b@gone.test']);
   });
 
-  it('shrinks when candidates are gone before it takes them', async () => {
+  it('shrinks if candidates disappear before it takes them', async () => {
     const ids = await addContacts(['a@gone.test', 'b@gone.test', 'c@gone.test']);
     const { body } = await startValidation(api, { contact_ids: ids });
     await query('delete from contacts where id = $1', [ids[1]]);
@@ -224,7 +224,7 @@ describe('a validation', () => {
     const segment = await api.request('POST', '/v1/my/segments', { body: { name: 's', filters } });
     const { body } = await startValidation(api, { segment_id: segment.body.id as unknown as number });
     await query(`update validation_operations set status = 'running'`);
-    // A third try takes small pages.
+    // The third try takes small pages.
     let pages = 1;
     while (await collectPage(pool(), body.id, 3)) pages += 1;
     expect(pages).toBe(3);
@@ -237,7 +237,7 @@ describe('a validation', () => {
     expect(rows).toEqual([{ items: count, contacts: count }]);
   });
 
-  it('waits while another of the account runs, unless it is a test', async () => {
+  it('waits while another one of the account runs, unless it is a test', async () => {
     const ids = await addContacts(['a@gone.test', 'b@gone.test']);
     const first = await startValidation(api, { contact_ids: ids.slice(0, 1) });
     const second = await startValidation(api, { contact_ids: ids.slice(1) });
@@ -290,7 +290,7 @@ describe('the items of a validation', () => {
 });
 
 describe('a validation with a test key', () => {
-  it('decides by the local part, and is free, without look-ups and without changes of contacts', async () => {
+  it('decides by the local part for free, without look-ups, and changes no contacts', async () => {
     const ids = await addContacts([
       ...[
         'ada@gone.test',

@@ -47,7 +47,7 @@ const pool = () => api.database.pool;
 const query = (text: string, values: unknown[] = []) => pool().query(text, values);
 const operationOf = async (id: number) => (await api.request<Operation>('GET', `${PATH}/${id}`)).body;
 
-/** An operation that runs and has taken its candidates. */
+/** A running operation that has taken its candidates. */
 async function startRunning(ids: number[], key?: string): Promise<OperationRow> {
   const { body } = await startValidation(api, { contact_ids: ids }, key === undefined ? {} : { key });
   await advanceValidation(deps, body.id, new Date(), attendance);
@@ -60,7 +60,10 @@ const result = (id: number): ItemResult => ({
   ...{ charged: true, checkedAt: new Date().toISOString(), isNew: true, reusable: true },
 });
 
-/** Keeps everybody from reading items while `work` runs. @throws if the work waits for them */
+/**
+ * Keeps other transactions from reading items while `work` runs.
+ * @throws if the work waits for them
+ */
 async function withoutItems<T>(work: () => Promise<T>): Promise<T> {
   return onClient(pool(), async (other) => {
     await other.query('begin; lock table validation_items in access exclusive mode');
@@ -76,7 +79,7 @@ async function withoutItems<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('the settlement of a validation', () => {
-  it('happens once, whoever ends the operation at the same time', async () => {
+  it('happens once, even if several processes end the operation', async () => {
     const ids = await insertContacts(pool(), api, 600);
     await query(`update contacts set email = replace(email, 'example.com', 'gone.test')`);
     const { body } = await startValidation(api, { contact_ids: ids });
@@ -100,7 +103,7 @@ describe('the settlement of a validation', () => {
     expect([entries, millicents ?? 0]).toEqual([items > 0 ? 1 : 0, items * PRICE]);
   });
 
-  it('does not read the items: others would wait for a million of them', async () => {
+  it('does not read the items, because others would wait for a million of them', async () => {
     const ids = await addContacts(api, ['a@gone.test', 'b@gone.test']);
     const row = await startRunning(ids);
     const [first] = await itemsOf(api, row.id);
@@ -112,7 +115,7 @@ describe('the settlement of a validation', () => {
     });
   });
 
-  it('is followed by another one if the operation resumes, which charges the rest', async () => {
+  it('is followed by a second one that charges the rest if the operation resumes', async () => {
     const ids = await addContacts(api, ['a@gone.test', 'b@gone.test', 'c@gone.test']);
     const row = await startRunning(ids, 'resumed');
     const [first] = await itemsOf(api, row.id);
@@ -132,7 +135,7 @@ describe('the settlement of a validation', () => {
 });
 
 describe('the counts of a validation', () => {
-  it('count each result once, although two processes write the same page', async () => {
+  it('count each result once, even if two processes write the same page', async () => {
     const ids = await addContacts(api, ['a@gone.test', 'b@gone.test', 'c@gone.test']);
     const row = await startRunning(ids);
     const [one, two, three] = (await itemsOf(api, row.id)).map(({ id }) => result(id)) as [

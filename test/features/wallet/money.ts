@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** What tests of wallets look at. */
+/** What tests of wallets read. */
 export interface WalletFacts {
   sum: number;
   entries: { kind: string; millicents: number; cause: string }[];

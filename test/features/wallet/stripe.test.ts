@@ -68,7 +68,7 @@ describe('a request to Stripe', () => {
     ['throttled', { kind: 'not_sent' }],
     ['unavailable', { kind: 'unknown' }],
     ['break', { kind: 'unknown' }],
-  ] as const)('that is %s has the outcome that follows', async (answer, outcome) => {
+  ] as const)('has the outcome that matches the response: %s', async (answer, outcome) => {
     stripe.answer = answer;
     expect(await stripe.service.pay(request())).toMatchObject(outcome);
   });
@@ -88,7 +88,7 @@ describe('a request to Stripe', () => {
     await plain.close();
   });
 
-  it('is found by its metadata behind a page of other payments', async () => {
+  it('is found by its metadata after a page of other payments', async () => {
     const asked = request();
     stripe.answer = 'break';
     await stripe.service.pay(asked);
@@ -111,7 +111,7 @@ describe('a notification of Stripe', () => {
   const read = (signed: ReturnType<typeof signNotification>) =>
     notifications.read(signed.headers, Buffer.from(signed.body), now);
 
-  it('is read if one of its signatures is right', () => {
+  it('is read if one of its signatures is valid', () => {
     expect(read(signNotification(event, { at }))).toMatchObject({
       kind: 'payment',
       payment: { id: 'pi_1', key: null, status: 'succeeded', amountCents: 100, currency: 'USD' },
@@ -126,7 +126,7 @@ describe('a notification of Stripe', () => {
     expect(read({ ...signed, headers: { 'stripe-signature': `t=${at}` } })).toBeNull();
   });
 
-  it('is refused five minutes after it was signed, and before', () => {
+  it('is refused more than five minutes after or before its signature', () => {
     expect(read(signNotification(event, { at: at - 299 }))).not.toBeNull();
     expect(read(signNotification(event, { at: at - 301 }))).toBeNull();
     expect(read(signNotification(event, { at: at + 301 }))).toBeNull();

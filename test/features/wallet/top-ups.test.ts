@@ -81,7 +81,10 @@ const topUps = () =>
     tenant.accountId,
   ]);
 
-/** Starts the top-up that is due. @returns its id */
+/**
+ * Starts the due top-up.
+ * @returns its id
+ */
 async function start(): Promise<number> {
   await startDueTopUps(api.database.pool, 'EUR');
   const last = (await topUps()).at(-1);
@@ -106,7 +109,7 @@ const notify = (type: string, object: unknown, options = {}) => {
   });
 };
 
-/** A payment for the top-up that the service made without Carillon's knowledge. */
+/** A payment that the service made for the top-up without Carillon's knowledge. */
 async function paymentFor(id: number, changes: Partial<FakeIntent> = {}): Promise<FakeIntent> {
   const [row] = await query<Row>('select key from topups where id = $1', [id]);
   const intent = {
@@ -123,8 +126,8 @@ async function paymentFor(id: number, changes: Partial<FakeIntent> = {}): Promis
   return intent;
 }
 
-describe('a wallet that fills itself', () => {
-  it('has one pending top-up, however many workers look, and none above its limit', async () => {
+describe('a wallet with automatic top-ups', () => {
+  it('has one pending top-up, however many workers check, and none above its limit', async () => {
     const started = await Promise.all(
       Array.from({ length: 4 }, () => startDueTopUps(api.database.pool, 'EUR')),
     );
@@ -137,7 +140,7 @@ describe('a wallet that fills itself', () => {
     expect(await startDueTopUps(api.database.pool, 'EUR')).toBe(0);
   });
 
-  it('is not that of a comped account', async () => {
+  it('never belongs to a comped account', async () => {
     await setAccount(api.database.pool, tenant.accountId, { comped: true });
     expect(await startDueTopUps(api.database.pool, 'EUR')).toBe(0);
   });
@@ -153,7 +156,7 @@ describe('a wallet that fills itself', () => {
     });
   });
 
-  it('is filled at most ten times in 24 hours', async () => {
+  it('is topped up at most ten times in 24 hours', async () => {
     for (let n = 0; n < 10; n += 1) {
       await run.request(await start(), new Date());
       await query(
@@ -181,7 +184,7 @@ describe('a top-up', () => {
     expect((await wallet()).entries).toEqual([{ kind: 'top_up', millicents: 2_500_000, cause }]);
   });
 
-  it('whose outcome is unknown is never sent again, and is looked up after 24 hours', async () => {
+  it('is never sent again if its outcome is unknown, and is looked up after 24 hours', async () => {
     const id = await start();
     stripe.paid.length = 0;
     stripe.answer = 'break';
@@ -197,7 +200,7 @@ describe('a top-up', () => {
     expect(stripe.paid).toHaveLength(1);
   });
 
-  it('whose payment does not exist after 24 hours has failed, which is not the fault of the payer', async () => {
+  it('fails without blame for the payer if its payment does not exist after 24 hours', async () => {
     const id = await start();
     stripe.answer = 'unavailable';
     await run.request(id, new Date());
@@ -209,7 +212,7 @@ describe('a top-up', () => {
     ).toEqual([{ failures: 0 }]);
   });
 
-  it('is sent once more if the service has not looked at the request', async () => {
+  it('is sent again if the service has not processed the request', async () => {
     const id = await start();
     stripe.answer = 'throttled';
     expect(await run.request(id, new Date())).toMatchObject({ state: 'not_sent' });
@@ -231,14 +234,14 @@ describe('a top-up', () => {
   it.each([
     ['in another currency', { currency: 'usd' }],
     ['of another amount', { amount_received: 250_000 }],
-  ])('is not filled by a payment %s', async (_name, changes) => {
+  ])('is not credited for a payment %s', async (_name, changes) => {
     const id = await start();
     expect((await notify('payment_intent.succeeded', await paymentFor(id, changes))).status).toBe(200);
     expect((await wallet()).entries).toEqual([]);
     expect(await topUps()).toMatchObject([{ status: 'failed', failure: 'amount_differs' }]);
   });
 
-  it('that was given up is credited if its payment succeeds after all', async () => {
+  it('is credited if its payment succeeds after it was given up', async () => {
     const id = await start();
     await run.giveUp(id);
     await notify('payment_intent.succeeded', await paymentFor(id));
@@ -246,7 +249,7 @@ describe('a top-up', () => {
     expect(await topUps()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  it('turns the filling off after three failures in a row, and the owners get one mail', async () => {
+  it('turns top-ups off after three failures in a row, and the owners get one mail', async () => {
     stripe.answer = 'declined';
     for (let n = 0; n < 2; n += 1) {
       await run.request(await start(), new Date());
@@ -270,7 +273,7 @@ describe('a top-up', () => {
     });
   });
 
-  it('that succeeds forgets the failures before', async () => {
+  it('resets the earlier failures when it succeeds', async () => {
     for (const answer of ['declined', 'declined', 'succeeded'] as const) {
       stripe.answer = answer;
       await run.request(await start(), new Date());
@@ -289,7 +292,7 @@ describe('a top-up', () => {
 describe('changing the settings of top-ups', () => {
   const FROM = 'Carillon <system@mail.test>';
 
-  /** Runs each on a connection of its own; all wait for the settings in the middle. */
+  /** Runs each on a separate connection; all of them wait for the settings in the middle. */
   const together = (works: ((trx: Queryable) => Promise<unknown>)[]) =>
     runBehindLock(
       api.database.pool,
@@ -343,14 +346,14 @@ describe('changing the settings of top-ups', () => {
 });
 
 describe('a notification of the payment service', () => {
-  it('is 403 with a wrong signature or an old one, and changes nothing', async () => {
+  it('is a 403 with a wrong or old signature, and changes nothing', async () => {
     const intent = await paymentFor(await start());
     expect((await notify('payment_intent.succeeded', intent, { secret: 'whsec_wrong' })).status).toBe(403);
     expect((await notify('payment_intent.succeeded', intent, { at: 1_600_000_000 })).status).toBe(403);
     expect((await wallet()).entries).toEqual([]);
   });
 
-  it('is 404 for a service that is not set up, and 413 if it is too long', async () => {
+  it('is a 404 for a service that is not configured, and a 413 if it is too long', async () => {
     const post = (path: string, rawBody: string) =>
       api.request('POST', path, { token: null, rawBody, headers: { 'content-type': 'application/json' } });
     expect((await post('/payments/other', '{}')).status).toBe(404);
@@ -358,7 +361,7 @@ describe('a notification of the payment service', () => {
     expect((await post('/payments/stripe', 'x'.repeat(300_000))).status).toBe(413);
   });
 
-  it('about a payment that Carillon did not ask for is ignored', async () => {
+  it('is ignored if Carillon did not ask for the payment', async () => {
     const intent = await paymentFor(await start(), { metadata: {} });
     expect((await notify('payment_intent.succeeded', intent)).status).toBe(200);
     const foreign = await paymentFor(0, { metadata: { carillon_topup: 'not a key' } });
@@ -367,7 +370,7 @@ describe('a notification of the payment service', () => {
     expect((await wallet()).entries).toEqual([]);
   });
 
-  it('about a dispute debits once and turns the filling off; a dispute that was won is credited once', async () => {
+  it('debits a dispute once and turns top-ups off; credits a won dispute once', async () => {
     const id = await start();
     await run.request(id, new Date());
     const [topUp] = await topUps();
@@ -387,7 +390,7 @@ describe('a notification of the payment service', () => {
     ]);
   });
 
-  it('about a dispute never adds to the wallet, in whatever order and however often it comes', async () => {
+  it('never adds to the wallet for a dispute, in whatever order and however often it arrives', async () => {
     const orders = [
       ['funds_reinstated', 'funds_withdrawn'],
       ['funds_reinstated', 'funds_reinstated', 'created', 'funds_withdrawn', 'funds_reinstated'],
@@ -418,7 +421,7 @@ describe('a notification of the payment service', () => {
     ]);
   });
 
-  it('about a dispute that was won credits what was debited, at most', async () => {
+  it('credits at most what was debited for a dispute that was won', async () => {
     const id = await start();
     await run.request(id, new Date());
     const [topUp] = await topUps();
@@ -428,7 +431,7 @@ describe('a notification of the payment service', () => {
     expect((await wallet()).sum).toBe(2_500_000);
   });
 
-  it('about a dispute that comes together with that of its win books each once', async () => {
+  it('books a dispute and its win once each if both arrive together', async () => {
     const id = await start();
     await run.request(id, new Date());
     const [topUp] = await topUps();
@@ -439,7 +442,7 @@ describe('a notification of the payment service', () => {
     expect((await wallet()).sum).toBe(2_500_000);
   });
 
-  it('about a dispute of a payment whose report never came credits the payment first', async () => {
+  it('credits the payment of a dispute first if its report never arrived', async () => {
     const id = await start();
     const intent = await paymentFor(id);
     const dispute = { id: `dp_${id}`, amount: 2_500, currency: 'eur', payment_intent: intent.id };

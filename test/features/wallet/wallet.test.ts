@@ -61,7 +61,7 @@ describe('credits and debits of operators', () => {
     expect(body.billing).toMatchObject({ wallet_balance_cents: 9 });
   });
 
-  it('are booked once for a reference, however many ask at once', async () => {
+  it('are booked once per reference, however many requests arrive at once', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 8 }, () => credit(1_000, 'invoice 7')));
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     await expect(credit(5, 'invoice 7', 'debit')).rejects.toMatchObject({ code: 'conflict' });
@@ -72,14 +72,14 @@ describe('credits and debits of operators', () => {
     ]);
   });
 
-  it('are for accounts of customers only', async () => {
+  it('are only for accounts of customers', async () => {
     const booking = { accountId: 999_999, kind: 'credit', millicents: 1, reference: 'x' } as const;
     await expect(inTransaction(api.database.pool, (trx) => book(trx, booking, 'ann'))).rejects.toMatchObject({
       code: 'not_found',
     });
   });
 
-  it('let senders look at held messages once there are funds', async () => {
+  it('make senders check held messages once there are funds', async () => {
     await query(
       `insert into held_backlogs (channel, class, account_id, provider_id, recheck_at)
        values ('email', 10, $1, 0, now() + interval '1 hour')`,
@@ -108,7 +108,7 @@ describe('entries of a wallet', () => {
     }
   });
 
-  it('are listed to owners and admins, newest first, and to nobody else', async () => {
+  it('are listed to owners and admins only, newest first', async () => {
     await credit(1_000, 'first');
     await credit(500, 'second', 'debit');
     const path = '/v1/my/wallet/entries';
@@ -160,7 +160,7 @@ describe('prices', () => {
     expect(await priced('+4915112345678')).toEqual({ pays: false, email: 0, sms: 0 });
   });
 
-  it('of SMS are those of the country of the number; others have none once one is set', async () => {
+  it('of SMS depend on the country of the number; other countries have none once one is set', async () => {
     await set('sms', 7_500, 'DE');
     await set('sms', 1_000, 'US');
     await set('sms', 1_200, 'JE');
@@ -210,7 +210,7 @@ describe('the months of an account', () => {
     expect([sum, entries[1]]).toEqual([7_500, { kind: 'usage', millicents: -2_500, cause: 'usage/2026-01' }]);
   });
 
-  it('include what a give-back that was under way returned', async () => {
+  it('include amounts that a concurrent transaction returned', async () => {
     await spend('2026-01-01', 2_500);
     const client = await api.database.pool.connect();
     try {
@@ -242,7 +242,7 @@ describe('the nightly check', () => {
       [tenant.accountId],
     );
 
-  it('finds what does not agree, corrects nothing, and forgets what agrees again', async () => {
+  it('finds mismatches, corrects nothing, and forgets those that are gone', async () => {
     await credit(10_000, 'a');
     await spend('2026-01-01', 2_500);
     await run(postMonths, '2026-02-08T00:00:00Z');
@@ -267,7 +267,7 @@ describe('the nightly check', () => {
     expect(await found()).toEqual([]);
   });
 
-  it('finds reservations that their month does not have', async () => {
+  it('finds reservations that are missing in their month', async () => {
     await query(
       `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, price_month, price_millicents)
        values (999999, $1, 'email', 10, now(), now(), '2026-01-01', 50)`,
@@ -304,7 +304,7 @@ describe('mails to the owners', () => {
     expect((await mails()).slice(1)).toEqual(['Your account has reached its monthly spend cap']);
   });
 
-  it('is one if an account passes both at once, and another in the next month', async () => {
+  it('is one if an account passes both thresholds at once, and another in the next month', async () => {
     await setPrices(api.database.pool, 'free', 100);
     await setAccount(api.database.pool, tenant.accountId, { spendCapMonthlyCents: 10 });
     await spend(month(), 10_000);
@@ -324,7 +324,7 @@ describe('mails to the owners', () => {
       tenant.accountId,
     ]);
 
-  it('come once when funds run out, and again if they do after the wallet was filled', async () => {
+  it('come once when funds run out, and again if they do so after a top-up', async () => {
     await setPrices(api.database.pool, 'free', 100);
     await notify();
     expect(await mails()).toEqual([]);
@@ -345,7 +345,7 @@ describe('mails to the owners', () => {
     expect(await mails()).toEqual([NO_FUNDS, NO_FUNDS]);
   });
 
-  it('are not repeated while the balance changes around zero without a credit', async () => {
+  it('are not repeated while the balance fluctuates around zero without a credit', async () => {
     await setPrices(api.database.pool, 'free', 100);
     await query(
       `insert into wallet_entries (account_id, kind, millicents, cause, created_at)
@@ -363,7 +363,7 @@ describe('mails to the owners', () => {
   });
 });
 
-it('adds an entry once for a cause', async () => {
+it('adds an entry once per cause', async () => {
   const entry = { accountId: tenant.accountId, kind: 'refund', millicents: 7, cause: 'x' } as const;
   expect(await addWalletEntry(api.database.pool, entry)).toEqual(expect.any(Number));
   expect(await addWalletEntry(api.database.pool, { ...entry, millicents: 8 })).toBeNull();

@@ -15,16 +15,16 @@ import {
   type RunningLoop,
 } from '../../support/webhooks.ts';
 
-/** What an endpoint does, and how the attempt is recorded. */
+/** The behavior of an endpoint, and the expected record of the attempt. */
 interface Case {
   /** Starts an endpoint. @returns its URL */
   start: () => Promise<string>;
   outcome: Partial<Pick<DeliveryRow, 'status' | 'response_code'>> & { last_error?: string | RegExp };
-  /** Shortest duration of the attempt in seconds. */
+  /** Minimum duration of the attempt, in seconds. */
   lasts?: number;
-  /** Start of the response body. */
+  /** Beginning of the response body. */
   excerpt?: RegExp;
-  /** Bounds of the delay of the retry, in seconds. */
+  /** Minimum and maximum delay of the retry, in seconds. */
   retry?: [number, number];
 }
 
@@ -35,7 +35,7 @@ let test: TestDatabase;
 let dns: TestDnsServer;
 let running: RunningLoop;
 const servers: { close(): Promise<void> }[] = [];
-/** What was started for each case, by its name. */
+/** The result of each case's start, by its name. */
 const seen = new Map<string, { webhookId: number; server: RawServer | null }>();
 let lastServer: RawServer | null = null;
 
@@ -143,7 +143,7 @@ const cases: Record<string, Case> = {
       socket.write(`HTTP/1.1 429 Slow\r\nretry-after: ${at}\r\ncontent-length: 0\r\n\r\n`);
     }),
     outcome: refused(429),
-    // Less than 250 s, as the response takes its time to arrive; without the date it would be 60 s.
+    // Less than 250 s, because the response takes time to arrive. Without the date, it would be 60 s.
     retry: [61, 251],
   },
   'status 500': { start: says('HTTP/1.1 500 Oops', 'no\0way'), outcome: refused(500), excerpt: /^noway$/ },

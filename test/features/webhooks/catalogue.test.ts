@@ -6,7 +6,7 @@ import type { EventDefinition } from '../../../src/platform/events/define.ts';
 
 const source = new URL('../../../src/', import.meta.url);
 
-/** Every event that a file `events.ts` of a feature or of delivery declares. */
+/** Every event declared in the `events.ts` of a feature or of delivery. */
 async function declaredEvents(): Promise<EventDefinition[]> {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /^(delivery|features\/\w[\w-]*)\/events\.ts$/.test(path),

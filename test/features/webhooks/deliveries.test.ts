@@ -248,7 +248,7 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
     expect(await deliveriesOf(api.database, hook)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   });
 
-  it('sends a delivered event once more, arming the recovery', async () => {
+  it('sends a delivered event again, arming the recovery', async () => {
     const { id } = await publishAndAttempt();
     await api.database.pool.query('delete from outbox');
     expect((await rowOf(api.database, hook))?.recovery_armed).toBe(false);

@@ -175,7 +175,7 @@ it('reports what happened to each email, with the fields of its type, once for e
     },
   ]);
   expect(new Set(seen().map(({ id }) => id)).size).toBe(seen().length);
-  // What the brakes read follows from the same reports.
+  // The figures that the brakes read follow from the same reports.
   expect(await outcomes()).toEqual([{ attempted: 2, hard_bounces: 1, complaints: 1 }]);
   const { list } = await api.request('GET', '/v1/my/suppressions');
   expect(list.map(({ email, reason }) => [email, reason]).sort()).toEqual([

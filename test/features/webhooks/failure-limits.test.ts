@@ -65,7 +65,7 @@ async function isRunning(id: number): Promise<boolean> {
   return (await stage.handle(id).describe()).status.name === 'RUNNING';
 }
 
-/** Waits for the workflow's end. `result` would let time skip before the workflow learns of the last attempt. */
+/** Waits for the workflow's end. `result` would let time skip before the workflow learns about the last attempt. */
 async function workflowEnded(id: number): Promise<void> {
   await eventually(async () => expect(await isRunning(id)).toBe(false));
 }

@@ -70,7 +70,7 @@ async function count(sql: string): Promise<number> {
 
 const mails = () => count('messages where account_id = 0');
 
-/** Creates a webhook that has been failing for three days and failed last an hour ago. */
+/** Creates a webhook that has been failing for three days and last failed an hour ago. */
 async function createFailingWebhook(now: Date): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
   const since = new Date(now.getTime() - 72 * HOUR - 1_000);

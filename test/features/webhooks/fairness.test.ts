@@ -27,10 +27,10 @@ let test: TestDatabase;
 let silent: Receiver;
 let healthy: Receiver;
 let running: RunningLoop;
-/** Requests to the silent receiver that are open now, and those that have ended. */
+/** Number of open and of ended requests to the silent receiver. */
 let open: number;
 let ended: number;
-/** The largest number of attempts at once, as the loop reports them whenever the silent receiver gets a request. */
+/** The largest number of concurrent attempts. It is read from the loop at each request to the silent receiver. */
 let mostAttempts: number;
 
 const attempts = () => running.loop.report().inFlight;
@@ -70,7 +70,7 @@ const timeOutOfSilence = (url: string) =>
 
 const numbers = (count: number) => Array.from({ length: count }, (_each, index) => index + 1);
 
-/** Adds endpoints that never answer, each with ten events. */
+/** Adds endpoints that never respond, each with ten events. */
 async function addSilentEndpoints(tenants: number): Promise<void> {
   for (let n = 0; n < tenants; n += 1) {
     const tenant = await createTestTenant(test.database, `Silent ${n}`);
@@ -80,7 +80,7 @@ async function addSilentEndpoints(tenants: number): Promise<void> {
   }
 }
 
-/** Publishes 100 events to a new endpoint that answers, and waits until all are delivered. */
+/** Publishes 100 events to a new endpoint that responds, and waits until all are delivered. */
 async function deliverToHealthyEndpoint(): Promise<void> {
   const tenant = await createTestTenant(test.database, 'Brisk');
   const { id } = await addWebhook(test.database, tenant, healthy.url('/hook', '127.0.0.1'));

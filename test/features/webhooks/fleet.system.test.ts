@@ -10,7 +10,7 @@ import { addWebhook, publishSent, type RunningLoop, startWebhookLoop } from '../
 
 const MAX_PER_ENDPOINT = 16;
 const EVENTS = 240;
-/** Long enough to begin 16 attempts meanwhile on a slow machine. */
+/** Long enough for 16 attempts to begin meanwhile on a slow machine. */
 const ANSWER_MS = 500;
 /** How long `eventually` waits on a busy machine. */
 const PATIENCE_MS = 60_000;

@@ -44,7 +44,7 @@ async function delivery() {
   return row;
 }
 
-/** Claims the delivery for its first attempt, as a sender does. */
+/** Claims the delivery for its first attempt, like a sender does. */
 async function claimed(): Promise<WebhookDelivery> {
   const { pool } = test.database;
   const process = await pool.query<{ id: number }>(
@@ -61,7 +61,7 @@ async function claimed(): Promise<WebhookDelivery> {
   return onlyOne(claim.deliveries);
 }
 
-/** Finds the delivery for a retry, as the recovery does. */
+/** Finds the delivery for a retry, like the recovery does. */
 async function dueRetry(): Promise<WebhookDelivery> {
   return onlyOne(await findDueRetries(test.database.pool, hook, new Date(Date.now() + HOUR_MS), 1));
 }
@@ -172,7 +172,7 @@ it('counts an attempt that succeeds after the switch, even if a retry was reques
 it('keeps a retry that was requested after the switch if a claim from before it is dropped', async () => {
   const claim = await claimed();
   await offAndOn();
-  // Another process drops the delivery first: it claimed it after the reaper took this sender for dead.
+  // Another process drops the delivery first: it claimed it after the reaper had declared this sender dead.
   await drop(claim, 'webhook_off');
   expect(await delivery()).toMatchObject({ status: 'failed', last_error: 'webhook_off' });
   await retry();

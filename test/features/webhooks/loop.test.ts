@@ -217,7 +217,7 @@ describe('an event of a webhook that is switched off', () => {
 });
 
 describe('failed attempts', () => {
-  it('wake the recovery once, however many they are', async () => {
+  it('wake the recovery once, however many there are', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
     answering(500);
     await publishSent(test.database, tenant, [1, 2, 3]);
@@ -273,7 +273,10 @@ describe('failed attempts', () => {
   });
 });
 
-/** Calls a function before each query of a name. @returns a function that ends this */
+/**
+ * Calls a function before each query of a name.
+ * @returns a function that stops this
+ */
 function beforeQuery(name: string, call: (values: unknown[]) => Promise<void>): () => void {
   const { pool } = test.database;
   const { query } = pool;
@@ -315,7 +318,7 @@ describe('a claimed delivery', () => {
     expect(await ended(id, 1)).toMatchObject([{ status: 'delivered' }]);
   }, 60_000);
 
-  it('is given back if its endpoint cannot be read, and is attempted later', async () => {
+  it('is returned if its endpoint cannot be read, and is attempted later', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
     await publishSent(test.database, tenant, [1, 2]);
     const { pool } = test.database;
@@ -343,7 +346,7 @@ describe('a claimed delivery', () => {
     await ended(id, 1);
   });
 
-  it('is given back if the loop is paused before the claim returns', async () => {
+  it('is returned if the loop is paused before the claim returns', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
     const { loop } = await run();
     const restore = beforeQuery('read_endpoints', async () => loop.setMode('paused'));
@@ -364,7 +367,7 @@ describe('a claimed delivery', () => {
     const { loop, process, waker } = await run();
     await publishSent(test.database, tenant, [1]);
     await eventually(() => expect(held).toHaveLength(1));
-    // As the reaper does if it takes this process for dead.
+    // The reaper does this if it takes this process for dead.
     await test.database.pool.query('update webhook_queue set owner = null where webhook_id = $1', [id]);
     waker.wake('webhook');
     await eventually(async () => expect(await ownersOf(id)).toEqual([process.id()]));

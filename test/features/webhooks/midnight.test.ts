@@ -23,7 +23,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Leaves the tables as they are after two weeks in which no partition was made. */
+/** Leaves the tables in the state they have after two weeks without new partitions. */
 async function dropPartitions(): Promise<void> {
   for (const table of tables) {
     const { rows } = await test.database.pool.query<{ name: string }>(

@@ -19,7 +19,10 @@ import {
 
 const LANES = 20;
 const ROUNDS = 50;
-/** Pauses before the event's commit and before the switch. Every second event waits long, so that slow switches win, too. */
+/**
+ * Pauses before the event's commit and before the switch. Every second event waits long, so that slow switches win,
+ * too.
+ */
 const BRIEF_MS = 6;
 const LONG_MS = 40;
 
@@ -131,7 +134,7 @@ describe('a thousand events, each published while its webhook is switched off', 
       { status: 'delivered', error: null, count: expect.any(Number) },
       { status: 'failed', error: 'webhook_off', count: expect.any(Number) },
     ]);
-    // Otherwise the test would prove nothing.
+    // Otherwise, the test would prove nothing.
     for (const { count } of rows) expect(count).toBeGreaterThan(LANES);
   });
 

@@ -203,7 +203,7 @@ describe('the recovery of a webhook that changes', () => {
   );
 });
 
-/** Creates a webhook with deliveries that wait for retries, due one after the other. */
+/** Creates a webhook with deliveries that wait for retries, due one after another. */
 async function createWaiting(count: number, apartMs: number, firstInMs: number): Promise<number> {
   const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
   const messages = Array.from({ length: count - 1 }, (_each, index) => index + 2);
@@ -234,7 +234,7 @@ describe('the recovery of a webhook with many retries', () => {
   }, 180_000);
 
   it('attempts all waiting retries at once on a signal, even while it is making attempts', async () => {
-    // Two are due each second, for minutes, so the activity keeps working.
+    // Two are due per second, for minutes, so the activity keeps working.
     const id = await createWaiting(300, 500, 100);
     await eventually(() => expect(receiver.requests.length).toBeGreaterThan(1));
     const state = await stage.handle(id).query<WebhookRecoveryState>('state');

@@ -19,7 +19,7 @@ afterAll(async () => {
   await stage.stop();
 });
 
-/** Wakes the webhook's recovery until its rounds are used up and another run continues it. */
+/** Wakes the webhook's recovery until its run is used up and another run continues it. */
 async function wakeUntilContinued(webhookId: number): Promise<void> {
   const handle = stage.handle(webhookId);
   const { runId } = await handle.describe();

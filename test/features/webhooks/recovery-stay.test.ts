@@ -1,4 +1,4 @@
-// One stay of the recovery ends after 25 seconds and 100 attempts, or after two minutes at the latest.
+// One activity of the recovery ends after 25 seconds and 100 attempts, or after two minutes at the latest.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -20,7 +20,11 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Runs one stay with `due` due retries. @param waveSeconds how long each 16 of them take @returns attempts made */
+/**
+ * Runs one activity with `due` due retries.
+ * @param waveSeconds how long each group of 16 takes
+ * @returns the attempts made
+ */
 async function runStay(due: number, waveSeconds: number): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(
@@ -41,13 +45,13 @@ async function runStay(due: number, waveSeconds: number): Promise<number> {
   }
 }
 
-describe('a stay of the recovery with many due retries', () => {
+describe('an activity of the recovery with many due retries', () => {
   it('ends after 25 seconds, so that the workflow shows its progress', async () => {
     // The clock is read once before the first wave.
     expect(await runStay(200, 4)).toBe(7 * 16);
   });
 
-  it('goes on until it has made a hundred attempts', async () => {
+  it('continues until it has made a hundred attempts', async () => {
     expect(await runStay(200, 6)).toBe(7 * 16);
     expect(await runStay(90, 8)).toBe(90);
   });

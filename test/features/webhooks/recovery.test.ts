@@ -80,7 +80,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** Creates a webhook at which the first attempts for these messages have failed. */
+/** Creates a webhook whose first attempts for these messages have failed. */
 async function createFailed(messageIds: number[]): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(test.database, tenant, messageIds);
@@ -151,7 +151,7 @@ describe('the recovery of a webhook', () => {
     ]);
     expect(receiver.requests).toHaveLength(7);
     expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(1);
-    // The webhook still fails, so the workflow waits to warn its owners and turn it off.
+    // The webhook is still failing, so the workflow waits to warn its owners and turn it off.
     expect((await handle.describe()).status.name).toBe('RUNNING');
     await handle.terminate();
   }, 60_000);
@@ -251,11 +251,11 @@ describe('the recovery of a webhook', () => {
     expect(await deliveriesOf(test.database, id)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   }, 60_000);
 
-  it('ends even if wake-ups reach it all the time', async () => {
+  it('ends even if wake-ups keep arriving', async () => {
     const id = await createFailed([1]);
     receiver.answer = (_request, response) => void response.end();
     const handle = await startRecovery(id);
-    // The dispatcher's wake-ups, too, reach a run at any point of its work.
+    // Wake-ups, including the dispatcher's, reach a run at any point of its work.
     for (let n = 0; n < 30; n += 1) await handle.signal('wake').catch(() => undefined);
     await handle.result();
     expect(await deliveriesOf(test.database, id)).toMatchObject([{ status: 'delivered' }]);

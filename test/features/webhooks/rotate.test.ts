@@ -76,7 +76,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     for (const each of [secret, String(rotated.secret)]) expect(stored).not.toContain(each.slice(6, 40));
   });
 
-  it('signs with both secrets for 24 hours, then with the new one alone', async () => {
+  it('signs with both secrets for 24 hours, then with the new one only', async () => {
     const { id, secret: old } = await create();
     const fresh = String((await rotate(id)).secret);
     const both = await nextRequest();

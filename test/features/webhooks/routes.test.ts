@@ -100,12 +100,12 @@ describe('POST /webhooks', () => {
     expect((await api.database.pool.query('select 1 from webhooks')).rowCount).toBe(0);
   });
 
-  it('says what is wrong with the address', async () => {
+  it('says what is wrong with the URL', async () => {
     const answer = await create({ url: 'https://private.test/', events: ['email.sent'] });
     expect(answer.body.validation_errors).toEqual({ url: ['must lead to a public internet address'] });
   });
 
-  it('allows addresses that EGRESS_ALLOW names, over plain HTTP too', async () => {
+  it('allows addresses that EGRESS_ALLOW permits, even over plain HTTP', async () => {
     expect((await create({ url: 'http://inside.test:9000/', events: ['email.sent'] })).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.1:9000/', events: ['email.sent'] })).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.2:9000/', events: ['email.sent'] })).status).toBe(422);

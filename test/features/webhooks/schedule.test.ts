@@ -45,13 +45,13 @@ function endAll(deliveries: ClaimedDelivery[], durationMs: number, timedOut = fa
   for (const delivery of deliveries) schedule.end(delivery, { durationMs, timedOut }, now);
 }
 
-/** An endpoint that has answered. */
+/** An endpoint that has responded. */
 function prove(webhookId: number): void {
   schedule.add(claimed(webhookId, 1));
   endAll(start(), 5);
 }
 
-/** An endpoint that let `count` attempts in a row time out. */
+/** An endpoint at which `count` attempts in a row timed out. */
 function timeOut(webhookId: number, count: number): void {
   for (let n = 0; n < count; n += 1) {
     schedule.add(claimed(webhookId, 1));
@@ -128,7 +128,7 @@ describe('the schedule of attempts', () => {
     expect(schedule.slowEndpoints(1_000)).toHaveLength(512);
   });
 
-  it('gives back claims that have waited for a second, so that their endpoint is read again', () => {
+  it('returns claims that have waited for a second, so that their endpoint is read again', () => {
     schedule.add(claimed(1, 3));
     now += 1_001;
     const stale: ClaimedDelivery[] = [];

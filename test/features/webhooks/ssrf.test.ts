@@ -149,7 +149,7 @@ describe('a URL that leads to a private address or to another service', () => {
     expect((await api.database.pool.query('select 1 from webhooks')).rowCount).toBe(0);
   });
 
-  it('is rejected at each attempt if it was registered all the same', async () => {
+  it('is rejected at each attempt even if it was registered', async () => {
     const registered: { form: string; message: string; webhookId: number }[] = [];
     for (let from = 0; from < forms.length; from += 10) {
       const tenant: TestTenant = await createTestTenant(api.database, `Evil ${from}`);
@@ -172,7 +172,7 @@ describe('a URL that leads to a private address or to another service', () => {
   }, 60_000);
 });
 
-describe('a host name that comes to resolve to a private address', () => {
+describe('a host name that later resolves to a private address', () => {
   it.each([
     ['only', ['127.0.0.1']],
     ['partly', [PUBLIC, '127.0.0.1']],

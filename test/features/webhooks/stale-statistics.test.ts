@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => stale.close());
 
-/** Adds queue rows only: the test does not need their deliveries. */
+/** Adds only queue rows: the test does not need their deliveries. */
 async function queue(first: number, count: number): Promise<void> {
   await stale.database.pool.query(
     `insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)

@@ -156,7 +156,7 @@ describe('without the probe', () => {
     expect(await suggested('ann@yahooo.de')).toBe('ann@yahoo.de');
     expect(await suggested('ann@gmail.com')).toBeNull();
     expect(await suggested('ann@acme.com')).toBeNull();
-    // A domain that works differs from a provider's by chance.
+    // A working domain that resembles a provider's by chance.
     dns.zone['gmax.com'] = dns.zone['web.dk'] = { A: [PUBLIC] };
     expect(await suggested('ann@web.dk')).toBeNull();
     expect(await suggested('ann@gmax.com')).toBeNull();
@@ -185,7 +185,7 @@ describe('with the probe', () => {
     expect(await check('ann@acme.com', { probe })).toMatchObject({ verdict: 'risky', reason: 'catch_all' });
   });
 
-  it('asks once more after ten minutes if the address is greylisted', async () => {
+  it('asks again after ten minutes if the address is greylisted', async () => {
     replyTo = (address, nth) => (nth === 1 ? '450 4.7.1 Greylisted' : unknownUser('ann@acme.com')(address));
     const first = await check('ann@acme.com', { probe });
     expect(first).toMatchObject({ verdict: 'unknown', reason: 'greylisted' });
@@ -205,7 +205,7 @@ describe('with the probe', () => {
     expect(await reasonOf('ann@acme.com', { probe })).toBe('probe_refused');
   });
 
-  it('does not ask for recipients whose verdict it cannot change', async () => {
+  it('does not ask about recipients whose verdict it cannot change', async () => {
     expect(await reasonOf('ann@mailinator.com', { probe })).toBe('disposable');
     expect(await reasonOf('ann@acme.com', { probe, candidate: { history: 'active' } })).toBe(
       'recent_activity',
@@ -225,7 +225,7 @@ describe('with an outside validator', () => {
   });
   const options = { outsideValidator: true };
 
-  it('asks it only for accounts that have it', async () => {
+  it('asks it only for accounts with the feature', async () => {
     const finding = outside('outside_validator');
     expect(await reasonOf('ann@acme.com', { outside: finding })).toBe('mailbox_not_checked');
     expect(await check('ann@acme.com', { outside: finding, options })).toMatchObject({
@@ -235,7 +235,7 @@ describe('with an outside validator', () => {
     });
   });
 
-  it('lets our own findings count, too', async () => {
+  it('also counts our own findings', async () => {
     const finding = outside('outside_validator');
     expect(await reasonOf('info@acme.com', { outside: finding, options })).toBe('role');
     expect(await reasonOf('ann@gone.com', { outside: finding, options })).toBe('no_domain');
@@ -269,11 +269,11 @@ describe('a page', () => {
     expect(verdicts.size).toBe(10_000);
     const timeouts = [...verdicts.values()].filter((reason) => reason === 'timeout');
     expect(timeouts).toHaveLength(100);
-    // Each domain is looked up once: MX, CNAME, A and AAAA; the dead one only for MX.
+    // Each domain is looked up once: MX, CNAME, A and AAAA; the dead domain only for MX.
     expect(new Set(dns.questions).size).toBe(99 * 4 + 1);
   });
 
-  it('yields the quick ones first', async () => {
+  it('yields quick results first', async () => {
     dns.zone['slow.com'] = 'silent';
     const checking = checker({ domainTimeoutMs: 500 });
     const candidates = [

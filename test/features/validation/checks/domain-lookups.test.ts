@@ -28,7 +28,7 @@ function lookups(domainTimeoutMs = PATIENT_MS) {
   return createDomainLookups({
     resolver: createResolver([dns.address]),
     isReachable: createAddressPolicy([]).isReachable,
-    // Real time passes too, so that a look-up keeps its limit.
+    // Real time passes, too, so that a look-up keeps its limit.
     now: () => performance.now() + clock,
     domainTimeoutMs,
   });
@@ -38,7 +38,7 @@ const mx = (...exchanges: string[]) => ({
   MX: exchanges.map((exchange, index) => ({ exchange, preference: (index + 1) * 10 })),
 });
 
-/** Names that no server on the way answers for. */
+/** Names for which no server on the way answers. */
 const silent = (names: string[]) => Object.fromEntries(names.map((name) => [name, 'silent' as const]));
 
 describe('a look-up', () => {
@@ -95,13 +95,13 @@ describe('a look-up', () => {
     expect(await find('acme.com')).toMatchObject({ hosts: [{ name: 'in.net', addresses: [PUBLIC] }] });
   });
 
-  it('does not tell an internal name without mail servers from one that does not exist', async () => {
+  it('gives the same answer for an internal name without mail servers and one that does not exist', async () => {
     dns.zone = { 'db.corp': { A: ['10.0.0.5'] }, 'wiki.corp': { TXT: ['x'] } };
     const found = await Promise.all(['db.corp', 'wiki.corp', 'gone.corp'].map(find));
     expect(found).toEqual(found.map(() => ({ kind: 'no_domain' })));
   });
 
-  it('does not tell by an alias whether an internal name exists', async () => {
+  it('does not reveal through an alias whether an internal name exists', async () => {
     dns.zone = {
       'alias1.com': { CNAME: 'db.corp' },
       'alias2.com': { CNAME: 'gone.corp' },
@@ -111,22 +111,22 @@ describe('a look-up', () => {
     expect(found).toEqual(found.map(() => ({ kind: 'no_mail_server' })));
   });
 
-  it('does not wait longer for what an alias says', async () => {
+  it('does not wait longer for an alias', async () => {
     // MX: there is no such name. CNAME: no answer.
     const answer = () => (dns.questions.at(-1)?.startsWith('CNAME') ? 'silent' : undefined);
     Object.defineProperty(dns.zone, 'alias.com', { get: answer, enumerable: true });
     expect(await lookups(DEAD_MS).find('alias.com', question)).toEqual({ kind: 'timeout' });
-    // In the time of a look-up of its own, it would be asked for twice.
+    // With a look-up of its own in that time, the name would be queried twice.
     expect(dns.questions.filter((question) => question === 'CNAME alias.com')).toHaveLength(1);
   });
 
-  it('ends after its time', async () => {
+  it('ends after its time limit', async () => {
     dns.zone = silent(['dead.com']);
     expect(await lookups(DEAD_MS).find('dead.com', question)).toEqual({ kind: 'timeout' });
   });
 });
 
-describe('what is remembered', () => {
+describe('the cache', () => {
   it('asks once for many candidates, at the same time and later', async () => {
     dns.zone = { 'acme.com': mx('mx.net'), 'other.com': mx('mx.net'), 'mx.net': { A: [PUBLIC] } };
     const all = lookups();
@@ -136,7 +136,7 @@ describe('what is remembered', () => {
     expect(dns.questions.toSorted()).toEqual(['A mx.net', 'AAAA mx.net', 'MX acme.com', 'MX other.com']);
   });
 
-  it('asks again after an hour, and after five minutes for what was missing', async () => {
+  it('asks again after an hour, or after five minutes if the name was missing', async () => {
     dns.zone = { 'acme.com': { A: [PUBLIC] } };
     const all = lookups();
     const asked = async (name: string) => {
@@ -152,7 +152,7 @@ describe('what is remembered', () => {
     expect(await asked('acme.com')).toBe(true);
   });
 
-  it('keeps SERVFAIL for its operation only', async () => {
+  it('keeps SERVFAIL only for the same operation', async () => {
     dns.zone = { 'acme.com': 'servfail' };
     const all = lookups();
     expect(await all.find('acme.com', question)).toEqual({ kind: 'timeout' });
@@ -172,7 +172,7 @@ describe('what is remembered', () => {
 describe('a registrable domain that does not answer', () => {
   const names = Array.from({ length: 40 }, (_, index) => `d${index}.dead.co.uk`);
 
-  it('is asked for five names, and no more in this operation', async () => {
+  it('is queried for five names, but no more in this operation', async () => {
     dns.zone = { ...silent(names), 'alive.co.uk': { A: [PUBLIC] } };
     const all = lookups(DEAD_MS);
     const found = await Promise.all(names.map((name) => all.find(name, question)));
@@ -187,7 +187,7 @@ describe('a registrable domain that does not answer', () => {
     expect(dns.questions.filter((asked) => asked === 'MX d0.dead.co.uk').length).toBeGreaterThan(1);
   });
 
-  it('is asked for at most a thousand names in an hour by one account', async () => {
+  it('is queried for at most a thousand names in an hour by one account', async () => {
     const all = lookups();
     const many = Array.from({ length: 1_200 }, (_, index) => `h${index}.victim.com`);
     const found = await Promise.all(many.map((name) => all.find(name, question)));

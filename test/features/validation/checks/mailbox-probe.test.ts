@@ -18,7 +18,7 @@ const SECOND = '93.184.217.2';
 const SHORT = { connectMs: 10_000, replyMs: 500, recipientMs: 10_000 };
 
 let servers: MailHost[];
-/** Ports of servers on loopback by the public address that they stand for. */
+/** Ports of servers on loopback, by the public address that they stand for. */
 let ports: Map<string, number>;
 let contacted: string[];
 let now: number;
@@ -37,7 +37,7 @@ async function serve(behaviour: MailHostBehaviour, address = FIRST): Promise<Mai
   return server;
 }
 
-/** A server that has only these mailboxes. */
+/** A server with only these mailboxes. */
 const having = (...locals: string[]): MailHostBehaviour => ({
   rcpt: (address) => (locals.includes(address.split('@', 1)[0] ?? '') ? '250 Ok' : UNKNOWN),
 });
@@ -88,7 +88,7 @@ function ask(probe: Prober, email: string, where: Where = {}): Promise<MailboxFi
 }
 
 describe('a probe', () => {
-  it('asks for the recipient and for one that does not exist, and sends no message', async () => {
+  it('asks about the recipient and about one that does not exist, and sends no message', async () => {
     const server = await serve(having('ann'));
     expect(await ask(prober(), 'ann@acme.com')).toBe('accepted');
     const unused = server.recipients[1]?.split('@')[0] ?? '';
@@ -146,7 +146,7 @@ describe('a probe', () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  it('gives a reply that comes byte by byte no more time', async () => {
+  it('allows no more time for a reply that comes byte by byte', async () => {
     await serve({
       banner: (socket) => {
         const timer = setInterval(() => socket.write('2'), 50);
@@ -156,7 +156,7 @@ describe('a probe', () => {
     expect(await ask(prober({ timeouts: SHORT }), 'ann@acme.com')).toBe('timeout');
   });
 
-  it('finds that a domain accepts everything, and asks no more for it', async () => {
+  it('finds that a domain accepts everything, and does not ask about it again', async () => {
     const server = await serve({});
     const probe = prober();
     expect(await ask(probe, 'ann@acme.com')).toBe('catch_all');
@@ -169,13 +169,13 @@ describe('a probe', () => {
     expect(await ask(prober(), 'ann@acme.com')).toBe('greylisted');
   });
 
-  it('passes a server that greylists each recipient by asking for both once more', async () => {
+  it('passes a server that greylists each recipient by asking about both again', async () => {
     await serve({
       rcpt: (address, nth) =>
         nth === 1 ? '450 4.7.1 Later' : address.startsWith('ann') ? '250 Ok' : UNKNOWN,
     });
     expect(await ask(prober(), 'ann@acme.com')).toBe('greylisted');
-    // Another worker asks for the same address.
+    // Another worker asks about the same address.
     expect(await ask(prober(), 'ann@acme.com')).toBe('accepted');
   });
 
@@ -211,7 +211,7 @@ describe('mail hosts', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('are left alone for ten minutes after three failed connections', async () => {
+  it('are not contacted for ten minutes after three failed connections', async () => {
     await serve({ banner: '554 5.7.1 No' });
     const probe = prober();
     const findings = await Promise.all(
@@ -232,7 +232,7 @@ describe('mail hosts', () => {
     expect(server.connections).toBe(3);
   });
 
-  it('answer other domains although one domain is refused', async () => {
+  it('answer for other domains although one domain is refused', async () => {
     const server = await serve({
       rcpt: (address) => (address.endsWith('@evil.com') ? '550 5.7.1 Relaying denied' : UNKNOWN),
     });
@@ -244,7 +244,7 @@ describe('mail hosts', () => {
 });
 
 describe('limits', () => {
-  it('allow one connection per host, which asks for several recipients', async () => {
+  it('allow one connection per host, which asks about several recipients', async () => {
     const server = await serve(having());
     const probe = prober();
     const names = Array.from({ length: 30 }, (_, index) => `n${index}@acme.com`);
@@ -264,7 +264,7 @@ describe('limits', () => {
     expect(server.mostAtOnce).toBe(1);
   });
 
-  it('space what one operator is asked for, over its hosts and all accounts', async () => {
+  it('space the questions to one operator, across its hosts and all accounts', async () => {
     const times: number[] = [];
     const note = { rcpt: () => (times.push(now), UNKNOWN) };
     await serve(note, FIRST);
@@ -281,7 +281,7 @@ describe('limits', () => {
     expect(Math.max(...times) - 1_000_000).toBeGreaterThanOrEqual(9_000);
   });
 
-  it('space what one network is asked for under many names', async () => {
+  it('space the questions to one network under many names', async () => {
     const times: number[] = [];
     const addresses = Array.from({ length: 20 }, (_, index) => `93.184.216.${index + 1}`);
     const server = await serve({ rcpt: () => (times.push(now), UNKNOWN) });
@@ -303,7 +303,7 @@ describe('limits', () => {
     expect(server.recipients.indexOf('b0@acme.com')).toBeLessThanOrEqual(2);
   });
 
-  it('count the time that a recipient waits through questions that were withdrawn', async () => {
+  it('count a recipient’s wait across withdrawn questions', async () => {
     const server = await serve(having());
     const probe = prober();
     const withdrawn = { signal: AbortSignal.abort(new Error('the turn is over')) };
@@ -336,7 +336,7 @@ describe('limits', () => {
     expect(new Set(await Promise.all(slow))).toEqual(new Set(['closed']));
   });
 
-  it('end the wait of a recipient after ten minutes although no connection has become free', async () => {
+  it('end the wait of a recipient after ten minutes even if no connection becomes free', async () => {
     const server = await serve({ rcpt: () => 'hang' });
     const timeouts = { connectMs: 60_000, replyMs: 60_000, recipientMs: 60_000 };
     const probe = prober({ timeouts });
@@ -350,13 +350,13 @@ describe('limits', () => {
     expect(await Promise.all([busy, first])).toEqual(['closed', 'closed']);
   });
 
-  it('bound the time for all replies about a recipient', async () => {
+  it('limit the time for all replies about a recipient', async () => {
     await serve({ rcpt: () => 'hang' });
     const timeouts = { connectMs: 60_000, replyMs: 60_000, recipientMs: 200 };
     expect(await ask(prober({ timeouts }), 'ann@acme.com')).toBe('timeout');
   });
 
-  it('let an operation ask a mail server no more after five recipients without an answer', async () => {
+  it('stop an operation from asking a mail server after five recipients without an answer', async () => {
     const server = await serve({ rcpt: (address) => (address.startsWith('slow') ? 'drop' : UNKNOWN) });
     const probe = prober();
     const findings = await Promise.all(
@@ -364,7 +364,7 @@ describe('limits', () => {
     );
     expect(findings).toEqual(findings.map(() => 'timeout'));
     expect(server.recipients).toHaveLength(5);
-    // Neither under another name of the same address, nor at another address of the same operator.
+    // Neither under another name of the same address nor at another address of the same operator.
     expect(await ask(probe, 'ann@other.com', { host: 'mx.other.com' })).toBe('timeout');
     expect(await ask(probe, 'ann@acme.com', { host: 'mx2.acme.com', addresses: [SECOND] })).toBe('timeout');
     expect(server.recipients).toHaveLength(5);
@@ -393,7 +393,7 @@ describe('limits', () => {
     expect(server.recipients.length).toBeLessThanOrEqual(12);
   });
 
-  it('do not ask for recipients of a canceled operation', async () => {
+  it('do not ask about recipients of a canceled operation', async () => {
     const server = await serve(having());
     const signal = AbortSignal.abort(new Error('canceled'));
     await expect(ask(prober(), 'ann@acme.com', { signal })).rejects.toThrow('canceled');

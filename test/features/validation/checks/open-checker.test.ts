@@ -7,7 +7,7 @@ import { createResolver } from '../../../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../../../src/platform/egress/client.ts';
 import { startDnsServer, type TestDnsServer } from '../../../support/dns/server.ts';
 
-/** An address of this machine at which nothing listens. */
+/** An address of this machine on which nothing listens. */
 const PRIVATE = '127.77.66.55';
 
 let dns: TestDnsServer;
@@ -36,10 +36,10 @@ async function reasonWith(settings: Record<string, string>): Promise<string> {
   return reason;
 }
 
-it('does not count a private mail server that only EGRESS_ALLOW names, because that is for webhooks', async () => {
+it('ignores a private mail server that only EGRESS_ALLOW permits, because that setting is for webhooks', async () => {
   expect(await reasonWith({ EGRESS_ALLOW: '127.0.0.0/8' })).toBe('no_mail_server');
 });
 
-it('asks a private mail server that VALIDATION_PROBE_ALLOW names', async () => {
+it('asks a private mail server that VALIDATION_PROBE_ALLOW permits', async () => {
   expect(await reasonWith({ VALIDATION_PROBE_ALLOW: '127.0.0.0/8' })).toBe('timeout');
 });
