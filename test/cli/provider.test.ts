@@ -152,7 +152,7 @@ describe('carillon provider', () => {
       run(['account', 'set', account, '--email-providers', 'theirs,default']);
     expect(await order(two)).toMatchObject({
       code: 1,
-      output: expect.stringContaining('names theirs, which is no email provider'),
+      output: expect.stringContaining('names theirs, which is not an email provider'),
     });
     expect((await order(one)).code).toBe(0);
     expect((await provider(['set', 'theirs'])).output).toContain('give --set, --account or --all-accounts');

@@ -161,9 +161,7 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
         ? done(refusal(421, '4.7.0 too many connections from your network'))
         : done(),
     onRcptTo: ({ address }, _session, done) =>
-      findRecipient(address, mailDomain, keys)
-        ? done()
-        : done(refusal(550, '5.1.1 there is no such mailbox here')),
+      findRecipient(address, mailDomain, keys) ? done() : done(refusal(550, '5.1.1 no such mailbox here')),
     onData(stream, session, done) {
       connections.dataBegan(session);
       void receive(stream, session, options)

@@ -61,7 +61,7 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> e
    * Checks whether the service's own settings make it track opens and clicks: links would then be rewritten twice, and
    * each open counted twice. Called before settings are stored. Absent: each message switches tracking off.
    * @returns what the operator has to change; null if nothing
-   * @throws Error if the service cannot be asked
+   * @throws Error if the service cannot be reached
    */
   trackingProblem?(settings: Settings, deps: ProviderDeps): Promise<string | null>;
   /** Absent if the service needs no registration of domains. */

@@ -309,7 +309,8 @@ export async function readProviderOrder(
   const ids = names.map((name) => {
     if (name === 'default') return DEFAULT_PROVIDER;
     const row = rows.find((each) => each.name === name && each.channel === channel && isFor(each, accountId));
-    if (!row) throw invalid({ [`${channel}-providers`]: [`names ${name}, which is no ${channel} provider`] });
+    if (!row)
+      throw invalid({ [`${channel}-providers`]: [`names ${name}, which is not an ${channel} provider`] });
     return row.id;
   });
   const order = [...new Set(ids)];

@@ -47,9 +47,9 @@ const QUIT_TIMEOUT_MS = 5_000;
 const PIECE_BYTES = 65_536;
 
 /**
- * Sends messages over a connection after its handshake. At most two transactions are open at any time: the current
- * one, and one whose MAIL, RCPT and DATA were pipelined behind the final dot of the current one (RFC 2920 §3.1). A body
- * is written only after its own 354, so at most one final dot has no reply yet.
+ * Sends messages over a connection after its handshake. At most two transactions are open at any time: the current one,
+ * and one whose MAIL, RCPT and DATA were pipelined after the final dot of the current one (RFC 2920 §3.1). A body is
+ * written only after its own 354, so at most one final dot has no reply yet.
  */
 export class SmtpSession implements SmtpConnection, WireListener {
   readonly capabilities: SmtpCapabilities;

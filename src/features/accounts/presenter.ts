@@ -51,7 +51,7 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
   const { tier, walletBalanceCents } = figures.capacity;
   const resource = (used: number, allowance: number, millicents: number) => {
     const left = Math.max(0, allowance - used);
-    // If usage beyond the allowance is free, the allowance is no limit.
+    // With the allowance used up, the resource is unlimited if further usage is free.
     const limited = left > 0 || millicents > 0;
     const remaining = limited ? left : UNLIMITED;
     return { used, allowance, remaining, limited, overage_rate: millicents / MILLICENTS_PER_CENT };

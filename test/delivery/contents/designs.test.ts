@@ -38,7 +38,7 @@ async function rendered(name: string) {
 
 /**
  * Features that Outlook for Windows, Gmail, Yahoo or Apple Mail do not support, according to caniemail.com
- * (github.com/hteumeuleu/ caniemail, MIT), as of 2026. Features whose absence is harmless, such as rounded corners, are
+ * (github.com/hteumeuleu/caniemail, MIT), as of 2026. Features whose absence is harmless, such as rounded corners, are
  * left out.
  */
 const unsupported: Record<string, RegExp> = {

@@ -26,7 +26,7 @@ async function ask(settings: ResendSettings, egress: Egress, path: string): Prom
 /**
  * Finds a domain in whose messages Resend would rewrite links or add a pixel.
  * @returns what the operator has to change; null if nothing
- * @throws Error if Resend cannot be asked
+ * @throws Error if Resend cannot be reached
  */
 export async function resendTrackingProblem(
   settings: ResendSettings,
