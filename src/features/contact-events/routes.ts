@@ -97,7 +97,7 @@ function batchRoute(events: EventService): RouteDefinition {
     tag,
     summary: 'Track many events',
     description:
-      `Takes up to ${MAX_BATCH} events and returns a result for each. A wrong event does not fail the others. ` +
+      `Takes up to ${MAX_BATCH} events and returns a result for each. An invalid event does not fail the others. ` +
       'With the header `Idempotency-Key`, events without a key get that key with `/` and their index.',
     auth: 'brand',
     testKeys: { only: 'test events of contacts that exist' },

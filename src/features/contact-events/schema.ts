@@ -7,7 +7,7 @@ import { describeAs } from '../../platform/openapi/describe-as.ts';
 
 /** The largest `data` of an event, in bytes of JSON. */
 export const MAX_DATA_BYTES = 32 * 1024;
-/** How deep objects and arrays in `data` may be nested. `data` itself is level 1. */
+/** Maximum depth of nested objects and arrays in `data`. `data` itself is level 1. */
 export const MAX_DATA_LEVELS = 20;
 /** Maximum number of events in one batch. */
 export const MAX_BATCH = 500;

@@ -55,7 +55,7 @@ export interface EventService {
   remove(tenant: Tenant, id: number): Promise<EventResource>;
 }
 
-/** Returns the key of the header or the body. @returns errors if they differ */
+/** @returns the key of the header or the body; errors if they differ */
 function keyOf(body: TrackEventBody, headerKey: string | null): string | null | { errors: ValidationErrors } {
   const own = body.idempotency_key ?? null;
   if (own === null || headerKey === null || own === headerKey) return own ?? headerKey;

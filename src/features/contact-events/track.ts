@@ -143,7 +143,7 @@ async function writeInTransaction(
     try {
       then();
     } catch (error) {
-      // The events are committed: an error here would make the client send them again.
+      // The events are committed: after an error here, `attempt` would write them again.
       deps.log.error({ err: error }, 'work after the commit of tracked events failed');
     }
   }

@@ -22,7 +22,7 @@ export { type BulkProblem, optsOut } from './bulk-work.ts';
  */
 const MAX_ROUNDS = 10;
 
-/** Finds the contacts with these addresses; locks them in the order of ids if they may change. */
+/** Finds the contacts with these addresses, and locks them in the order of ids if they may change. */
 async function findKnown({ trx, scope, options }: Work, pending: readonly Pending[]): Promise<Known[]> {
   const { rows } = await trx.query<Known>(
     `select id, email_key, phone, phone_subscribed, octet_length(data::text) as data_bytes from contacts

@@ -178,8 +178,8 @@ function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
     tag,
     summary: 'Delete a contact',
     description:
-      'Cancels its queued messages and removes its personal data for good: at once from the contact, within minutes ' +
-      'from its events and messages. Opt-outs and suppressions stay, so that the address is not written to again.',
+      'Cancels its queued messages and permanently removes its personal data: from the contact at once, and from its ' +
+      'events and messages within minutes. Opt-outs and suppressions stay, so that nothing is sent to the address again.',
     auth: 'brand',
     testKeys: 'refused',
     params: contactParams,

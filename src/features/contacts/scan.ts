@@ -20,7 +20,7 @@ export async function highestContactId(db: Queryable, { brandId }: BrandScope): 
 
 /**
  * Finds the contacts of a page that match the filters of the list.
- * @throws AppError not_found if the segment is gone
+ * @throws AppError not_found if the segment was deleted
  */
 export async function scanContacts(
   db: Queryable,

@@ -135,7 +135,7 @@ export async function segmentCondition(
  * Checks the references of filters that are otherwise valid: their lists and segments must be those of the brand, and
  * all filters together must not be too many. In a transaction, none of the lists and segments can be deleted until it
  * ends.
- * @param flow what they may name if they are those of a flow
+ * @param flow what filters of a flow may name
  */
 export async function referenceProblems(
   db: Queryable,

@@ -38,7 +38,7 @@ const COLUMNS = `s.id, s.account_id, s.address_key, s.email, s.phone, s.reason, 
       'id', coalesce(r.user_id, r.api_key_id))
     from suppression_releases r where r.suppression_id = s.id order by r.id desc limit 1) as ended_by`;
 
-/** An address to suppress by hand. */
+/** An address to suppress manually. */
 export interface ManualSuppression {
   channel: Channel;
   key: string;
@@ -47,7 +47,7 @@ export interface ManualSuppression {
 }
 
 /**
- * Suppresses addresses by hand.
+ * Suppresses addresses manually.
  * @returns the written rows, without addresses whose active suppression lasts at least as long
  */
 export async function suppress(

@@ -58,7 +58,7 @@ function createRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     path: PATH,
     operationId: 'createSuppression',
     tag,
-    summary: 'Suppress an address by hand',
+    summary: 'Suppress an address manually',
     description: `No message of the account is sent to the address. ${FENCED} 200 if it was already suppressed.`,
     auth: 'brand',
     testKeys: 'refused',

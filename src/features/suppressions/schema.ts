@@ -20,7 +20,7 @@ export const suppressionSchema = z
     reason: z.enum(suppressionReasons),
     source_provider: z.string().nullable().meta({
       description:
-        'The provider that reported the bounce or complaint. Null if the address was suppressed by hand.',
+        'The provider that reported the bounce or complaint. Null if the address was suppressed manually.',
     }),
     diagnostic: z.string().nullable(),
     active: z.boolean(),
@@ -49,7 +49,7 @@ export const createSuppressionBody = z
   .strictObject({
     email: email.optional().meta(AN_EMAIL),
     phone: phone.optional().meta(A_PHONE),
-    reason: z.literal('manual').optional().meta({ description: 'Clients can only suppress by hand.' }),
+    reason: z.literal('manual').optional().meta({ description: 'The only reason that clients can give.' }),
     diagnostic: oneLine(MAX_DIAGNOSTIC).nullish().meta({ description: 'A note of your own.' }),
     expires_at: filterTime
       .nullish()

@@ -135,7 +135,7 @@ function recipientOf(body: CreateSuppressionBody): Recipient {
 }
 
 /**
- * Suppresses an address by hand. An active suppression that lasts at least as long does not change.
+ * Suppresses an address manually. An active suppression that lasts at least as long does not change.
  * @param trx the caller's transaction; after its commit, wait for the recipient fence
  * @throws AppError validation_error
  */

@@ -17,9 +17,9 @@ export interface CompiledContents {
   /** Returns without waiting. A source that is not compiled yet has no content, and then {@link requireAll} throws. */
   compile(source: ContentSource, accountId: number): Promise<Compiled>;
   /**
-   * Call it when all contents were asked for.
-   * @throws NotPreparedError, which rolls the transaction back and compiles what is missing; AppError unavailable; conflict
-   *   if other requests change the contents again and again
+   * Call it after all contents were requested.
+   * @throws NotPreparedError, which rolls the transaction back and compiles what is missing; AppError unavailable;
+   *   conflict if other requests change the contents again and again
    */
   requireAll(): void;
 }

@@ -212,7 +212,7 @@ export async function duplicateTemplate(
 
 /**
  * Deletes a template. Messages that were made from it do not change.
- * @param trx inside the caller's transaction
+ * @param trx the caller's transaction
  * @returns the template as it was
  * @throws AppError not_found; conflict for the content of a campaign or flow
  */

@@ -1,4 +1,4 @@
-// Signed Twilio callbacks update a message and deliver STOP, HELP and START. Forged ones change nothing.
+// Signed Twilio callbacks update a message and deliver STOP, HELP and START, and forged ones change nothing.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';

@@ -44,7 +44,7 @@ describe('POST /suppressions', () => {
     expect([status, Object.keys(error.validation_errors ?? {})]).toEqual([422, [field]]);
   });
 
-  it('suppresses an address by hand, in any spelling', async () => {
+  it('suppresses an address manually, in any spelling', async () => {
     const { status, body } = await create({ email: 'Ada@BÜCHER.example', diagnostic: 'asked by phone' });
     expect(status).toBe(201);
     expect(body).toEqual({

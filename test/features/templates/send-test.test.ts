@@ -1,4 +1,4 @@
-// A test goes only to users of the account, once, without webhooks. SMS are charged, and the sandbox counts emails.
+// A test goes only to users of the account, once, without webhooks; SMS are charged, and the sandbox counts emails.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
