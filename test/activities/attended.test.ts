@@ -1,4 +1,4 @@
-// A long activity sends heartbeats for as long as it works, with the details it gave last, and learns that it should end.
+// A long activity sends heartbeats while it works, with the latest details, and is notified when it should end.
 import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -22,7 +22,7 @@ async function heard(
   return all;
 }
 
-it('sends heartbeats while the work is silent, with the details that it gave last', async () => {
+it('sends heartbeats while the work is silent, with the latest details', async () => {
   const details = await heard(async ({ progress }, beat) => {
     await beat();
     progress('half');

@@ -27,7 +27,7 @@ afterAll(async () => {
   dns.close();
 });
 
-it('does scrapes of another account while those of one account wait', async () => {
+it('scrapes for another account while scrapes of one account wait', async () => {
   const { database, config } = api;
   const stopping = new AbortController();
   const { runBrandScrape } = createBrandActivities({

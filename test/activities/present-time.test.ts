@@ -72,7 +72,7 @@ describe('does not text in quiet hours what was due before them', () => {
     expect(row).toMatchObject({ waits_for: 'quiet_hours', due_at: new Date('2026-03-11T08:00:00Z') });
   });
 
-  it('if a local activity was scheduled once more after a timer of the engine', async () => {
+  it('if a local activity was scheduled again after a timer of the engine', async () => {
     const now = Date.now();
     const clock = (ms: number) => new Date(ms).toISOString().slice(11, 16);
     const row = await advance({

@@ -97,7 +97,7 @@ const statusOf = async (id: number) => (await readCampaign(db.database.pool, id)
 
 describe('an operator', () => {
   it.each(['lookAtCampaign', 'changeCampaign'] as const)(
-    'waits 15 s at most for a worker that was killed in %s',
+    'waits at most 15 s after a worker is killed in %s',
     async (name) => {
       const { id, handle } = await begin();
       await eventually(async () =>
@@ -117,7 +117,7 @@ describe('an operator', () => {
   );
 });
 
-it('does not repeat a look that takes longer, as it sends heartbeats', async () => {
+it('does not cause a repetition of a slow look, because it sends heartbeats', async () => {
   const { id, handle } = await begin();
   const attempts = await inTransaction(db.database.pool, async (trx) => {
     await trx.query('select 1 from campaigns where id = $1 for update', [id]);

@@ -182,7 +182,7 @@ describe('the workflow of a campaign', () => {
     expect(snapshotAt?.getTime()).toBeLessThan(soon.getTime() + HOUR_MS);
   }, 180_000);
 
-  it('writes nobody if it is canceled before its time', async () => {
+  it('writes no recipients if it is canceled before its time', async () => {
     const campaign = await begin({ scheduledAt: await later(2 * DAY_MS) });
     await env.sleep(HOUR_MS);
     await inTransaction(db.database.pool, (trx) => cancelCampaign(trx, { id: campaign.id }));
@@ -225,7 +225,7 @@ describe('the workflow of a campaign', () => {
     expect(await rowOf(campaign.id)).toMatchObject({ outcome: 'completed' });
   }, 180_000);
 
-  it('gives the rest of an A/B test the variant that most people opened, and the first in a tie', async () => {
+  it('sends the remaining recipients of an A/B test the variant opened most, or the first in a tie', async () => {
     const ab = {
       variants: [
         { subject: 'A', weight: 20 },
@@ -263,7 +263,7 @@ describe('the workflow of a campaign', () => {
     }
   }, 180_000);
 
-  it('waits for the rolling allowance and goes on by itself, with a short history', async () => {
+  it('waits for the rolling allowance and continues by itself, with a short history', async () => {
     await query('update accounts set allowance_per_day = 5 where id = $1', [account.accountId]);
     const returns = await later(4 * HOUR_MS);
     await query(
@@ -334,7 +334,7 @@ describe('the workflow of a campaign', () => {
       'spend_cap_reached',
     ],
   ])(
-    'pauses when %s, and goes on after a resume',
+    'pauses when %s, and continues after a resume',
     async (_what, money, held, reason) => {
       const { pool } = db.database;
       await setPrice(db.database, 1_000);

@@ -1,4 +1,4 @@
-// The export workflow waits for its place, retries failing activities, and reports a final failure to the client.
+// The export workflow waits for its turn, retries failing activities, and reports a final failure to the client.
 import { expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -102,7 +102,7 @@ describe('the workflow of an export', () => {
     expect(await stateOf(id)).toEqual({ status: 'canceled', error: null });
   }, 60_000);
 
-  it('ends with an error that the client sees if an activity fails for good', async () => {
+  it('ends with an error that the client sees after a final failure of an activity', async () => {
     const id = await addExport();
     const planExport = async () => {
       throw ApplicationFailure.nonRetryable('the code is wrong');
@@ -111,7 +111,7 @@ describe('the workflow of an export', () => {
     expect(await stateOf(id)).toEqual({ status: 'failed', error: 'internal_error' });
   }, 60_000);
 
-  it('tries a failing activity again, and goes on', async () => {
+  it('retries a failing activity, and continues', async () => {
     const id = await addExport();
     let tries = 0;
     const planExport: ExportActivities['planExport'] = async () => {

@@ -93,7 +93,7 @@ afterAll(async () => {
 });
 
 describe('the workflow of an audience', () => {
-  it('looks each minute, and lets contacts enter whom time makes match', async () => {
+  it('looks every minute, and lets contacts enter who match because time has passed', async () => {
     const [id] = await insertContacts(pool(), account, 1);
     const flowId = await flowFor([
       { name: 'created_at', predicate: 'older_than', value: { count: 30, unit: 'minutes' } },
@@ -137,7 +137,7 @@ describe('the workflow of an audience', () => {
     });
   }, 120_000);
 
-  it('goes on after an activity that failed', async () => {
+  it('continues after a failed activity', async () => {
     const flowId = await flowFor([]);
     let tries = 0;
     const real = activities();

@@ -76,7 +76,7 @@ describe.each(waits)('a run that waits for %s', (waitsFor, step) => {
   );
 
   it(
-    'is held while its flow is paused, and goes on after the resume',
+    'is held while its flow is paused, and continues after the resume',
     async () => {
       const run = await stage.begin({ steps: [{ type: 'wait', id: 8, duration: 60 }, step(), mark(9)] });
       await stage.reaches(run, 'time');
@@ -94,7 +94,7 @@ describe.each(waits)('a run that waits for %s', (waitsFor, step) => {
 
 describe('a paused flow', () => {
   it(
-    'lets waits go on, and holds the steps that come after them',
+    'lets waits continue, and holds the steps after them',
     async () => {
       const run = await stage.begin({ steps: [{ type: 'wait', id: 1, duration: 2 * DAY }, mark(2)] });
       await stage.reaches(run, 'time');
@@ -114,7 +114,7 @@ describe('a paused flow', () => {
   );
 
   it(
-    'ends the runs that are overdue at its resume, if the client wants that',
+    'ends overdue runs at its resume, if the client wants that',
     async () => {
       const overdue = await stage.begin({ steps: [{ type: 'wait', id: 1, duration: DAY }, mark(2)] });
       const waiting = await stage.start(overdue.flow);
@@ -152,7 +152,7 @@ describe('a paused flow', () => {
 
 describe('a version of a flow', () => {
   it(
-    'is followed to the end by the runs that began with it, however often the flow is edited',
+    'is followed to the end by runs that began with it, however many times the flow is edited',
     async () => {
       const run = await stage.begin({ steps: [{ type: 'wait', id: 1, duration: DAY }, mark(2)] });
       await stage.reaches(run, 'time');
@@ -168,7 +168,7 @@ describe('a version of a flow', () => {
   );
 
   it(
-    'takes over runs under way whose step survives',
+    'takes over active runs whose step survives',
     async () => {
       const wait: Step = { type: 'wait', id: 1, duration: DAY };
       const run = await stage.begin({ steps: [mark(3), wait, mark(2)] });
@@ -199,7 +199,7 @@ describe('a version of a flow', () => {
 
 describe('a run whose workflow is lost', () => {
   it(
-    'goes on from its row',
+    'continues from its row',
     async () => {
       const run = await stage.begin({ steps: [mark(1), { type: 'wait', id: 2, duration: DAY }, mark(3)] });
       await stage.reaches(run, 'time');

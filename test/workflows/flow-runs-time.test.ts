@@ -140,7 +140,7 @@ describe('the waits of a run', () => {
   );
 
   it(
-    'leave a history of a few events, however long they are',
+    'leave a short history, however long they are',
     async () => {
       const run = await stage.begin({
         steps: [{ type: 'wait', id: 1, duration: 366 * DAY }, waitForEvent(2, 300 * DAY)],
@@ -172,7 +172,7 @@ describe('a webhook step', () => {
   ];
 
   it(
-    'is retried with growing pauses under one id, and conditions read its answer',
+    'is retried with growing pauses under one id, and conditions read its response',
     async () => {
       stage.receiver.answer = (_request, response) => {
         if (stage.receiver.requests.length < 3) response.writeHead(503).end();
@@ -221,7 +221,7 @@ describe('a webhook step', () => {
   );
 
   it(
-    'asks nobody while the flow is paused',
+    'makes no request while the flow is paused',
     async () => {
       stage.fail();
       const run = await stage.begin({ steps: steps() });

@@ -80,7 +80,7 @@ describe('a campaign held by', () => {
         release: () => setAccount(stage.test.database.pool, account.accountId, { allowancePerDay: 1_000 }),
       },
     ],
-  ])('%s goes on with its release, to its winner and its end', async (reason, { hold, release }) => {
+  ])('%s continues after its release, to its winner and its end', async (reason, { hold, release }) => {
     await hold();
     const campaignId = await writeTest();
     await stage.start(campaignId, account);

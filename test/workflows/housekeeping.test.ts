@@ -45,7 +45,7 @@ async function housekeep(
 }
 
 describe('the housekeeping workflow', () => {
-  it('reports a task that fails for good, and runs the others', async () => {
+  it('reports a final failure of a task, and runs the others', async () => {
     const result = await housekeep(async (name) => {
       if (name === 'second') throw ApplicationFailure.nonRetryable('the disk is full');
       return 5;
@@ -57,7 +57,7 @@ describe('the housekeeping workflow', () => {
     });
   });
 
-  it('repeats a task that fails a few times, and passes the time to it', async () => {
+  it('retries a task that fails a few times, and passes the time to it', async () => {
     const before = await env.currentTimeMs();
     let failures = 0;
     const times: number[] = [];

@@ -1,4 +1,4 @@
-// The import workflow waits for its place, ends when canceled, and keeps its counts when it continues as new.
+// The import workflow waits for its turn, ends when canceled, and keeps its counts when it continues as new.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

@@ -122,7 +122,7 @@ afterAll(async () => {
 });
 
 describe('the workflow of a validation', () => {
-  it('checks greylisted addresses once more after ten minutes', async () => {
+  it('checks greylisted addresses again after ten minutes', async () => {
     const ids = await insertContacts(api.database.pool, api, 2);
     const { body } = await startValidation(api, { contact_ids: ids });
     await withWorkers(async () => {
@@ -188,7 +188,7 @@ describe('the workflow of a validation', () => {
     expect(states.length).toBeLessThan(6);
   }, 60_000);
 
-  it('looks again if the operation resumed while the step that saw its end was running', async () => {
+  it('looks again if the operation was resumed during the step that saw its end', async () => {
     let steps = 0;
     const step = async (id: number): Promise<ValidationState> => {
       steps += 1;

@@ -51,7 +51,7 @@ describe('approval', () => {
     expect(body.data?.progress?.waiting_for?.reason).toBe(reason);
   });
 
-  it('that is refused pauses the campaign, which asks again when it is sent', async () => {
+  it('that is refused pauses the campaign, which needs approval again when it is sent', async () => {
     await tier('trusted');
     const id = await readyCampaign(api, listId);
     await act(api, id, 'send');
@@ -65,7 +65,7 @@ describe('approval', () => {
     expect(body).toMatchObject({ status: 'active', approval_state: 'pending', data: { stop: null } });
   });
 
-  it('stays when an approved campaign that waits is sent now, unless its content changes', async () => {
+  it('remains if an approved campaign is sent before its time, unless its content changes', async () => {
     await tier('trusted');
     for (const [body, expected] of [
       [{}, 'approved'],

@@ -104,7 +104,7 @@ async function pinAsFormerly(id: number): Promise<void> {
 }
 
 describe('the audience of a campaign', () => {
-  it('keeps the segments that its segments name as they were, if they change while it is paused', async () => {
+  it('keeps inner segments as they were if they change while the campaign is paused', async () => {
     const inner = await segmentOf(ada);
     const outer = await segmentOf(inSegment(inner));
     const id = await sent({ segment_id: outer });
@@ -116,7 +116,7 @@ describe('the audience of a campaign', () => {
     expect(await writeRest(id)).toEqual(contactIds.slice(0, 6));
   });
 
-  it('keeps them for a campaign that waits for its time', async () => {
+  it('keeps inner segments while a campaign waits for its time', async () => {
     const inner = await segmentOf(ada);
     const id = await sent(
       { data: { exclude_segment_ids: [await segmentOf(inSegment(inner))] } },
@@ -127,7 +127,7 @@ describe('the audience of a campaign', () => {
     expect(await writeRest(id)).toEqual(contactIds.slice(6));
   });
 
-  it('is pinned after a change of an inner segment that is under way', async () => {
+  it('is pinned after an uncommitted change of an inner segment', async () => {
     const inner = await segmentOf(ada);
     const outer = await segmentOf(inSegment(inner));
     const trigger_attributes = { contact_list_id: listId, segment_id: outer };
@@ -138,7 +138,7 @@ describe('the audience of a campaign', () => {
     expect(await writeRest(id)).toEqual(contactIds.slice(6));
   });
 
-  it('must not lead to more filters than one segment may have', async () => {
+  it('must not need more filters than one segment may have', async () => {
     const many = (count: number) => Array.from({ length: count }, () => ada);
     const inner = await segmentOf(...many(30));
     const included = await segmentOf(inSegment(inner));
@@ -191,7 +191,7 @@ describe('while recipients are not all written, a 409 keeps from deletion', () =
     expect(await deletions()).toEqual([200, 200]);
   });
 
-  it('nothing any more once the campaign is canceled', async () => {
+  it('nothing once the campaign is canceled', async () => {
     const segment = await segmentOf(ada);
     const id = await sent({ segment_id: segment });
     await firstPage(id);
@@ -217,7 +217,7 @@ describe('an approval', () => {
     expect(await sentNow((inner) => changeSegment(inner, { ...ada, predicate: 'not_eq' }))).toBe('pending');
   });
 
-  it('stays if the segments select the same contacts as before', async () => {
+  it('remains valid if the segments select the same contacts as before', async () => {
     expect(await sentNow((inner) => changeSegment(inner, ada))).toBe('approved');
   });
 });
@@ -233,7 +233,7 @@ describe('an audience that was pinned before pins had a version', () => {
     expect(await writeRest(id)).toEqual(contactIds.slice(0, 6));
   });
 
-  it('goes on in the middle of the recipients, also if an inner segment depends on events by now', async () => {
+  it('continues in the middle of the recipients, even if an inner segment now depends on events', async () => {
     const inner = await segmentOf(ada);
     const id = await sent({ segment_id: await segmentOf(inSegment(inner)) });
     await firstPage(id);
@@ -267,7 +267,7 @@ describe('an audience that was pinned before pins had a version', () => {
   });
 });
 
-it('a campaign pauses if a list of its audience is deleted after all, by a former process', async () => {
+it('a campaign pauses if a process of an earlier version deletes a list of its audience', async () => {
   const id = await sent({});
   await firstPage(id);
   await pool().query('update lists set removed_at = now() where id = $1', [listId]);

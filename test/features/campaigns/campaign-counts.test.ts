@@ -1,4 +1,4 @@
-// The counts of a campaign outlive its messages, are refreshed after its end, and cost a list no look at messages.
+// The counts of a campaign outlive its messages, are refreshed after its end, and are listed without reading messages.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
 import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
@@ -108,7 +108,7 @@ describe('late facts about a finished campaign', () => {
     expect(await counts()).toMatchObject({ audience: 40, sent: 37, unknown: 3, remaining: 0 });
   });
 
-  it('are not needed any more when the messages were dropped: its blocks go, and its counts stay', async () => {
+  it('drop the blocks together with the messages, and keep the counts', async () => {
     expect(await housekeep('campaign_blocks')).toBe(0);
     await closeRanges();
     await dropOld();
@@ -130,7 +130,7 @@ describe('late facts about a finished campaign', () => {
     expect(await hasMessages()).toBe(1);
   });
 
-  it('change no count when the messages were dropped', async () => {
+  it('change no count after the messages were dropped', async () => {
     await closeRanges();
     await dropOld();
     await query('update campaign_blocks set recount = true where campaign_id = $1');

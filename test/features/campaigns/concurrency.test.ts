@@ -1,4 +1,4 @@
-// Of several simultaneous transitions of a campaign one wins, and a pause never splits a batch.
+// Exactly one of several simultaneous transitions of a campaign wins, and a pause never splits a batch.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
@@ -73,7 +73,7 @@ const pins: Pins = {
   ...{ providerId: 0, tracking: null, needsApproval: false, scheduledAt: null, beginAt: new Date() },
 };
 
-describe('several requests at once', () => {
+describe('concurrent requests', () => {
   it('pause a campaign once, and resume it once', async () => {
     const id = await writeBlocks(2);
     for (let round = 1; round <= 4; round += 1) {
@@ -142,7 +142,7 @@ describe('a pause while senders intend batches', () => {
     expect((await pausing)?.status).toBe('paused');
   });
 
-  it('lets each batch leave or not as a whole, and none after it', async () => {
+  it('lets each batch leave as a whole or not at all, and none afterwards', async () => {
     const id = await writeBlocks(24);
     const claims: Claims[] = [];
     while (claims.length < 12) claims.push(await claim());

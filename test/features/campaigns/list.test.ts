@@ -71,7 +71,7 @@ async function listed(scope: QueuedAccount, summary = false) {
 }
 
 describe('the list of campaigns', () => {
-  it('asks the database a fixed number of questions, however many campaigns there are', async () => {
+  it('takes a fixed number of queries, however many campaigns there are', async () => {
     await writeAll();
     const few = await listed(account);
     await writeAll();
@@ -82,7 +82,7 @@ describe('the list of campaigns', () => {
     expect(many.statements).toBeLessThanOrEqual(11);
   });
 
-  it('shows what each campaign shows alone, without designs', async () => {
+  it('shows the same as each campaign by itself, without designs', async () => {
     await writeAll();
     const { items, campaigns } = await listed(account);
     const rows = await readCampaigns(
@@ -100,7 +100,7 @@ describe('the list of campaigns', () => {
     }
   });
 
-  it('knows about how large its campaigns are before it reads them', async () => {
+  it('estimates the sizes of its campaigns before it reads them', async () => {
     await writeAll();
     await query(`update templates set body = repeat('x', 500000) where brand_id = $1`, [account.brandId]);
     const { items, campaigns } = await listed(account);

@@ -38,7 +38,7 @@ it('begins 14 hours before the time', async () => {
   expect(await beginOf(id)).toEqual(new Date(at.getTime() - 14 * 3_600_000));
 });
 
-it('begins now if a client sends it while it waits', async () => {
+it('begins at once if a client sends it while it waits', async () => {
   const id = await readyCampaign(api, listId, { scheduled_at: tomorrow().toISOString(), ...options });
   await act(api, id, 'send');
   const { status, body } = await act(api, id, 'send');
@@ -46,7 +46,7 @@ it('begins now if a client sends it while it waits', async () => {
   expect(Number(await beginOf(id))).toBeLessThanOrEqual(Date.now());
 });
 
-it('needs a time as a draft', async () => {
+it('needs a time if it is a draft', async () => {
   const id = await readyCampaign(api, listId, options);
   expect(fieldsOf(await act(api, id, 'send'))).toEqual(['scheduled_at']);
 });

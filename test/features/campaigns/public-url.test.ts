@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('refuses to send email that nobody could unsubscribe from, without PUBLIC_URL', async () => {
+it('refuses to send email without a working unsubscribe link if PUBLIC_URL is missing', async () => {
   await prepareSender(api, api, 'acme.test');
   const { listId } = await filledList(api, api, 1);
   // The first content takes long to compile, on a busy machine too long.

@@ -57,7 +57,7 @@ const numbersOf = ({ list }: { list: { id?: unknown }[] }) =>
   list.map((recipient) => ids.indexOf(Number(recipient.id)));
 
 describe('GET /campaigns/{id}/recipients', () => {
-  it('shows each recipient with what became of it', async () => {
+  it('shows each recipient with the outcome of its message', async () => {
     const { list, headers } = await api.request('GET', at());
     expect(headers.get('X-Total-Count')).toBe('10');
     expect(list).toHaveLength(10);
@@ -134,7 +134,7 @@ describe('GET /campaigns/{id}/recipients', () => {
     await pool().query(`update messages set to_address = 'r0@even.test' where id = $1`, [ids[0]]);
   });
 
-  it('continues a search that found too little among 20 blocks', async () => {
+  it('continues a search that found too few recipients in 20 blocks', async () => {
     const large = await readyCampaign(api, listId);
     await act(api, large, 'send');
     const many: TestRecipient[] = Array.from({ length: 30 }, (_, n) =>
@@ -192,7 +192,7 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
     });
   });
 
-  it('adds nobody twice, and is asked once for one Idempotency-Key', async () => {
+  it('adds no contact twice, and runs once for one Idempotency-Key', async () => {
     const made = await api.request('POST', '/v1/my/lists', { body: { name: 'Again' } });
     const body = { list_id: made.body.id, state: 'sent' };
     const headers = { 'Idempotency-Key': 'fill' };
@@ -203,14 +203,14 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
     expect(await membersOf(made.body.id)).toEqual([0, 1, 2, 3]);
   });
 
-  it('continues after a crash where it was, also with several workers', async () => {
+  it('continues after a crash where it stopped, even with several workers', async () => {
     const { body } = await toList({ name: 'Crash' });
     await fillLists(pool());
     await Promise.all([fill(), fill(), fill()]);
     expect(await membersOf(body.list_id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('goes on with other lists while one fails', async () => {
+  it('continues with other lists while one fails', async () => {
     const [failing, good] = [await toList({ name: 'Failing' }), await toList({ name: 'Good' })];
     await pool().query(
       `create function refuse() returns trigger language plpgsql as $$ begin
@@ -226,7 +226,7 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
 });
 
 describe('a copy for those who have not opened', () => {
-  it('is a draft for a list of them', async () => {
+  it('is a draft for a list of these recipients', async () => {
     const { status, body } = await act(api, id, 'duplicate', { audience: 'not_opened', name: 'Once more' });
     expect([status, body.status, body.name]).toEqual([201, 'draft', 'Once more']);
     while (await fillLists(pool()));
@@ -250,7 +250,7 @@ describe('GET /campaigns/{id}', () => {
 });
 
 describe('GET /campaigns/{id}/report', () => {
-  it('counts, divides, and tells links and domains apart', async () => {
+  it('has counts, rates, links and domains', async () => {
     await pool().query(
       `insert into message_interactions (message_id, link, occurred_at, url) values
          ($1, 0, now(), null), ($1, 1, now(), 'https://acme.test/a'), ($2, 0, now(), null)`,
@@ -301,7 +301,7 @@ describe('GET /campaigns/{id}/report', () => {
 });
 
 describe('POST /campaigns/{id}/resend_unknown', () => {
-  it('returns the first count again for the same Idempotency-Key, and queues nobody', async () => {
+  it('returns the first count again for the same Idempotency-Key, and queues no recipients', async () => {
     const done = await readyCampaign(api, listId);
     await act(api, done, 'send');
     const [first] = await writeRecipients(api, done, [{ status: 'unknown' }, { status: 'sent', sent: true }]);
@@ -319,7 +319,7 @@ describe('POST /campaigns/{id}/resend_unknown', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('queues those who are unknown, once, and leaves the campaign completed', async () => {
+  it('queues unknown recipients once, and leaves the campaign completed', async () => {
     const done = await readyCampaign(api, listId);
     await act(api, done, 'send');
     const [, unknown] = await writeRecipients(api, done, [

@@ -192,7 +192,7 @@ describe('POST /campaigns', () => {
 });
 
 describe('POST /campaigns/{id}/send', () => {
-  it('is repeated with its key although it would be refused by now', async () => {
+  it('is replayed for its key even if it would be refused now', async () => {
     const { listId: ownList } = await filledList(api, api, 1);
     const id = await readyCampaign(api, ownList);
     const send = (body: object) =>
@@ -245,7 +245,7 @@ describe('GET /campaigns', () => {
 });
 
 describe('PATCH /campaigns/{id}', () => {
-  it('takes a campaign back as GET returned it', async () => {
+  it('accepts a campaign as GET returned it', async () => {
     const id = await readyCampaign(api, listId, { data: { options: { throttle_per_minute: 9 }, a: 1 } });
     const before = (await show(api, id)).body;
     const { status, body } = await change(api, id, before);
@@ -253,7 +253,7 @@ describe('PATCH /campaigns/{id}', () => {
     expect({ ...body, updated_at: null }).toEqual({ ...before, updated_at: null });
   });
 
-  it('changes what is given and leaves the rest', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const id = await readyCampaign(api, listId);
     const { body } = await change(api, id, {
       name: 'Summer sale',
@@ -283,7 +283,7 @@ describe('PATCH /campaigns/{id}', () => {
     expect([refused.status, fieldsOf(refused)]).toEqual([422, ['template_attributes.template_id']]);
   });
 
-  it('drops what only email has when the channel changes', async () => {
+  it('drops fields of email when the channel changes', async () => {
     const id = await readyCampaign(api, listId);
     const { status, body } = await change(api, id, { channel: 'sms', template_attributes: { body: 'Hi' } });
     expect([status, body.channel]).toEqual([200, 'sms']);

@@ -56,7 +56,7 @@ it('does not count for a sender at a verified domain', async () => {
   expect(counts()).toEqual([]);
 });
 
-it('counts for the sandbox, apart from the look for any contact', async () => {
+it('counts for the sandbox, separately from the check for any contact', async () => {
   expect(await prepare(`sandbox-${api.accountId}@mail.test`)).toMatchObject({
     ...{ isEmpty: false, isOverSandbox: true },
   });

@@ -39,7 +39,7 @@ const rowOf = async (id: number) =>
   (await pool().query<Record<string, unknown>>('select * from campaigns where id = $1', [id])).rows[0] ?? {};
 
 describe('a send', () => {
-  it('returns all that is wrong at once, and changes nothing', async () => {
+  it('returns all problems at once, and changes nothing', async () => {
     const empty = await filledList(api, api, 0);
     await pool().query('update brands set physical_address = null where id = $1', [api.brandId]);
     const id = await readyCampaign(api, empty.listId, {
@@ -66,14 +66,14 @@ describe('a send', () => {
     expect([response.status, fieldsOf(response)]).toEqual([422, ['trigger_attributes.contact_list_id']]);
   });
 
-  it('names a sender that is not verified by its code if that is all', async () => {
+  it('has its own error code if an unverified sender is the only problem', async () => {
     const id = await readyCampaign(api, listId, {
       template_attributes: { ...content, from_email: 'me@elsewhere.test' },
     });
     expect(codeOf(await act(api, id, 'send'))).toEqual([422, 'sender_not_verified']);
   });
 
-  it('refuses a list that was deleted since', async () => {
+  it('refuses a list that has been deleted', async () => {
     const gone = await filledList(api, api, 1);
     const id = await readyCampaign(api, gone.listId);
     await api.request('DELETE', `/v1/my/lists/${gone.listId}`);
@@ -150,7 +150,7 @@ describe('a send', () => {
     expect([status, JSON.stringify(body).includes('Secret')]).toEqual([200, false]);
   });
 
-  it('names a winner that nothing decides', async () => {
+  it('refuses a test whose winner cannot be decided', async () => {
     await pool().query('update brands set track_opens = false where id = $1', [api.brandId]);
     const blind = await readyCampaign(
       api,
@@ -294,7 +294,7 @@ describe('a send', () => {
     expect([response.status, fieldsOf(response)]).toEqual([422, ['data.options.ab.variants.1.subject']]);
   });
 
-  it('fixes the name that contents show', async () => {
+  it('pins the name that contents show', async () => {
     const id = await readyCampaign(api, listId);
     await act(api, id, 'send');
     expect((await change(api, id, { name: 'Renamed' })).body.name).toBe('Renamed');
@@ -302,7 +302,7 @@ describe('a send', () => {
     expect(rows).toEqual([{ name: 'Spring sale' }]);
   });
 
-  it('is done once for one Idempotency-Key', async () => {
+  it('happens once for one Idempotency-Key', async () => {
     const id = await readyCampaign(api, listId);
     const headers = { 'Idempotency-Key': 'send-1' };
     const send = () => api.request('POST', `${CAMPAIGNS}/${id}/send`, { headers });
@@ -312,7 +312,7 @@ describe('a send', () => {
   });
 });
 
-describe('a send beside others', () => {
+describe('a concurrent send', () => {
   it('does not wait for intents while the campaign has no recipients', async () => {
     const id = await readyCampaign(api, listId);
     await inTransaction(pool(), async (trx) => {
@@ -363,7 +363,7 @@ describe('a schedule', () => {
     expect((await act(api, past, 'send')).body.data?.progress?.waiting_for?.reason).toBe('snapshot');
   });
 
-  it('moves earlier and later while the campaign waits, and not to null', async () => {
+  it('moves earlier and later while the campaign waits, but not to null', async () => {
     const id = await readyCampaign(api, listId, { scheduled_at: tomorrow() });
     await change(api, id, { status: 'active' });
     for (const scheduled of ['2098-01-01T00:00:00.000Z', '2097-01-01T00:00:00.000Z']) {
@@ -374,7 +374,7 @@ describe('a schedule', () => {
     expect([refused.status, fieldsOf(refused)]).toEqual([422, ['scheduled_at']]);
   });
 
-  it('is over with a second send, which sends now', async () => {
+  it('is replaced by a second send, which sends now', async () => {
     const id = await readyCampaign(api, listId, { scheduled_at: tomorrow() });
     await act(api, id, 'send');
     const { status, body } = await act(api, id, 'send');
@@ -456,7 +456,7 @@ describe('transitions', () => {
 });
 
 describe('content that changes while the campaign is paused', () => {
-  it('is pinned for those who were not sent to', async () => {
+  it('is pinned for the remaining recipients', async () => {
     const id = await readyCampaign(api, listId);
     await act(api, id, 'send');
     await writeRecipients(api, id, [{ status: 'queued' }]);
@@ -479,7 +479,7 @@ describe('content that changes while the campaign is paused', () => {
     expect([response.status, fieldsOf(response)]).toEqual([422, ['template_attributes.from_name']]);
   });
 
-  it('takes another audience before the snapshot', async () => {
+  it('may come with another audience before the snapshot', async () => {
     const id = await readyCampaign(api, listId, { scheduled_at: tomorrow() });
     await act(api, id, 'send');
     await change(api, id, { status: 'paused' });

@@ -63,7 +63,7 @@ describe('housekeeping of campaigns', () => {
     expect(await run('deleted_campaigns')).toBe(0);
   });
 
-  it('forgets removed recipients once no page of their campaign looks at them', async () => {
+  it('forgets removed recipients once no page of their campaign reads them', async () => {
     const hash = (id: unknown) =>
       db.database.pool.query(
         `insert into campaign_removed_recipients select $1, removed_recipient_hash($1, 'a@example.com')`,
@@ -79,7 +79,7 @@ describe('housekeeping of campaigns', () => {
     expect(await run('campaign_removed_recipients')).toBe(0);
   });
 
-  it('removes the fill of a list 90 days after its end, and none that runs', async () => {
+  it('removes list fills 90 days after their end, and none that is running', async () => {
     const campaignId = await insertSentCampaign(db.database.pool, account);
     const listId = await insertList(db.database.pool, account);
     const insertFill = async (finishedAt: Date | null) => {
@@ -144,7 +144,7 @@ describe('the workflow of a campaign', () => {
     expect(row).toEqual({ postponed: true });
   });
 
-  it('is started at once if the engine is a new one, though its row is not overdue', async () => {
+  it('is started at once if the engine is new, even if its row is not overdue', async () => {
     await reconcile(deps);
     const id = await insertSentCampaign(db.database.pool, account, { phase: 'snapshot' });
     const done = await insertSentCampaign(db.database.pool, account, { phase: 'snapshot' });

@@ -55,7 +55,7 @@ describe('PATCH of an active flow', () => {
       [id],
     );
 
-  it('pins another content and the same structure if only the content changes', async () => {
+  it('pins the new content and keeps the version if only the content changes', async () => {
     const id = await activeFlow(api);
     const before = await pinned(id);
     const { status } = await changeFlow(api, id, { steps: [{ type: 'email', id: 1, subject: 'Other' }] });
@@ -75,7 +75,7 @@ describe('PATCH of an active flow', () => {
     expect(await pinned(id)).toMatchObject({ versions: 5, moves: 0 });
   });
 
-  it('moves runs under way if the client asks for it', async () => {
+  it('moves active runs if the client asks for it', async () => {
     const id = await activeFlow(api);
     await addRun(id);
     const [email] = stepsOf((await showFlow(api, id)).body);
@@ -98,7 +98,7 @@ describe('PATCH of an active flow', () => {
     expect(await pinned(id)).toEqual(before);
   });
 
-  it('is pinned by PATCH of the template of a step, too', async () => {
+  it('pins a change of a step made by PATCH of its template, too', async () => {
     const id = await activeFlow(api);
     const before = await pinned(id);
     const template = Number(stepsOf((await showFlow(api, id)).body)[0]?.template_id);
@@ -111,7 +111,7 @@ describe('PATCH of an active flow', () => {
     expect((await api.request('DELETE', path)).status).toBe(409);
   });
 
-  it('is followed by a segment that is compared from the start if the trigger changes to it', async () => {
+  it('starts the comparison over if the trigger changes to a segment', async () => {
     const { segmentId } = await listAndSegment(api, api);
     const id = await activeFlow(api);
     await changeFlow(api, id, { trigger: { segment_id: segmentId } });
@@ -125,7 +125,7 @@ describe('PATCH of an active flow', () => {
 });
 
 describe('activation', () => {
-  it('reports everything that is wrong at once', async () => {
+  it('reports all problems at once', async () => {
     const { listId } = await listAndSegment(api, api);
     const { body } = await createFlow(api, {
       trigger: { contact_list_id: listId },
@@ -156,13 +156,13 @@ describe('activation', () => {
     ]);
   });
 
-  it('has its own code if only the sender is wrong', async () => {
+  it('has its own error code if an unverified sender is the only problem', async () => {
     const id = await flowOf(api, { steps: [{ ...emailStep, from_email: 'a@other.test' }] });
     const refused = await actOnFlow(api, id, 'activate');
     expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);
   });
 
-  it('is repeated with its key although it would be refused by now', async () => {
+  it('is replayed for its key even if it would be refused now', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const activate = (body: object) =>
       api.request('POST', `${FLOWS}/${id}/activate`, { body, headers: { 'Idempotency-Key': 'activate' } });
@@ -178,7 +178,7 @@ describe('activation', () => {
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
   });
 
-  it('pins the contents and the structure, and lets events of the brand be looked at', async () => {
+  it('pins the contents and the version, and opens the brand for events', async () => {
     const id = await activeFlow(api, { steps: [emailStep, wait, { type: 'sms', body: 'Hi' }] });
     const row = await one<Record<string, unknown>>(
       `select f.status, f.pending, f.counted_from is not null as counted, v.n, v.steps = f.steps as same,
@@ -199,13 +199,13 @@ describe('activation', () => {
     });
   });
 
-  it('is for live keys', async () => {
+  it('needs a live key', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const { status } = await api.request('POST', `${FLOWS}/${id}/activate`, { token: api.testApiKey });
     expect(status).toBe(403);
   });
 
-  it('enters contacts who are there already only if asked', async () => {
+  it('lets existing contacts enter only on request', async () => {
     const { listId } = await listAndSegment(api, api);
     const fills = async (id: number) =>
       (await one<{ n: number }>('select count(*)::int as n from flow_fills where flow_id = $1', [id])).n;
@@ -286,7 +286,7 @@ describe('transitions', () => {
     else expect([status, body.status]).toEqual([200, next]);
   });
 
-  it('write what becomes of the runs in the same transaction', async () => {
+  it('request the changes of runs in the same transaction', async () => {
     const id = await activeFlow(api, { steps: [wait] });
     const { rows } = await pool().query<{ id: number }>(
       `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, record)
@@ -319,7 +319,7 @@ describe('transitions', () => {
     expect([refused.status, fieldsOf(refused)]).toEqual([422, ['overdue']]);
   });
 
-  it('compare a segment with the contacts of then when the flow is resumed', async () => {
+  it('compare a segment with the contacts at the time of a resume', async () => {
     const { segmentId } = await listAndSegment(api, api);
     const id = await activeFlow(api, { trigger: { segment_id: segmentId }, steps: [wait] });
     const state = () =>
@@ -335,14 +335,14 @@ describe('transitions', () => {
   });
 });
 
-describe('requests at once', () => {
+describe('concurrent requests', () => {
   it('activate a flow once', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const answers = await Promise.all(Array.from({ length: 6 }, () => actOnFlow(api, id, 'activate')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
   });
 
-  it('that change and activate a flow leave what was changed last in force', async () => {
+  it('that change and activate a flow leave the last change in force', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const subjects = Array.from({ length: 5 }, (_, n) => `Subject ${n}`);
     const answers = await Promise.all([

@@ -68,7 +68,7 @@ describe('approval', () => {
     expect([body.status, body.approval_state]).toEqual(['active', expected]);
   });
 
-  it('puts in force what the operator has seen', async () => {
+  it('puts into force what the operator has seen', async () => {
     await tier('trusted');
     const id = await activeFlow(api);
     expect(await inForce(id)).toMatchObject({ version_id: null, content: null });
@@ -81,7 +81,7 @@ describe('approval', () => {
     });
   });
 
-  it('refuses what was changed since the operator has seen it', async () => {
+  it('refuses a flow that has changed since the operator has seen it', async () => {
     await tier('trusted');
     const id = await activeFlow(api);
     const versions = await seen(id);
@@ -90,7 +90,7 @@ describe('approval', () => {
     expect(await inForce(id)).toMatchObject({ approval_state: 'pending', content: null });
   });
 
-  it('refuses another trigger than the operator has seen', async () => {
+  it('refuses a different trigger from the one that the operator has seen', async () => {
     await tier('trusted');
     const id = await activeFlow(api);
     const versions = await seen(id);
@@ -99,7 +99,7 @@ describe('approval', () => {
     expect(await inForce(id)).toMatchObject({ approval_state: 'pending', content: null });
   });
 
-  it.each([{ filters: [] }, { reentry: 'every_time' }])('covers who enters: %j', async (data) => {
+  it.each([{ filters: [] }, { reentry: 'every_time' }])('covers which contacts enter: %j', async (data) => {
     await tier('trusted');
     const filters = [{ name: 'data.plan', predicate: 'eq', value: 'pro' }];
     const id = await activeFlow(api, { trigger: { event: 'signed_up', data: { filters } } });
@@ -108,7 +108,7 @@ describe('approval', () => {
     expect(body.approval_state).toBe('pending');
   });
 
-  it('is asked for again by each change that contacts could see, and runs keep what was approved', async () => {
+  it('is needed again for each change that contacts could see, and runs keep what was approved', async () => {
     await tier('trusted');
     const { segmentId } = await listAndSegment(api, api);
     const id = await activeFlow(api);
@@ -136,7 +136,7 @@ describe('approval', () => {
     expect(other.body.approval_state).toBe('pending');
   });
 
-  it('that is refused pauses the flow, which asks again when it is activated or resumed', async () => {
+  it('that is refused pauses the flow, which needs approval again when it is activated or resumed', async () => {
     await tier('trusted');
     for (const action of ['activate', 'resume']) {
       const id = await activeFlow(api);
@@ -161,7 +161,7 @@ describe('approval', () => {
   });
 });
 
-describe('what an active flow begins with', () => {
+describe('the trigger of an active flow', () => {
   it('cannot be deleted', async () => {
     const { listId, segmentId } = await listAndSegment(api, api);
     for (const [path, trigger] of [
@@ -176,7 +176,7 @@ describe('what an active flow begins with', () => {
     }
   });
 
-  it('cannot be deleted while steps and filters name it, also those that runs under way follow', async () => {
+  it('cannot be deleted while steps and filters name it, including those that active runs follow', async () => {
     const { listId, segmentId } = await listAndSegment(api, api);
     const condition = (name: string, value: unknown) => {
       const inner = [{ name, predicate: 'in', value }];

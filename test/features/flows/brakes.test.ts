@@ -86,7 +86,7 @@ describe('a flow', () => {
     ]);
   });
 
-  it('is judged again by what comes later, not by what was judged', async () => {
+  it('is judged again by later results, not by those already judged', async () => {
     await count({ attempted: 99, hard_bounced: 12 });
     expect(await brake()).toEqual([]);
     expect(await query('select 1 from flow_outcomes where flow_id = $1 and unjudged', [flowId])).toEqual([]);
@@ -100,7 +100,7 @@ describe('a flow', () => {
     expect(await brake()).toEqual([]);
   });
 
-  it('begins anew with a resume, also for results of emails from before it', async () => {
+  it('starts over with a resume, also for results of emails sent before it', async () => {
     await count({ attempted: 200, hard_bounced: 20 });
     expect(await brake()).toHaveLength(1);
     await inTransaction(test.database.pool, (trx) => resumeFlow(trx, { id: flowId }, {}));

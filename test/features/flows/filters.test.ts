@@ -34,7 +34,7 @@ describe('the filters of a flow', () => {
     flowFilterProblems([filter], { steps, received }).map(({ path, message }) => [path.join('.'), message]);
   const filter = (name: string, predicate = 'eq', value: unknown = 1) => ({ name, predicate, value });
 
-  it('may name what only a run knows', () => {
+  it('may use fields that only a run has', () => {
     const opened = { step: 4, within: { count: 2, unit: 'days' } };
     for (const one of [
       filter('trigger.order.total', 'gt', 50),
@@ -74,11 +74,11 @@ describe('the filters of a flow', () => {
     [filter('email_opened', 'did', { step: 4, at_least: 2 }), '0.value.at_least', expect.any(String)],
     [filter('email_opened', 'did', { step: 'x' }), '0.value.step', expect.any(String)],
     [filter('trigger.a', 'did'), '0.predicate', expect.stringContaining('must be one of eq,')],
-  ])('are refused with the path of what is wrong: %j', (one, path, message) => {
+  ])('are refused with the path of the problem: %j', (one, path, message) => {
     expect(problemsOf(one)).toEqual([[path, message]]);
   });
 
-  it('are refused in segments, if they name what only a run knows', async () => {
+  it('are refused in segments if they use fields that only a run has', async () => {
     for (const one of [
       filter('trigger.a'),
       filter('received.a'),
@@ -310,7 +310,7 @@ it('agree with their plain meaning, for contacts in PostgreSQL', async () => {
   expect(results.false).toBeGreaterThan(100);
 });
 
-it('hold for no contact of another brand, and for none that is gone', async () => {
+it('match no contact of another brand, and no deleted contact', async () => {
   const other = await insertAccount(test.database);
   const { rows } = await test.database.pool.query<{ id: number }>(
     'insert into contacts (account_id, brand_id) values ($1, $2) returning id',
@@ -337,7 +337,7 @@ const rowsRead = ({ Plans: inner = [], ...node }: PlanNode): number =>
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0),
   );
 
-it('read the events and the engagement of the one contact only', async () => {
+it('read the events and the engagement of the one contact alone', async () => {
   const { pool } = test.database;
   const own = await insertAccount(test.database);
   const ids = await insertContacts(pool, own, 500, 'many');

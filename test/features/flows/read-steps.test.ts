@@ -241,19 +241,14 @@ describe('rejects', () => {
       'a header that names the run',
       [{ ...hook, headers: { 'Carillon-Contact-Id': '7' } }],
       'steps[0].headers.Carillon-Contact-Id',
-      'that the service writes',
+      'that the service sets',
     ],
-    [
-      'a reserved header',
-      [{ ...hook, headers: { Host: 'x' } }],
-      'steps[0].headers.Host',
-      'the service writes',
-    ],
+    ['a reserved header', [{ ...hook, headers: { Host: 'x' } }], 'steps[0].headers.Host', 'the service sets'],
     [
       'a header of the signature',
       [{ ...hook, headers: { 'Webhook-Id': 'x' } }],
       'steps[0].headers.Webhook-Id',
-      'the service writes',
+      'the service sets',
     ],
     [
       'a header with a line break',
@@ -278,7 +273,7 @@ describe('rejects', () => {
     ['a GET with a body', [{ ...hook, method: 'GET', body: {} }], 'steps[0].body', 'must be left out'],
     ['one branch', [split(100)], 'steps[0].branches', 'at least 2'],
     ['11 branches', [split(...many(11).map(() => 9))], 'steps[0].branches', 'at most 10'],
-    ['weights of 99', [split(50, 49)], 'steps[0].branches', 'add up to 99'],
+    ['weights of 99', [split(50, 49)], 'steps[0].branches', 'add up to 100, not 99'],
     ['half a percent', [split(99.5, 1)], 'steps[0].branches[0].weight', 'must be an integer'],
     ['a negative weight', [split(100, 1, -1)], 'steps[0].branches[2].weight', 'at least 0'],
     ['a reason with spaces', [{ type: 'exit', reason: 'All done' }], 'steps[0].reason', 'must match'],
@@ -286,7 +281,7 @@ describe('rejects', () => {
       'a reason of the service',
       [{ type: 'exit', reason: 'goal' }],
       'steps[0].reason',
-      'of the service itself',
+      'that the service itself uses',
     ],
     ['an id that is none', [{ ...wait, id: 0 }], 'steps[0].id', 'at least 1'],
     [
@@ -306,7 +301,7 @@ describe('rejects', () => {
     expect(errors[path]?.join(' ')).toContain(message);
   });
 
-  it('everything that is wrong at once, in the order of the steps', () => {
+  it('all problems at once, in the order of the steps', () => {
     const { errors } = readSteps([
       { type: 'wait' },
       { ...event, duration: 0, no: [{ type: 'fax' }, 3] },
@@ -320,7 +315,7 @@ describe('rejects', () => {
     ]);
   });
 
-  it('no more than 100 problems', () => {
+  it('with at most 100 problems', () => {
     expect(Object.keys(readSteps(Array.from({ length: 200 }, () => ({ type: 'wait' }))).errors)).toHaveLength(
       100,
     );

@@ -55,7 +55,7 @@ it('reports entries, ends with their reasons, and the rate of the goal', async (
   expect(await report()).toMatchObject({ ...expected, entered_count: 9, goal_rate: 2 / 9 });
 });
 
-it('reports the messages of each step, with rates and why none was written', async () => {
+it('reports the messages of each step, with rates and reasons for missing ones', async () => {
   await api.database.pool.query(
     `insert into flow_count_changes (flow_id, step_id, name, change)
      select $1, step, name, change from (values (1, 'accepted', 10), (1, 'sent', 8), (1, 'delivered', 6), (1, 'opened', 4),
@@ -90,7 +90,7 @@ it('reports the messages of each step, with rates and why none was written', asy
   expect(body.messages).toMatchObject({ accepted_count: 10, sent_count: 9, delivered_count: 6 });
 });
 
-it('counts runs under way by their step, without those of test events', async () => {
+it('counts active runs by their step, without those of test events', async () => {
   for (const options of [{}, {}, { test: true }]) {
     const run = await newRun(options);
     await api.database.pool.query('update flow_runs set step_id = 2 where id = $1', [run.id]);
@@ -103,7 +103,7 @@ it('counts runs under way by their step, without those of test events', async ()
   expect(body.steps).toMatchObject([{ in_progress_count: 0 }, { in_progress_count: 2 }]);
 });
 
-it('counts runs under way from an index alone', async () => {
+it('counts active runs from an index alone', async () => {
   const client = await api.database.pool.connect();
   try {
     await client.query('begin');
@@ -122,7 +122,7 @@ it('counts runs under way from an index alone', async () => {
   }
 });
 
-it('reports what the counters know while the runs under way cannot be counted', async () => {
+it('reports the counters if the active runs cannot be counted', async () => {
   await count([{ name: 'entered', n: 3 }]);
   const body = await inTransaction(api.database.pool, async (trx) => {
     // The count waits for this lock until its time is over.

@@ -77,7 +77,7 @@ describe('POST /flows', () => {
     expect((await showFlow(api, Number(body.id))).body).toEqual(body);
   });
 
-  it('needs a name only', async () => {
+  it('needs only a name', async () => {
     const { status, body } = await createFlow(api, {});
     expect([status, body.steps, body.templates]).toEqual([201, [], []]);
     expect(body.trigger).toEqual({ event: null, contact_list_id: null, segment_id: null, data: {} });
@@ -90,7 +90,7 @@ describe('POST /flows', () => {
     expect([status, stepsOf(body).map(({ id }) => id)]).toEqual([201, [8, 7, 9]]);
   });
 
-  it('activates the flow if the request says so', async () => {
+  it('activates the flow on request', async () => {
     const { status, body } = await createFlow(api, {
       trigger: { event: 'signed_up' },
       steps: [emailStep],
@@ -181,7 +181,7 @@ describe('POST /flows', () => {
     expect(errorsOf(answer)[field]?.join(' ')).toContain(message);
   });
 
-  it('reports what is wrong with the flow and with its steps at once', async () => {
+  it('reports the problems of the flow and of its steps at once', async () => {
     const refused = await createFlow(api, { goal: 'A', trigger: { event: 'B' }, steps: [{ type: 'wait' }] });
     expect(fieldsOf(refused)).toEqual(['goal', 'steps[0].duration', 'trigger.event']);
   });
@@ -299,7 +299,7 @@ describe('GET /flows', () => {
     );
   });
 
-  it('lists flows newest first, and archived ones only if asked', async () => {
+  it('lists flows newest first, and archived ones only on request', async () => {
     const [kept, gone] = [await flowOf(api, { name: 'Listed', steps: [emailStep] }), await flowOf(api)];
     await api.request('DELETE', `${FLOWS}/${gone}`);
     const ids = async (query: string) => {
@@ -323,7 +323,7 @@ describe('GET /flows', () => {
 });
 
 describe('PATCH /flows/{id}', () => {
-  it('takes back what GET returns, and changes nothing', async () => {
+  it('accepts what GET returns, and changes nothing', async () => {
     const id = await flowOf(api, {
       steps: [emailStep, { type: 'condition', filters: [filter], yes: [wait] }],
     });
@@ -345,7 +345,7 @@ describe('PATCH /flows/{id}', () => {
     expect([stepsOf(last.body), last.body.templates]).toEqual([[{ ...wait, id: 4 }], []]);
   });
 
-  it('replaces the content of a step by that of another template', async () => {
+  it('replaces the content of a step with that of another template', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const template = await api.request('POST', '/v1/my/templates', {
       body: { name: 'T', subject: 'New', body: 'New' },
@@ -357,7 +357,7 @@ describe('PATCH /flows/{id}', () => {
     expect(stepsOf(body)[0]).toMatchObject({ template_id: own, subject: 'New', body: 'New' });
   });
 
-  it('leaves a field of a content that is left out as it is', async () => {
+  it('keeps fields of a content that are left out', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     const { body } = await changeFlow(api, id, { steps: [{ type: 'email', id: 1, preheader: 'Soon' }] });
     expect(stepsOf(body)[0]).toMatchObject({ ...emailStep, preheader: 'Soon' });
@@ -372,7 +372,7 @@ describe('PATCH /flows/{id}', () => {
     expect([refused.status, fieldsOf(refused)]).toEqual([422, [path]]);
   });
 
-  it('replaces one trigger by another', async () => {
+  it('replaces one trigger with another', async () => {
     const { listId, segmentId } = await listAndSegment(api, api);
     const id = await flowOf(api, { trigger: { contact_list_id: listId, data: { reentry: 'once' } } });
     const { body } = await changeFlow(api, id, { trigger: { segment_id: segmentId } });
@@ -386,7 +386,7 @@ describe('PATCH /flows/{id}', () => {
     expect(cleared.body.trigger).toMatchObject({ segment_id: null, data: {} });
   });
 
-  it('is a 404 for another brand, and cannot make a draft again', async () => {
+  it('is a 404 for another brand, and cannot set the status to draft', async () => {
     const id = await activeFlow(api);
     const other = await api.request('PATCH', `${FLOWS}/${id}`, {
       body: { name: 'x' },
@@ -452,7 +452,7 @@ describe('templates of flows', () => {
     pool().query('update templates set removed_at = now() where campaign_id is null and flow_id is null'),
   );
 
-  it('are listed only if asked for', async () => {
+  it('are listed only on request', async () => {
     const id = await flowOf(api, { steps: [emailStep] });
     expect((await api.request('GET', '/v1/my/templates')).list).toEqual([]);
     const { list } = await api.request('GET', `/v1/my/templates?flow_id=${id}`);

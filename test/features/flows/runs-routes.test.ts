@@ -88,7 +88,7 @@ describe('GET /flows/{id}/runs', () => {
 });
 
 describe('GET /flow_runs/{id}', () => {
-  it('shows the path with what became of the messages', async () => {
+  it('shows the path with the outcomes of the messages', async () => {
     const { status, body } = await api.request('GET', `/v1/my/flow_runs/${runs[2]}`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -119,7 +119,7 @@ describe('POST /flow_runs/{id}/cancel', () => {
     expect([status, body.code]).toEqual([403, 'test_key']);
   });
 
-  it('ends a run once, wakes its workflow, and replays the answer', async () => {
+  it('ends a run once, wakes its workflow, and replays the response', async () => {
     const flowOfOwn = await insertFlow(pool(), api, { steps: [{ type: 'wait', id: 1, duration: 60 }] });
     const run = await insertRun(pool(), api, flowOfOwn, contacts[0] ?? 0, { cause: 'm1' });
     const cancel = (key: string) =>
@@ -136,7 +136,7 @@ describe('POST /flow_runs/{id}/cancel', () => {
 });
 
 describe('GET /flows/{id}/webhook_secret', () => {
-  it('shows each flow a secret of its own, to admins only', async () => {
+  it('returns a different secret for each flow, to admins only', async () => {
     const other = await insertFlow(pool(), api, { steps: [] });
     const secretOf = async (id: number) =>
       String((await api.request('GET', `/v1/my/flows/${id}/webhook_secret`)).body.secret);

@@ -84,7 +84,7 @@ const condition = (id: number, filter: object): Step => ({
 });
 
 describe('POST /flows/{id}/simulate', () => {
-  it('shows the path and its times, jumps over waits, and writes nothing', async () => {
+  it('shows the path and its times, skips waits, and writes nothing', async () => {
     const listId = await insertList(pool(), api);
     const steps: Step[] = [
       email(1),
@@ -121,7 +121,7 @@ describe('POST /flows/{id}/simulate', () => {
     expect(rows).toEqual([{ data: { plan: 'pro' }, messages: 0, runs: 0, events: 0, members: 0 }]);
   });
 
-  it('takes the facts of the contact, unless an answer is assumed', async () => {
+  it('uses the data of the contact, unless an answer is assumed', async () => {
     const steps = [condition(1, { name: 'data.plan', predicate: 'eq', value: 'pro' }), email(3)];
     expect(brief(await simulate(steps))).toEqual(['1 yes', '3 sent']);
     expect(brief(await simulate(steps, { answers: { steps: { 1: 'no' } } }))).toEqual(['1 no', '2 exit']);
@@ -148,7 +148,7 @@ describe('POST /flows/{id}/simulate', () => {
     expect(simulation.ends).toMatchObject({ state: 'completed' });
   });
 
-  it('takes the answers of webhooks, opens and clicks that it is given', async () => {
+  it('uses the given webhook responses, opens and clicks', async () => {
     const steps: Step[] = [
       { type: 'webhook', id: 1, url: 'https://example.com/', method: 'POST' },
       condition(2, { name: 'step.1.status', predicate: 'eq', value: 404 }),
@@ -165,7 +165,7 @@ describe('POST /flows/{id}/simulate', () => {
     expect(brief(await simulate(steps))).toEqual(['1 done', '2 no', '3 exit']);
   });
 
-  it('lets the events arrive that it is given', async () => {
+  it('lets the given events arrive', async () => {
     const steps: Step[] = [
       {
         type: 'wait_for_event',
@@ -190,7 +190,7 @@ describe('POST /flows/{id}/simulate', () => {
     expect(brief(await withAnswer({ after_seconds: 7_201, data: { total: 12 } }))[0]).toBe('1 timeout');
   });
 
-  it('ends as the run would: at the goal, by exit filters, and for who is unsubscribed', async () => {
+  it('ends as the run would: at the goal, by exit filters, and for unsubscribed contacts', async () => {
     const steps: Step[] = [{ type: 'wait', id: 1, duration: 86_400 }, email(2)];
     const goal = await simulate(steps, { answers: { goal: { after_seconds: 60 } } }, { goal: 'bought' });
     expect(goal).toMatchObject({
@@ -206,7 +206,7 @@ describe('POST /flows/{id}/simulate', () => {
     expect(brief(await simulate(steps))).toEqual(['1 done', '2 skipped']);
   });
 
-  it('says whether the contact passes the filters of the trigger', async () => {
+  it('shows whether the contact matches the filters of the trigger', async () => {
     const filters = [{ name: 'trigger.total', predicate: 'gt', value: 50 }];
     const simulation = await simulate([email(1)], { event_data: { total: 5 } }, { triggerData: { filters } });
     expect(simulation.passes_filters).toBe(false);

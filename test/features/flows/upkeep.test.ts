@@ -119,7 +119,7 @@ describe('housekeeping of flows', () => {
       expect((await runsOf(flowId)).map(({ id }) => id)).toEqual([ofTest, newer]);
     });
 
-    it('but not those under way or of later', async () => {
+    it('but not active or more recent ones', async () => {
       const flowId = await emptyFlow('every_time');
       const kept = [
         await insertRun(flowId, contactId, null),
@@ -146,7 +146,7 @@ describe('housekeeping of flows', () => {
       expect(await runsOf(flowId)).toEqual([]);
     });
 
-    it('and what stayed of them when their flow is archived, or their contact deleted', async () => {
+    it('and the runs kept for re-entry when their flow is archived or their contact deleted', async () => {
       const flowId = await emptyFlow('once');
       await insertRun(flowId, contactId, LONG_AGO);
       const [other = 0] = await insertContacts(db.database.pool, account, 1, 'other');
@@ -194,7 +194,7 @@ describe('housekeeping of flows', () => {
     expect(await one(left, [flowId])).toEqual({ n: 0 });
   });
 
-  it('keeps the content of a removed step while a run may come to it', async () => {
+  it('keeps the content of a removed step while a run may reach it', async () => {
     const { flowId, templateId } = await insertFlow(LONG_AGO);
     await run('removed_flow_contents');
     await run('removed_templates');
@@ -233,7 +233,7 @@ describe('housekeeping of flows', () => {
     expect(await isLeft('flow_contents', 'flow_id', flowId)).toBe(true);
   });
 
-  it('deletes old versions that nobody needs', async () => {
+  it('deletes unused old versions', async () => {
     const { flowId } = await insertFlow(null);
     const { pool } = db.database;
     await pool.query(
@@ -267,7 +267,7 @@ describe('housekeeping of flows', () => {
     expect(await left()).toEqual([2, 6]);
   });
 
-  it('deletes contacts noted for flows that take nobody by a segment', async () => {
+  it('deletes candidates of flows that no segment feeds', async () => {
     const insert = async (status: string, approval: string) => {
       const { id } = await one<{ id: number }>(
         `insert into flows (account_id, brand_id, name, status, approval_state, segment_id)

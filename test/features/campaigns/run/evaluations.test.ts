@@ -66,7 +66,7 @@ const evaluating = (count: number) =>
   eventually(async () => expect(await countWaiting(pool(), `mode = 'RowExclusiveLock'`)).toBe(count));
 
 describe('the evaluation of audiences', () => {
-  it('takes three connections of its own, one for each account, while others go on', async () => {
+  it('uses three connections of its own, one per account, while other work continues', async () => {
     await insertContacts(pool(), account, 3);
     const ids: number[] = [];
     for (let n = 0; n < 6; n += 1) ids.push(await snapshotOf(account));
@@ -88,7 +88,7 @@ describe('the evaluation of audiences', () => {
     expect(await Promise.all(ids.map(phaseOf))).toEqual(ids.map(() => 'sending'));
   });
 
-  it('yields if its turn does not come while the activity stays', async () => {
+  it('yields if its turn does not come while the activity runs', async () => {
     const [first, second] = [await snapshotOf(account), await snapshotOf(account)];
     const writing = write(first);
     await evaluating(1);
@@ -99,7 +99,7 @@ describe('the evaluation of audiences', () => {
     expect([await phaseOf(first), await phaseOf(second)]).toEqual(['sending', 'sending']);
   });
 
-  it('takes no connection for a campaign that another process evaluates', async () => {
+  it('uses no connection for a campaign that another process evaluates', async () => {
     const id = await snapshotOf(account);
     const writing = write(id);
     await evaluating(1);

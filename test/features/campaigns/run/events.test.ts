@@ -157,7 +157,7 @@ describe('a subscribed webhook gets', () => {
     expect(woken).toContain('webhook');
   });
 
-  it('nothing of a campaign that its account cannot pay', async () => {
+  it('nothing about a campaign that its account cannot pay for', async () => {
     const id = await written(5);
     await query(
       `update campaign_blocks set hold_reason = 'wallet', due_at = now() + interval '1 hour' where campaign_id = $1`,
@@ -169,7 +169,7 @@ describe('a subscribed webhook gets', () => {
     expect(await queuedAbout(id)).toEqual([]);
   });
 
-  it('nothing of a campaign that its client cancels', async () => {
+  it('nothing about a campaign that its client cancels', async () => {
     const id = await written(5);
     await inTransaction(db.database.pool, (trx) => cancelCampaign(trx, { id }, { asOf: after(1) }));
     for (let tries = 0; tries < 5; tries += 1) {

@@ -1,4 +1,4 @@
-// A campaign's workflow is expected when it wakes next, so that one that sleeps is not looked for every minute.
+// A campaign's workflow is expected when it wakes next, so that a sleeping one is not checked every minute.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts';

@@ -1,4 +1,4 @@
-// A look at a campaign that is sent reads as many rows for thousands of blocks as for a few.
+// A look at a campaign that is being sent reads as many rows for thousands of blocks as for a few.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { lookMs } from '../../../../src/features/campaigns/run/next-step.ts';
@@ -147,7 +147,7 @@ describe('an activity that stays looks', () => {
     expect(lookMs({ options: {} }, none, waitFor(seconds), asOf)).toBe(expected);
   });
 
-  it('soon at what stops the campaign', () => {
+  it('soon if something stops the campaign', () => {
     expect(lookMs({ options: {} }, none, { ...waitFor(300), reason: 'wallet' }, asOf)).toBe(1_000);
   });
 });

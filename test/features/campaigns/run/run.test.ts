@@ -183,7 +183,7 @@ describe('the stop thresholds', () => {
 });
 
 describe('the end of a campaign', () => {
-  it('comes when nothing is open, with its counts', async () => {
+  it('comes when no work is open, with its counts', async () => {
     const id = await written(30);
     const run = courseOf();
     await run.finish(id, after(1), once.signal);
@@ -203,7 +203,7 @@ describe('the end of a campaign', () => {
     });
   });
 
-  it('is a failure if nobody was reached', async () => {
+  it('is a failure if no recipient was reached', async () => {
     const id = await written(0);
     await courseOf().finish(id, after(1), once.signal);
     expect(await rowOf(id)).toMatchObject({ status: 'completed', outcome: 'failed' });
@@ -234,7 +234,7 @@ describe('a throttled campaign', () => {
     expect(state.counts).toMatchObject({ audience: 60, sent: 20, remaining: 40 });
   });
 
-  it('says so too when its blocks are late, and its last recipients leave none free to go', async () => {
+  it('shows this even if its blocks are late, while its last recipients take up the rate', async () => {
     const id = await written(60, { options: { throttle_per_minute: 20 } });
     await query('insert into campaign_turns (campaign_id, claimed_at, next_free_at) values ($1, $2, $3)', [
       ...[id, after(3_600), after(3_630)],
@@ -255,7 +255,7 @@ describe('an A/B test', () => {
     after_seconds: 3_600,
   };
 
-  it('is decided at once if nobody of it was sent to', async () => {
+  it('is decided at once if none of its messages was sent', async () => {
     const id = await written(1, { options: { ab }, versionIds: [11, 12] });
     await query(`update campaign_blocks set due_at = 'infinity' where campaign_id = $1`, [id]);
     await courseOf().look(id, after(60));
@@ -263,7 +263,7 @@ describe('an A/B test', () => {
     expect((await blocksOf(db.database.pool, id)).map(({ due_at: due }) => due)).toEqual([after(60)]);
   });
 
-  it('gives its winner to the others at the pace of the throttle', async () => {
+  it('sends the winner to the remaining recipients at the pace of the throttle', async () => {
     const id = await written(100, { options: { ab, throttle_per_minute: 20 }, versionIds: [11, 12] });
     await sendDueBlocks(db.database.pool, id, after(600));
     await courseOf().look(id, after(600 + 3_601));

@@ -83,7 +83,7 @@ describe('the snapshot of a campaign', () => {
     expect(row).toMatchObject({ phase: 'sending', audience_count: 35, next_block: 4, cursor: ids.at(-1) });
   });
 
-  it('looks only at contacts who existed when it began', async () => {
+  it('includes only contacts who existed when it began', async () => {
     await contacts(3);
     const id = await begin();
     await contacts(3, 'later');
@@ -112,7 +112,7 @@ describe('the snapshot of a campaign', () => {
     ]);
   });
 
-  it('skips contacts who have had as many messages as the brand allows', async () => {
+  it('skips contacts who have reached the frequency cap', async () => {
     const ids = await contacts(4);
     await query(`update brands set frequency_cap = '{"count": 2, "per_seconds": 3600}' where id = $1`, [
       account.brandId,
@@ -146,7 +146,7 @@ describe('the snapshot of a campaign', () => {
     expect(rows.map(({ status, code }) => ({ status, code }))).toEqual([queued, skipped, skipped, queued]);
   });
 
-  it('says of each contact who is skipped why, in closed blocks that count at once', async () => {
+  it('records why it skips each contact, in closed blocks that count at once', async () => {
     const ids = await contacts(5);
     await query('update contacts set email_subscribed = false where id = $1', [ids[1]]);
     await query(
@@ -269,7 +269,7 @@ describe('the snapshot of a campaign', () => {
     });
   });
 
-  it('writes a page once if two workers write it at the same time, while contacts change', async () => {
+  it('writes a page once if two workers write it concurrently while contacts change', async () => {
     const ids = await contacts(200);
     const id = await begin();
     const changes = async () => {
@@ -313,7 +313,7 @@ describe('the snapshot of a campaign', () => {
     expect((await recipientsOf(pool, id)).map((each) => each.contact_id)).toEqual(ids);
   });
 
-  it('does not make a pause wait, and drops the page that was being written', async () => {
+  it('does not delay a pause, which drops the page that is being written', async () => {
     await contacts(40);
     const id = await begin();
     await page(id);
@@ -322,7 +322,7 @@ describe('the snapshot of a campaign', () => {
     expect(await recipientsOf(db.database.pool, id)).toHaveLength(10);
   });
 
-  it('adds nobody once a list that the audience names is deleted', async () => {
+  it('adds no contacts once a list that the audience names is deleted', async () => {
     const ids = await contacts(30);
     const listId = await insertList(db.database.pool, account, ids);
     const id = await begin({ audience: { listId } });
@@ -446,7 +446,7 @@ describe('the blocks of a campaign', () => {
     ]);
   });
 
-  it('have one variant each, in the proportion of the weights, and the rest waits for the winner', async () => {
+  it('have one variant each, in proportion to the weights, and the others wait for the winner', async () => {
     await contacts(100);
     const ab = {
       variants: [

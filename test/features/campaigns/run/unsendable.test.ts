@@ -1,4 +1,4 @@
-// A campaign that cannot be sent any further pauses with the reason: an empty sandbox, or a domain that is gone or long lost.
+// A campaign that cannot be sent any further pauses with the reason: an empty sandbox, or a lost domain.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
@@ -107,7 +107,7 @@ describe('a campaign whose domain is lost', () => {
     expect(await row()).toMatchObject(stopped('sender_not_verified'));
   });
 
-  it('goes on when the domain is verified again', async () => {
+  it('continues when the domain is verified again', async () => {
     await write({ domainId });
     await loseDomain('80 hours');
     await query(`update domains set status = 'verified', lost_at = null where id = $1`, domainId);

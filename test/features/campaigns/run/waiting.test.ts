@@ -1,4 +1,4 @@
-// What a campaign waits for names the limit that holds its blocks, and until when comes from what is due first.
+// A waiting campaign names the limit that holds its blocks, and waits until whatever is due first.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { blockHoldReasons } from '../../../../src/delivery/limits/block-limits.ts';
 import type { CampaignRow } from '../../../../src/features/campaigns/model.ts';
@@ -102,14 +102,14 @@ describe('a campaign with held blocks', () => {
     expect((await look()).next).toBe('watch');
   });
 
-  it.each(rechecked.slice(0, 3))('is looked at when others are due if %s holds it', async (reason) => {
+  it.each(rechecked.slice(0, 3))('gets its next look when others are due if %s holds it', async (reason) => {
     await dueIn(4);
     await hold(reason, 3);
     const { next, waitMs } = await look();
     expect({ next, waitMs }).toEqual({ next: 'wait', waitMs: 240_000 });
   });
 
-  it('is watched until the throttle leaves its overdue blocks free to go', async () => {
+  it('is watched until the throttle lets its overdue blocks go', async () => {
     await dueIn(-1);
     await hold('provider_unavailable', 3);
     await query('insert into campaign_turns (campaign_id, claimed_at, next_free_at) values ($1, $2, $3)', [
@@ -120,7 +120,7 @@ describe('a campaign with held blocks', () => {
   });
 
   it.each(['wallet', 'spend_cap', 'sandbox_cap'])(
-    'is looked at again at once if %s holds it after a look',
+    'gets another look at once if %s holds it after a look',
     async (reason) => {
       await dueIn(360);
       await hold(reason, 300);
@@ -129,7 +129,7 @@ describe('a campaign with held blocks', () => {
   );
 });
 
-it('is watched while senders have not held its due blocks yet, though its account may send nothing', async () => {
+it('is watched until senders hold its due blocks, even if its account may send nothing', async () => {
   await query(
     'update accounts set allowance_per_day = 0 where id = (select account_id from campaigns where id = $1)',
   );

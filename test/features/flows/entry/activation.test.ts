@@ -43,7 +43,7 @@ async function begun(flowId: number): Promise<number[]> {
 }
 
 describe('an activated flow', () => {
-  it('with an event takes the contacts of later events', async () => {
+  it('with an event lets contacts of later events enter', async () => {
     const [before, after] = contacts;
     const flowId = await createFlow({ event: 'ordered' });
     await post('/events', { event: 'ordered', contact_id: before });
@@ -52,7 +52,7 @@ describe('an activated flow', () => {
     expect(await begun(flowId)).toEqual([after]);
   });
 
-  it('takes nobody while it is paused, and does not catch up', async () => {
+  it('lets no contacts enter while it is paused, and does not catch up', async () => {
     const [before, during, after] = contacts;
     const flowId = await createFlow({ event: 'ordered' });
     await post(`/flows/${flowId}/activate`);
@@ -64,7 +64,7 @@ describe('an activated flow', () => {
     expect(await begun(flowId)).toEqual([before, after]);
   });
 
-  it('with a list takes who is added later, or also its members', async () => {
+  it('with a list lets contacts enter who are added later, or its members, too', async () => {
     const [present, later] = contacts;
     await add([present as number]);
     const flowId = await createFlow({ contact_list_id: listId });
@@ -76,7 +76,7 @@ describe('an activated flow', () => {
     expect((await begun(all)).sort((one, other) => one - other)).toEqual([present, later]);
   });
 
-  it('with a segment remembers who matches, also after it gets another segment', async () => {
+  it('with a segment remembers who matches, even after it gets another segment', async () => {
     const membersOf = async (flowId: number) => {
       const { rows } = await pool().query<{ contact_id: number; seen: boolean }>(
         `select m.contact_id, f.audience_seen_at is not null as seen

@@ -96,7 +96,7 @@ describe('the audience of a flow', () => {
     expect(woken).toBe(1);
   });
 
-  it('lets everybody who matches enter if that is asked for', async () => {
+  it('lets all contacts who match enter on request', async () => {
     const ids = await insertContacts(pool(), account, 3);
     await rename(ids, 'Ada');
     const flowId = await flowFor(await insertSegment(named('Ada')));
@@ -107,7 +107,7 @@ describe('the audience of a flow', () => {
     expect(await entered(flowId)).toEqual(ids);
   });
 
-  it('lets a contact enter again that ceased to match and matches again', async () => {
+  it('lets a contact enter again who ceased to match and matches again', async () => {
     const [id] = (await insertContacts(pool(), account, 1)) as [number];
     const flowId = await flowFor(await insertSegment(named('Ada')));
     for (const [minute, name] of ['Ada', 'Ada', 'Bea', 'Ada'].entries()) {
@@ -148,7 +148,7 @@ describe('the audience of a flow', () => {
     expect(await members(flowId)).toEqual([active, fresh]);
   });
 
-  it('finds contacts whom only time makes match, within ten minutes', async () => {
+  it('finds contacts who match because time has passed within ten minutes', async () => {
     const [id] = await insertContacts(pool(), account, 1);
     const flowId = await flowFor(
       await insertSegment([
@@ -161,7 +161,7 @@ describe('the audience of a flow', () => {
     expect(await entered(flowId)).toEqual([id]);
   });
 
-  it('compares in pages that may end and go on, and forgets contacts who are gone', async () => {
+  it('compares in pages across activities, and forgets deleted contacts', async () => {
     const ids = await insertContacts(pool(), account, 10_050);
     await rename(ids, 'Ada');
     const flowId = await flowFor(await insertSegment(named('Ada')), false);
@@ -174,7 +174,7 @@ describe('the audience of a flow', () => {
     expect(await members(flowId)).toHaveLength(10_030);
   });
 
-  it('lets contacts enter who were created while the first comparison was still to come', async () => {
+  it('lets contacts enter who were created before the first comparison', async () => {
     const [old] = (await insertContacts(pool(), account, 1)) as [number];
     await rename([old], 'Ada');
     const flowId = await flowFor(await insertSegment(named('Ada')), false);
@@ -208,7 +208,7 @@ describe('the audience of a flow', () => {
     expect([await entered(flowId), await members(flowId)]).toEqual([[fresh], [old, fresh]]);
   });
 
-  it('begins its first comparison again when the flow gets another segment, or its members are to enter', async () => {
+  it('restarts its first comparison when the flow gets another segment, or existing members may enter', async () => {
     const ids = await insertContacts(pool(), account, 3);
     await rename(ids, 'Ada');
     const flowId = await flowFor(await insertSegment(named('Bea')), false);
@@ -252,7 +252,7 @@ describe('the audience of a flow', () => {
     expect(await entered(flowId)).toEqual([]);
   });
 
-  it('is compared by two activities at once without letting anybody enter twice', async () => {
+  it('is compared by two activities at once without letting a contact enter twice', async () => {
     const ids = await insertContacts(pool(), account, 300);
     const flowId = await flowFor(await insertSegment(named('Ada')));
     await rename(ids, 'Ada');
@@ -260,7 +260,7 @@ describe('the audience of a flow', () => {
     expect(await entered(flowId)).toEqual(ids);
   });
 
-  it('says by when its workflow acts again, and that it is not needed', async () => {
+  it('records when its workflow must act again, and when it is not needed', async () => {
     const flowId = await flowFor(await insertSegment(named('Ada')));
     const { until } = await match(flowId);
     expect((await rowOf(flowId)).engine_expected_by?.getTime()).toBe(Date.parse(until ?? '') + 2 * MINUTE);
@@ -299,7 +299,7 @@ describe('contacts that change', () => {
     expect(await noted([flowId])).toEqual([]);
   });
 
-  it('are noted for all flows together up to 50,000 times by one statement', async () => {
+  it('are noted by one statement at most 50,000 times for all flows together', async () => {
     const segmentId = await insertSegment(named('Ada'));
     const flows: number[] = [];
     for (let n = 0; n < 60; n += 1) flows.push(await insertActiveFlow(pool(), account, { segmentId }));

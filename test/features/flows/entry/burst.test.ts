@@ -21,7 +21,7 @@ afterAll(() => api.close());
 
 const pool = () => api.database.pool;
 
-it('a burst of events begins all runs, and requests to the engine that come later overtake their starts', async () => {
+it('a burst of events begins all runs, and later requests to the engine overtake their starts', async () => {
   const log = pino({ level: 'silent' });
   const contacts = await insertContacts(pool(), api, EVENTS);
   const flowId = await insertActiveFlow(pool(), api, { event: 'ordered', goal: 'paid' });

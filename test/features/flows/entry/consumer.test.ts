@@ -68,7 +68,7 @@ const parsed = (fields: object) => trackEventBody.parse({ event: 'ordered', ...f
 const track = (fields: object) => service.track(tenant, parsed(fields), null);
 
 describe('a tracked event', () => {
-  it('lets its contact enter the flows of its name', async () => {
+  it('lets its contact enter flows triggered by its name', async () => {
     const flowId = await insertActiveFlow(pool(), tenant, { event: 'ordered' });
     const other = await insertActiveFlow(pool(), tenant, { event: 'left' });
     const { event } = await track({ contact_id: contacts[0], data: { total: 5 } });
@@ -82,7 +82,7 @@ describe('a tracked event', () => {
     expect(woken).toEqual(['flow_entries']);
   });
 
-  it('gives the contents of the flow its amount and resource', async () => {
+  it('passes its amount and resource to the contents of the flow', async () => {
     const flowId = await insertActiveFlow(pool(), tenant, { event: 'ordered' });
     await track({ contact_id: contacts[0], amount: 9.5, resource_uid: 'o-1', resource_name: 'Order' });
     expect(await entriesOf(pool(), flowId)).toMatchObject([
@@ -114,7 +114,7 @@ describe('a tracked event', () => {
     expect(await entriesOf(pool(), flowId)).toMatchObject([{ cause: `t${event.id}`, test: true }]);
   });
 
-  it('that is backfilled enters nothing', async () => {
+  it('that is backfilled enters no flow', async () => {
     const flowId = await insertActiveFlow(pool(), tenant, { event: 'ordered' });
     await track({ contact_id: contacts[0], occurred_at: '2026-01-01T00:00:00Z' });
     expect(await entriesOf(pool(), flowId)).toEqual([]);
@@ -128,7 +128,7 @@ describe('a tracked event', () => {
     expect(await entriesOf(pool(), flowId)).toHaveLength(1);
   });
 
-  it('of a batch enters with the others, by one statement', async () => {
+  it('of a batch enters together with the others, by one statement', async () => {
     const flowId = await insertActiveFlow(pool(), tenant, { event: 'ordered' });
     const second = await insertActiveFlow(pool(), tenant, { event: 'ordered' });
     await pool().query(`

@@ -49,7 +49,7 @@ async function enterByEvent(flowId: number, contactId: number, id: number, data:
 }
 
 describe('an entry into a flow', () => {
-  it('begins a run, a request to the engine and a count, and is gone', async () => {
+  it('becomes a run, a request to the engine and a count', async () => {
     const flowId = await insertActiveFlow(pool(), account, { event: 'ordered' });
     await enterByEvent(flowId, contacts[0] as number, 77, { total: 5 });
     expect(await judgePage(deps(), flowId)).toEqual({ busy: false, began: true });
@@ -78,7 +78,7 @@ describe('an entry into a flow', () => {
     });
   });
 
-  it('begins no second run for a cause that has one', async () => {
+  it('begins no second run for the same cause', async () => {
     const flowId = await insertActiveFlow(pool(), account, { reentry: 'every_time' });
     await enterByEvent(flowId, contacts[0] as number, 78);
     await judgePage(deps(), flowId);
@@ -216,11 +216,11 @@ describe('entering again', () => {
     expect(await twice(undefined, true, true)).toEqual({ entered: 1, 'not_entered:already_entered': 1 });
   });
 
-  it('every time begins runs side by side for events', async () => {
+  it('every time begins concurrent runs for events', async () => {
     expect(await twice('every_time', true, false)).toEqual({ entered: 2 });
   });
 
-  it('every time waits for the end of the run otherwise', async () => {
+  it('every time waits for the end of the run for other causes', async () => {
     expect(await twice('every_time', false, false)).toEqual({ entered: 1, 'not_entered:in_flow': 1 });
     expect(await twice('every_time', false, true)).toEqual({ entered: 2 });
   });
@@ -235,7 +235,7 @@ describe('entering again', () => {
     });
   });
 
-  it('is judged in the order of the entries, also inside one page', async () => {
+  it('is judged in the order of the entries, even within one page', async () => {
     const flowId = await insertActiveFlow(pool(), account, {});
     const [contact] = contacts as [number];
     for (const n of [5, 3, 4]) await enterByEvent(flowId, contact, n);
@@ -283,7 +283,7 @@ describe('pages of entries', () => {
     expect(await runsOf(pool(), flowId)).toHaveLength(3);
   });
 
-  it('go on without an entry that cannot be judged, which is tried again and then given up', async () => {
+  it('continue without an entry that cannot be judged, which is retried and then given up', async () => {
     const flowId = await insertActiveFlow(pool(), account, {});
     const [, poison] = contacts as [number, number];
     await pool().query(`
@@ -311,7 +311,7 @@ describe('pages of entries', () => {
     }
   });
 
-  it('are tried again later, all at once, if the filters cannot be evaluated', async () => {
+  it('are retried together if the filters cannot be evaluated', async () => {
     const flowId = await insertActiveFlow(pool(), account, {
       filters: [{ name: 'of_a_later_version', predicate: 'eq', value: 1 }],
     });

@@ -79,7 +79,7 @@ describe('a contact that is added to the list of a flow enters it', () => {
     expect(await entered()).toEqual(ids);
   });
 
-  it('by what recipients of a campaign are put into', async () => {
+  it('by a list fill of a campaign', async () => {
     const ids = await contacts(3);
     const { rows } = await pool().query<{ id: number }>(
       `insert into campaigns (account_id, brand_id, name) values ($1, $2, 'Sale') returning id`,
@@ -99,7 +99,7 @@ describe('a contact that is added to the list of a flow enters it', () => {
 });
 
 describe('the list of a flow', () => {
-  it('lets a contact enter again that was removed and added again, as another cause', async () => {
+  it('lets a contact enter again who was removed and added again, as another cause', async () => {
     const ids = await contacts(1);
     await add(ids);
     await api.request('POST', `/v1/my/lists/${listId}/contacts/bulk`, { body: { remove: ids } });
@@ -109,7 +109,7 @@ describe('the list of a flow', () => {
     expect(entries[0]?.cause).not.toBe(entries[1]?.cause);
   });
 
-  it('lets nobody enter who was a member before, nor in flows that are not active', async () => {
+  it('lets no earlier members enter, and no contacts into inactive flows', async () => {
     const other = await createList();
     await add(await contacts(2), other);
     const late = await insertActiveFlow(pool(), api, { listId: other });
@@ -119,7 +119,7 @@ describe('the list of a flow', () => {
     expect([await entered(late), await entered(paused), await entered(pending)]).toEqual([[], [], []]);
   });
 
-  it('lets nobody enter past the depth of chained flows', async () => {
+  it('lets no contacts enter beyond the depth of chained flows', async () => {
     const ids = await contacts(2);
     for (const [n, depth] of [5, 6].entries()) {
       await inTransaction(pool(), async (trx) => {
@@ -141,7 +141,7 @@ describe('the list of a flow', () => {
     expect([await fillFlow(pool()), await entered(late)]).toEqual([false, []]);
   });
 
-  it('is entered with its present members, in pages, if that is asked for', async () => {
+  it('lets its current members enter in pages, on request', async () => {
     const other = await createList();
     const ids = await contacts(2_500);
     await add(ids, other);
@@ -159,7 +159,7 @@ describe('the list of a flow', () => {
     expect(new Set(all)).toEqual(new Set([...ids, ...later]));
   });
 
-  it('is entered once by members who are added while it is activated', async () => {
+  it('lets members who are added during the activation enter once', async () => {
     const other = await createList();
     const [before = 0, during = 0, after = 0] = await contacts(3);
     const late = await insertActiveFlow(pool(), api, { listId: other, status: 'draft' });

@@ -47,7 +47,7 @@ describe('POST /flows/{id}/enter', () => {
     expect((await enter(body)).status).toBe(422);
   });
 
-  it('lets contacts of the brand enter, each once, and names the others', async () => {
+  it('lets each contact of the brand enter once, and names the others', async () => {
     const [strange] = await insertContacts(pool(), api.other, 1, `x${prefix}-`);
     const [one, two] = contacts;
     const { status, body } = await enter({ contact_ids: [two, one, two, strange, 999_999_999] });
@@ -65,12 +65,12 @@ describe('POST /flows/{id}/enter', () => {
     expect(entries[0]?.cause).toMatch(/^m\d+$/);
   });
 
-  it('by a test key begins test runs', async () => {
+  it('begins test runs for a test key', async () => {
     await enter({ contact_ids: contacts }, {}, api.testApiKey);
     expect((await entriesOf(pool(), flowId)).map(({ test }) => test)).toEqual([true, true]);
   });
 
-  it('lets nobody enter twice for 32 requests at once with one key, and for duplicates', async () => {
+  it('lets no contact enter twice for 32 concurrent requests with one key, or for duplicates', async () => {
     flowId = await insertActiveFlow(pool(), api, { reentry: 'every_time' });
     const responses = await Promise.all(
       Array.from({ length: 32 }, () =>

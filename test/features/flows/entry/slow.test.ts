@@ -81,7 +81,7 @@ describe('a flow with slow filters', () => {
     expect(await countsOf(pool(), quick)).toEqual({ entered: 250 });
   });
 
-  it('can be paused while they are evaluated, and then nobody enters', async () => {
+  it('can be paused while they are evaluated, and then no contacts enter', async () => {
     const flowId = await insertActiveFlow(pool(), account, { filters: inactive });
     await enter(flowId, contacts.slice(0, 3));
     const { judging } = await whileFiltersWait(async () => {
@@ -99,7 +99,7 @@ describe('a flow with slow filters', () => {
     expect(await countsOf(pool(), flowId)).toEqual({ 'not_entered:flow_paused': 3 });
   });
 
-  it('takes fewer entries after a statement took too long, and loses none', async () => {
+  it('judges fewer entries at once after a statement took too long, and loses none', async () => {
     const flowId = await insertActiveFlow(pool(), account, {});
     await enter(flowId, contacts.slice(0, 120));
     await pool().query(`
@@ -133,7 +133,7 @@ function rowsRead({ Plans: plans, ...plan }: Plan): number {
 }
 
 describe('a filter that counts events', () => {
-  it('reads the events of the contacts who enter only', async () => {
+  it('reads only the events of the contacts who enter', async () => {
     await pool().query(
       `with n as (insert into event_names (brand_id, name) values ($1, 'order_placed') returning id)
        insert into contact_events (account_id, brand_id, contact_id, name_id, created_at)
@@ -154,7 +154,7 @@ describe('a filter that counts events', () => {
 });
 
 describe('the scheduler of flows', () => {
-  it('picks the flow that waits longest, for one worker at a time', async () => {
+  it('picks the flow that has waited longest, for one worker at a time', async () => {
     const flows = createFlowScheduler(() => Promise.resolve([1, 2, 3]));
     expect([await flows.take(false), await flows.take(false)]).toEqual([1, 2]);
     flows.release(1, 5, 0);

@@ -72,7 +72,7 @@ beforeEach(async () => {
 });
 
 describe('the transaction of a run', () => {
-  it('does the steps that are due, and waits', async () => {
+  it('takes the due steps, and waits', async () => {
     const run = await begin({ steps: [mark(1), { type: 'wait', id: 2, duration: 86_400 }, mark(3)] });
     expect(await advance(run)).toMatchObject({
       next: 'wait',
@@ -135,7 +135,7 @@ describe('the transaction of a run', () => {
     expect(await waiting(run)).toBe(0);
   });
 
-  it('goes on waiting after an event that its filters refuse, and judges it once', async () => {
+  it('continues to wait after an event that its filters refuse, and judges it once', async () => {
     const filters = [{ name: 'received.plan', predicate: 'eq', value: 'pro' }];
     const steps: Step[] = [
       { type: 'wait_for_event', id: 1, event_name: 'paid', filters, duration: 86_400, yes: [], no: [] },
@@ -189,7 +189,7 @@ describe('the transaction of a run', () => {
     expect(await advance(run)).toMatchObject({ next: 'wait' });
   });
 
-  it('lets events of its contact be written while it does a slow step', async () => {
+  it('does not block events of its contact during a slow step', async () => {
     const steps: Step[] = [
       {
         type: 'wait_for_event',
@@ -243,7 +243,7 @@ describe('the transaction of a run', () => {
     expect(await advance(live, 2)).toMatchObject({ state: { state: 'exited', reason: 'goal' } });
   });
 
-  it('ends at its goal in any wait', async () => {
+  it('ends at its goal during any wait', async () => {
     const waits: Step[] = [
       { type: 'wait', id: 1, duration: 3_600 },
       { type: 'wait_for_event', id: 1, event_name: 'paid', duration: 3_600, yes: [], no: [] },
@@ -305,7 +305,7 @@ describe('the transaction of a run', () => {
     expect(await runRow(pool(), run)).toMatchObject({ state: 'exited', reason: 'error', waits_for: null });
   });
 
-  it('stays before its step while the flow is paused, and goes on after the resume', async () => {
+  it('waits before its step while the flow is paused, and continues after the resume', async () => {
     const run = await begin({ steps: [mark(1), { type: 'wait', id: 2, duration: 60 }, mark(3)] });
     await setStatus('paused');
     expect(await advance(run)).toMatchObject({ next: 'wait', until: null });
@@ -358,7 +358,7 @@ describe('the transaction of a run', () => {
   });
 });
 
-it('a transaction that takes long does one step, and leaves the others to the next', async () => {
+it('a slow transaction takes one step, and leaves the others to the next', async () => {
   const run = await begin({ steps: [mark(1), mark(2)] });
   const slow = { ...deps, stepsMs: -1 };
   expect(await advanceRun(slow, run, begun)).toMatchObject({ next: 'again' });
@@ -366,7 +366,7 @@ it('a transaction that takes long does one step, and leaves the others to the ne
   expect(await advanceRun(slow, run, begun)).toMatchObject({ next: 'done' });
 });
 
-it('a test run commits when it has sent, because test messages of its account wait for that', async () => {
+it('a test run commits after sending, because test messages of its account wait for that', async () => {
   const steps: Step[] = [{ type: 'email', id: 1, template_id: 1 }, mark(2)];
   const sending: AdvanceDeps = { ...deps, send: () => Promise.resolve({ outcome: 'sent' }) };
   const live = await begin({ steps });
@@ -377,8 +377,8 @@ it('a test run commits when it has sent, because test messages of its account wa
   expect(await advanceRun(sending, test, begun)).toMatchObject({ next: 'done' });
 });
 
-describe('a run that cannot go on', () => {
-  it('is put off if its step takes too long, and longer the later it is', async () => {
+describe('a run that cannot continue', () => {
+  it('is postponed if its step takes too long, by more the later it is', async () => {
     const run = await begin({ steps: [mark(1)] });
     const other = await pool().connect();
     await other.query('begin');
@@ -409,7 +409,7 @@ describe('a run that cannot go on', () => {
     expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
   });
 
-  it('ends if its version is gone', async () => {
+  it('ends if its version is missing', async () => {
     const run = await begin({ steps: [mark(1)] });
     await pool().query('update flow_runs set version_id = 999999999 where id = $1', [run]);
     expect(await advance(run)).toMatchObject({ next: 'done', state: { state: 'exited', reason: 'error' } });
@@ -418,7 +418,7 @@ describe('a run that cannot go on', () => {
 });
 
 describe('two runs of a contact with a frequency cap', () => {
-  it('do not wait for each other crosswise', async () => {
+  it('do not deadlock', async () => {
     await pool().query(`update brands set frequency_cap = '{"count": 5, "per_seconds": 60}' where id = $1`, [
       account.brandId,
     ]);

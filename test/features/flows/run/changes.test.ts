@@ -1,4 +1,4 @@
-// A change to a flow reaches all its active runs in pages, and misses no event meanwhile.
+// A change to a flow reaches all its active runs in pages, and misses no event in the meantime.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
@@ -102,7 +102,7 @@ describe('a change of all runs of a flow', () => {
     expect(await pathOf(pool(), first)).toEqual(['1 done', '2 done']);
   });
 
-  it('looks at runs that are active only', async () => {
+  it('affects only active runs', async () => {
     await enter([wait, mark(2)]);
     await advanceAll(0);
     const held = runs.at(-1) ?? 0;
@@ -154,7 +154,7 @@ describe('a change of all runs of a flow', () => {
     expect(counts.rows).toEqual([{ change: 7 }]);
   });
 
-  it('moves runs to a version with another event and another goal, from then on', async () => {
+  it('moves runs to a version with another event and goal, which count from the request on', async () => {
     const paid = {
       type: 'wait_for_event',
       id: 1,
@@ -258,7 +258,7 @@ describe('a change of all runs of a flow', () => {
       expect((await rowsOf()).slice(0, 3).map((row) => row?.reason)).toEqual(['goal', 'goal', null]);
     });
 
-    it('misses no event of the other name from the change on', async () => {
+    it('misses no event of the new name from the change on', async () => {
       await enter([paid]);
       await track(0, 'refunded');
       await advanceAll(0);
@@ -272,7 +272,7 @@ describe('a change of all runs of a flow', () => {
       expect(states).toEqual(['active', 'completed', 'completed', 'active']);
     });
 
-    it('lets an event of the other name arrive while the flow is paused', async () => {
+    it('lets an event of the new name arrive while the flow is paused', async () => {
       await enter([paid]);
       await advanceAll(0);
       await inTransaction(pool(), (trx) => pauseFlow(trx, flow));
@@ -292,7 +292,7 @@ describe('a change of all runs of a flow', () => {
     });
   });
 
-  it('ends the runs of an archived flow although an earlier change of it fails', async () => {
+  it('ends the runs of an archived flow even if an earlier change of it fails', async () => {
     await enter([wait]);
     await pool().query(
       `insert into flow_changes (account_id, brand_id, flow_id, change, up_to, data)
@@ -309,7 +309,7 @@ describe('a change of all runs of a flow', () => {
     expect(rows).toEqual([]);
   });
 
-  it('does not let a page that fails stop other flows', async () => {
+  it('does not stop other flows if a page fails', async () => {
     await enter([wait]);
     const failing = flow;
     await pool().query(
@@ -341,7 +341,7 @@ describe('events that have arrived', () => {
 });
 
 describe('a contact that is deleted', () => {
-  it('ends its runs, and leaves nothing of events and answers', async () => {
+  it('ends its runs, and leaves no events or webhook responses', async () => {
     await enter([wait]);
     const [run = 0] = runs;
     const event = { id: 1, name: 'paid', data: { card: '1234' }, created_at: begun.toISOString() };

@@ -47,7 +47,7 @@ describe('the time in a field', () => {
     expect(await read('phone_opt_in_at')).toBeNull();
   });
 
-  it('is null if it is missing, or no time', async () => {
+  it('is null if it is missing, or not a time', async () => {
     const { timeOf } = factsOf(await insertContact({ a: 'soon', b: 5, c: {}, d: ['2026-05-01'] }));
     for (const field of [
       'data.a',
@@ -65,7 +65,7 @@ describe('the time in a field', () => {
     expect(await factsOf(999_999).timeOf('created_at')).toBeNull();
   });
 
-  it('is that of the simulation where it has changed the data', async () => {
+  it('is that of the simulation if this has changed the data', async () => {
     const contactId = await insertContact({ due: '2026-05-01', kept: '2026-06-01' });
     const { timeOf } = factsOf(contactId, { data: { due: null, more: '2026-07-01' } });
     expect([await timeOf('data.due'), await timeOf('data.kept'), await timeOf('data.more')]).toEqual([
@@ -88,7 +88,7 @@ it('finds the zone of a contact, of its country, and of its brand', async () => 
   expect([await zoneOf(none), await zoneOf(country)]).toEqual(['Europe/Paris', 'Europe/Berlin']);
 });
 
-it('divides contacts evenly, and each the same way for ever', () => {
+it('divides contacts evenly, and always in the same way', () => {
   // These numbers never change: runs under way would take other branches.
   const some = [percentileOf(1, 2, 1), percentileOf(1, 2, 2), percentileOf(1, 2, 3)];
   expect(some.map((number) => number.toFixed(6))).toEqual(['98.279920', '31.991267', '61.684016']);
@@ -102,7 +102,7 @@ it('divides contacts evenly, and each the same way for ever', () => {
   for (const count of tenths) expect(Math.abs(count - 1_000)).toBeLessThan(150);
 });
 
-it('reads what steps have left: answers of webhooks, opens and clicks of messages', async () => {
+it('reads step outputs: webhook responses, opens and clicks of messages', async () => {
   const contactId = await insertContact();
   const flow = await insertFlow(pool(), account, { steps: [] });
   const runId = await insertRun(pool(), account, flow, contactId);

@@ -18,7 +18,7 @@ describe('a run', () => {
     expect(await begin([])).toMatchObject({ halt: 'end', state: 'completed', reason: 'end' });
   });
 
-  it('does at most 50 steps at a time, and then the others', async () => {
+  it('takes at most 50 steps at a time, and then the others', async () => {
     const steps = Array.from({ length: 120 }, (_, n) => email(n + 1));
     let halt: Halt & { context: ScriptedContext } = await begin(steps);
     const counts = [halt.context.path.length];
@@ -30,14 +30,14 @@ describe('a run', () => {
     expect(halt).toMatchObject({ halt: 'end', record: { steps: 120 } });
   });
 
-  it('ends if its step is gone', async () => {
+  it('ends if its step is missing', async () => {
     expect(await advance([email(1)], waiting(9, null))).toMatchObject({
       halt: 'end',
       reason: 'step_removed',
     });
   });
 
-  it('goes on behind a branch, also behind an empty one', async () => {
+  it('continues after a branch, even after an empty one', async () => {
     const inner: Step = { type: 'condition', id: 2, filters: [], yes: [], no: [] };
     const outer: Step = { type: 'condition', id: 1, filters: [], yes: [inner], no: [email(4)] };
     const halt = await begin([outer, email(3)]);
@@ -49,7 +49,7 @@ describe('a run', () => {
     expect(findStep([outer], 5)).toBeNull();
   });
 
-  it('asks before each step whether it must end, but not while it waits', async () => {
+  it('checks before each step whether it must end, but not while it waits', async () => {
     const halt = await begin([email(1)], { mustExit: 'exit_filters' });
     expect(halt).toMatchObject({
       halt: 'end',

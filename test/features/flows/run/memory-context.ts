@@ -1,4 +1,4 @@
-/** A context of the interpreter in memory, and the loop that advances a run like its workflow does. */
+/** A context of the interpreter in memory, and the loop that advances a run as its workflow does. */
 import {
   advanceSteps,
   type ArrivedEvent,

@@ -34,7 +34,7 @@ it('follows the path of the reference interpreter', async () => {
   );
 });
 
-it('takes the same path, with each effect once, however often it is woken while it waits', async () => {
+it('takes the same path, with each effect once, however many times it is woken while it waits', async () => {
   const wakes = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(scenarios, wakes, async (scenario, parts) => {
@@ -96,7 +96,7 @@ function factsOf(scenario: Scenario): SimulatedContact {
 const bare = ({ path }: SimulationResult) =>
   path.map(({ step_id, entered_at, left_at, outcome }) => ({ step_id, entered_at, left_at, outcome }));
 
-it('is simulated along the same path, if the simulation is told what happens', async () => {
+it('is simulated along the same path if the simulation assumes what happens', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
       const expected = referencePath(scenario);

@@ -27,18 +27,18 @@ it('are those of the brand or of the contact', () => {
   expect(until('21:00', '08:00', '2026-03-10T12:00:00Z', 'contact', 'Europe/Berlin')).toBeNull();
 });
 
-it('end on time in the night in which the clocks are changed', () => {
+it('end on time in the night of a clock change', () => {
   // Berlin: 02:00 becomes 03:00 on 2026-03-29, and 03:00 becomes 02:00 on 2026-10-25.
   expect(until('21:00', '08:00', '2026-03-28T22:00:00Z', 'Europe/Berlin')).toBe('2026-03-29T06:00:00.000Z');
   expect(until('21:00', '08:00', '2026-10-24T22:00:00Z', 'Europe/Berlin')).toBe('2026-10-25T07:00:00.000Z');
 });
 
-it('end when the clocks skip their end, and once more if it comes twice', () => {
+it('end if the clocks skip their end, and again if it comes twice', () => {
   expect(until('21:00', '02:30', '2026-03-28T22:00:00Z', 'Europe/Berlin')).toBe('2026-03-29T01:00:00.000Z');
   expect(until('21:00', '02:30', '2026-10-24T22:00:00Z', 'Europe/Berlin')).toBe('2026-10-25T00:30:00.000Z');
   expect(until('21:00', '02:30', '2026-10-25T01:10:00Z', 'Europe/Berlin')).toBe('2026-10-25T01:30:00.000Z');
 });
 
-it('are never without quiet hours', () => {
+it('never apply to a brand without them', () => {
   expect(quietUntil({ quiet_hours: null }, 'UTC', new Date())).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Random flows, and what happens to the contact who goes through them. */
+/** Random flows, and random events of the contact who passes through them. */
 import fc from 'fast-check';
 import { allSteps, type Step } from '../../../../src/features/flows/steps/index.ts';
 import type { Filters } from '../../../../src/features/flows/steps/step.ts';

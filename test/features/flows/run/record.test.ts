@@ -23,7 +23,7 @@ interface RecordFile {
 }
 
 describe('a record of an earlier schema', () => {
-  it.each(files)('is read, and its run goes on: %s', async (name) => {
+  it.each(files)('is read, and its run continues: %s', async (name) => {
     const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RecordFile;
     const { event, answered = false } = file.given;
     const context = scriptedContext({
@@ -65,7 +65,7 @@ describe('a record', () => {
     expect(() => readRecord(record)).toThrow('schema 2');
   });
 
-  it('that is none is refused', () => {
+  it('that is invalid is refused', () => {
     const record = firstRecord(new Date());
     for (const stored of [null, {}, { ...record, stepId: 'x' }, { ...record, wait: { for: 'luck' } }]) {
       expect(() => readRecord(stored)).toThrow();

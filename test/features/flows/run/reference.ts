@@ -1,6 +1,6 @@
 /**
- * What a run does, written as plainly as possible: it goes through the steps by recursion and computes the times, without
- * records, waits and arrivals. It shares the types of steps with the interpreter and nothing else.
+ * A run, implemented as plainly as possible: it recurses through the steps and computes the times, without records,
+ * waits and arrivals. It shares nothing with the interpreter but the types of steps.
  */
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { fixedZones, percentileIn, quietEnd, type Scenario } from './random-flows.ts';

@@ -101,7 +101,7 @@ describe('a step that sends', () => {
     ]);
   });
 
-  it('fails without a message if the content names a sender that is none', async () => {
+  it('fails without a message if the content names an invalid sender', async () => {
     const { result, run } = await sendOne({ fromEmail: 'hi@other.test' });
     expect(result).toEqual({ outcome: 'failed', detail: { reason: 'sender_not_verified' } });
     expect(await countsOf(run.flow_id)).toEqual({ '1 failed:sender_not_verified': 1 });
@@ -129,7 +129,7 @@ describe('consent', () => {
   it.each([
     ['has unsubscribed', { subscribed: false }, { exit: 'unsubscribed' }],
     ['has no address', { email: null }, { outcome: 'skipped', detail: { reason: 'no_address' } }],
-  ])('writes no message to a contact who %s', async (_, contact, expected) => {
+  ])('creates no message for a contact who %s', async (_, contact, expected) => {
     const { result } = await sendOne({}, contact);
     expect(result).toEqual(expected);
     expect(await query('select 1 from messages where brand_id = $1', [account.brandId])).toEqual([]);
@@ -155,7 +155,7 @@ describe('consent', () => {
     expect('exit' in result ? result.exit : null).toBe(is ? 'suppressed' : null);
   });
 
-  it('knows an opt-out that the contact does not have yet', async () => {
+  it('respects an opt-out that has not been applied to the contact yet', async () => {
     const { accountId, brandId } = account;
     const address = { brandId, channel: 'email', address: 'ada@example.com' } as const;
     const { pool } = test.database;
@@ -167,7 +167,7 @@ describe('consent', () => {
 });
 
 describe('limits', () => {
-  it('goes on after a message that the sandbox refuses, with what the run did before', async () => {
+  it('continues after a message that the sandbox refuses, and keeps what the run did before', async () => {
     const staged = await stage();
     const sender = testFlowSender({ sandboxCap: 1 });
     await query('update accounts set sandbox_monthly_cap = 1 where id = $1', [account.accountId]);
@@ -182,7 +182,7 @@ describe('limits', () => {
     ]);
   });
 
-  it('skips a contact who has had as many messages as the brand allows, until the time has passed', async () => {
+  it('skips a contact who has reached the frequency cap, until the time has passed', async () => {
     await query(`update brands set frequency_cap = '{"count": 2, "per_seconds": 3600}' where id = $1`, [
       account.brandId,
     ]);
@@ -227,7 +227,7 @@ describe('limits', () => {
     });
   });
 
-  it('lets one of two runs that come at once send the last message that the cap allows', async () => {
+  it('lets only one of two concurrent runs send the last message that the cap allows', async () => {
     await query(`update brands set frequency_cap = '{"count": 1, "per_seconds": 3600}' where id = $1`, [
       account.brandId,
     ]);
@@ -243,7 +243,7 @@ describe('limits', () => {
 });
 
 describe('runs of test events', () => {
-  it('write test messages, which no sender sees, and count nothing', async () => {
+  it('create test messages, which no sender gets, and count nothing', async () => {
     const { messageId, queued, run, result } = await sendOne({}, {}, { test: true });
     expect(result).toMatchObject({ outcome: 'sent' });
     expect(queued).toEqual([]);
@@ -254,7 +254,7 @@ describe('runs of test events', () => {
     expect(await countsOf(run.flow_id)).toEqual({});
   });
 
-  it('go on without a message once the account has used up its test messages of the day', async () => {
+  it('continue without a message once the account has used up its test messages of the day', async () => {
     await query(
       'insert into test_messages (message_id, account_id) select -n, $1 from generate_series(1, 1000) n',
       [account.accountId],

@@ -12,7 +12,7 @@ describe('the next local time', () => {
     expect(next('2026-06-01T07:00:00.001Z', '09:00', 'Europe/Berlin')).toBe('2026-06-02T07:00:00.000Z');
   });
 
-  it('is that of tomorrow at the very moment', () => {
+  it('is tomorrow if it is exactly now', () => {
     expect(next('2026-06-01T07:00:00Z', '09:00', 'Europe/Berlin')).toBe('2026-06-02T07:00:00.000Z');
   });
 
@@ -83,7 +83,7 @@ describe('the next local time', () => {
     }
   }
 
-  it('is what someone sees who watches the clock', () => {
+  it('agrees with a simulated clock', () => {
     const spring = Date.UTC(2026, 2, 1) / MINUTE;
     fc.assert(
       fc.property(
@@ -114,7 +114,7 @@ describe('the time zone of a contact', () => {
     expect(contactTimezone({ timezone: undefined, countryCode: null }, null)).toBe('UTC');
   });
 
-  it('passes over what is no zone', () => {
+  it('ignores invalid zones', () => {
     for (const timezone of ['', 'Nowhere/None', 7, {}, 'x'.repeat(100_000), '../etc', '\0']) {
       expect(contactTimezone({ timezone, countryCode: 'FR' }, null)).toBe('Europe/Paris');
     }

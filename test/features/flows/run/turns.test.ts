@@ -38,7 +38,7 @@ describe('the turns of transactions of runs', () => {
     expect(await Promise.all([...a, b])).toHaveLength(6);
   });
 
-  it('sends runs of a slow account away, one behind the other, and takes those of others', async () => {
+  it('postpones runs of a slow account, one behind the other, and accepts those of others', async () => {
     const { now, pass, begun, work, end } = createStage();
     const turns = createAdvanceTurns(now);
     const slow = [1, 2, 3, 4].map((n) => turns.run(1, work(`a${n}`)));
@@ -53,7 +53,7 @@ describe('the turns of transactions of runs', () => {
     expect(await turns.run(1, () => Promise.resolve('done'))).toEqual({ done: 'done' });
   });
 
-  it('remembers how long runs of an account took until none is left', async () => {
+  it('remembers how long runs of an account took while any is left', async () => {
     const { now, pass, begun, work, end } = createStage();
     const turns = createAdvanceTurns(now);
     const run = async (name: string) => {
@@ -94,7 +94,7 @@ describe('the turns of transactions of runs', () => {
     expect(await Promise.all(all)).toHaveLength(10);
   });
 
-  it('ends the turn of work that fails', async () => {
+  it('frees the slot of work that fails', async () => {
     const turns = createAdvanceTurns(() => 0);
     for (let n = 0; n < 20; n += 1) {
       await expect(turns.run(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -103,7 +103,7 @@ describe('the turns of transactions of runs', () => {
 });
 
 describe('the turns of webhook requests', () => {
-  it('are 20 for an account and 50 for a host, and others come back one behind the other', async () => {
+  it('are 20 per account and 50 per host, and others come back one behind the other', async () => {
     const { now, work, begun } = createStage();
     const turns = createCallTurns(now);
     const run = (accountId: number, host: string) => turns.run(accountId, host, work('request'));

@@ -1,4 +1,4 @@
-/** One contact and the run of it, for the tests of steps that act. */
+/** A contact with a run, for the tests of steps that act. */
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { createFlowConsumer } from '../../../../src/features/flows/entry/consumer.ts';
 import type { StepResult } from '../../../../src/features/flows/run/interpreter.ts';

@@ -63,7 +63,7 @@ describe('an event step', () => {
     expect(stage.woken).toEqual(['flow_entries']);
   });
 
-  it('is refused past the deepest chain, and tracks nothing', async () => {
+  it('is refused beyond the maximum chain depth, and tracks nothing', async () => {
     const last = await track(event(), stage.run({ chain_depth: MAX_CHAIN_DEPTH - 1 }));
     expect(last.outcome).toBe('done');
     const result = await track(event({ id: 5 }), stage.run({ chain_depth: MAX_CHAIN_DEPTH }));
@@ -81,7 +81,7 @@ describe('an event step', () => {
     expect(await entriesOf(flowId)).toHaveLength(3);
   });
 
-  it('leaves nothing if the transaction of the run fails', async () => {
+  it('leaves nothing behind if the transaction of the run fails', async () => {
     const flowId = await insertFlow();
     const failed = stage.act(event(), stage.run(), () => {
       throw new Error('later');
@@ -90,7 +90,7 @@ describe('an event step', () => {
     expect([await eventsOfContact(), await entriesOf(flowId), stage.woken]).toEqual([[], [], []]);
   });
 
-  it('forwards the data of the event that started the run if it shall; its own data wins', async () => {
+  it('forwards the data of the event that started the run on request; its own data wins', async () => {
     const run = stage.run({ event: { data: { plan: 'pro', total: 5 } } });
     await track(event({ forward_event_data: true, data: { plan: 'free' } }), run);
     await track(event({ id: 5, data: { plan: 'free' } }), run);
@@ -98,7 +98,7 @@ describe('an event step', () => {
     expect(found.map(({ data }) => data)).toEqual([{ plan: 'free', total: 5 }, { plan: 'free' }]);
   });
 
-  it('is refused if its data is larger than that of an event may be', async () => {
+  it('is refused if its data is too large for an event', async () => {
     const run = stage.run({ event: { data: { a: 'x'.repeat(20_000) } } });
     const result = await track(event({ forward_event_data: true, data: { b: 'x'.repeat(20_000) } }), run);
     expect(result).toEqual({
@@ -119,7 +119,7 @@ describe('an event step', () => {
     expect((await track(event({ event_name: 'n7' }))).outcome).toBe('done');
   });
 
-  it('tracks nothing for a contact that is gone', async () => {
+  it('tracks nothing for a deleted contact', async () => {
     await stage.pool.query('delete from contacts where id = $1', [stage.contactId]);
     expect(await track()).toEqual({ outcome: 'refused', detail: { reason: 'contact_deleted' } });
     expect(await eventsOfContact()).toEqual([]);

@@ -1,4 +1,4 @@
-// Steps that add the contact to a list or remove it change the list of the brand, and say whether that changed anything.
+// Steps that add the contact to a list or remove it report whether that changed anything.
 import { describe, expect, it } from '@jest/globals';
 import { insertList } from '../../../support/campaign-runs.ts';
 import { insertAccount } from '../../../support/queued.ts';
@@ -18,7 +18,7 @@ describe('a step that changes a list', () => {
   }
   const done = (changed: boolean) => ({ outcome: 'done', detail: { changed } });
 
-  it('adds and removes the contact, and says whether that changed anything', async () => {
+  it('adds and removes the contact, and reports whether that changed anything', async () => {
     const listId = await insertList(stage.pool, stage.account);
     expect(await change('add_to_list', listId)).toEqual(done(true));
     expect(await change('add_to_list', listId)).toEqual(done(false));
@@ -28,7 +28,7 @@ describe('a step that changes a list', () => {
     expect(await listsOfContact()).toEqual([]);
   });
 
-  it('is skipped if the list is deleted or of another brand, and in a test run', async () => {
+  it('is skipped if the list is deleted or belongs to another brand, and in a test run', async () => {
     const skipped = (reason: string) => ({ outcome: 'skipped', detail: { reason } });
     const listId = await insertList(stage.pool, stage.account);
     const foreign = await insertList(stage.pool, await insertAccount(stage.db.database));

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { advance, begin, email, NOON, waiting } from '../run/advancing.ts';
 
 describe('a step that sends', () => {
-  it('waits for the end of quiet hours, as often as there are some', async () => {
+  it('waits for the end of quiet hours, several times if necessary', async () => {
     const halt = await begin([email(1)], { quietUntil: '2026-03-11T07:00:00Z' });
     expect(halt).toMatchObject({
       halt: 'wait',
@@ -16,13 +16,13 @@ describe('a step that sends', () => {
     expect(sent.context.calls).toEqual(['email 1']);
   });
 
-  it('is asked after quiet hours whether the run must end', async () => {
+  it('checks after quiet hours whether the run must end', async () => {
     const record = waiting(1, { for: 'quiet_hours', until: NOON });
     const halt = await advance([email(1)], record, { mustExit: 'exit_filters' });
     expect(halt).toMatchObject({ halt: 'end', reason: 'exit_filters', context: { calls: [] } });
   });
 
-  it('goes on if it is skipped, and ends the run if the contact is unsubscribed', async () => {
+  it('continues if it is skipped, and ends the run if the contact is unsubscribed', async () => {
     const skipped = await begin([email(1), email(2)], { send: { outcome: 'skipped' } });
     expect(skipped).toMatchObject({ state: 'completed', context: { path: ['1 skipped', '2 skipped'] } });
     const ended = await begin([email(1), email(2)], { send: { exit: 'unsubscribed' } });

@@ -1,4 +1,4 @@
-// A split gives each branch its part of the contacts.
+// A split gives each branch its share of the contacts.
 import { describe, expect, it } from '@jest/globals';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { begin, email } from '../run/advancing.ts';
@@ -15,7 +15,7 @@ describe('a split', () => {
     [29.99, '1 branch 1'],
     [30, '1 branch 3'],
     [99.999, '1 branch 3'],
-  ])('gives each branch its part of the contacts: %d', async (percentile, outcome) => {
+  ])('gives each branch its share of the contacts: %d', async (percentile, outcome) => {
     const halt = await begin([split(30, 0, 70)], { percentile });
     expect(halt.context.path[0]).toBe(outcome);
   });

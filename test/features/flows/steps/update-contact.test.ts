@@ -28,7 +28,7 @@ describe('a step that updates the contact', () => {
     expect(Object.keys((await dataOfContact()) as object)).toEqual(['a', 'b', 'c']);
   });
 
-  it('is skipped for a contact that is gone, and in a test run', async () => {
+  it('is skipped for a deleted contact, and in a test run', async () => {
     const skipped = (reason: string) => ({ outcome: 'skipped', detail: { reason } });
     expect(await update({ a: 1 }, stage.run({ test: true }))).toEqual(skipped('test'));
     expect(await dataOfContact()).toEqual({});

@@ -38,7 +38,7 @@ describe('a wait for an event', () => {
     expect(refused).toMatchObject({ halt: 'wait', record: { wait: { until: END } } });
   });
 
-  it('prefers an event from before its end to the time-out, however late it looks', async () => {
+  it('prefers an event before its end to the time-out, however late it reads', async () => {
     const late = { asOf: '2026-04-01T00:00:00Z' };
     const inTime = await advance([waitFor], event(), { ...late, arrivals: [END] });
     expect(inTime.context.path).toEqual(['1 yes', '2 sent']);

@@ -17,7 +17,7 @@ describe('a wait', () => {
     expect(due).toMatchObject({ halt: 'end', context: { path: ['1 done'] } });
   });
 
-  it('takes the zone of the contact unless another is given', async () => {
+  it('uses the zone of the contact unless another is given', async () => {
     const times = [until({ time: '09:00' }), until({ time: '09:00', timezone: 'contact' })];
     for (const step of times) {
       expect(await begin([step], { timezone: 'Asia/Tokyo' })).toMatchObject({
@@ -28,7 +28,7 @@ describe('a wait', () => {
     expect(await begin([berlin])).toMatchObject({ record: { wait: { until: '2026-03-13T08:00:00.000Z' } } });
   });
 
-  it('goes on at once if its date is missing or has passed, or ends the run if it shall', async () => {
+  it('continues at once if its date is missing or has passed, or ends the run if configured', async () => {
     const cases = [
       [null, {}, '1 missing', 'end'],
       [NOON, {}, '1 passed', 'end'],
@@ -42,7 +42,7 @@ describe('a wait', () => {
     }
   });
 
-  it('goes on until the date if that was put off meanwhile', async () => {
+  it('continues to wait if its date has been postponed in the meantime', async () => {
     const first = await begin([field({ offset_seconds: 60 })], { time: '2026-03-11T00:00:00Z' });
     expect(first).toMatchObject({ record: { wait: { until: '2026-03-11T00:01:00.000Z' } } });
     const asOf = '2026-03-11T00:01:00Z';

@@ -98,7 +98,7 @@ beforeEach(async () => {
 });
 
 describe('the request of a webhook step', () => {
-  it('is signed with the secret of the flow, and names the run', async () => {
+  it('is signed with the secret of the flow, and identifies the run', async () => {
     const run = await begin({ headers: { 'x-own': 'yes' } });
     await call(run);
     const [request] = receiver.requests;
@@ -129,7 +129,7 @@ describe('the request of a webhook step', () => {
     ]);
   });
 
-  it('is not made in a test run, which goes on as if the answer were 200', async () => {
+  it('is not made in a test run, which continues as if the response were 200', async () => {
     const run = await begin({}, true);
     await call(run);
     expect(receiver.requests).toEqual([]);
@@ -156,7 +156,7 @@ describe('the request of a webhook step', () => {
     ['no JSON', '<html>'],
     ['a character that the database cannot keep', '{"a":"\\u0000"}'],
     ['half of a surrogate pair', '{"a":"\\ud800"}'],
-  ])('keeps nothing of %s', async (_name, body) => {
+  ])('stores nothing of %s', async (_name, body) => {
     receiver.answer = (_request, response) => void response.end(body);
     const run = await begin();
     await call(run);
@@ -170,7 +170,7 @@ describe('the request of a webhook step', () => {
     [301, true],
     [404, false],
     [410, false],
-  ])('after a %s it is made again: %s', async (status, again) => {
+  ])('is retried after a %s: %s', async (status, again) => {
     receiver.answer = (_request, response) =>
       void response.writeHead(status, { location: receiver.url('/elsewhere', '127.0.0.1') }).end();
     const run = await begin();
@@ -185,7 +185,7 @@ describe('the request of a webhook step', () => {
     expect(receiver.requests.every(({ url }) => url === '/hook')).toBe(true);
   });
 
-  it('has no more attempts after a pause of the flow', async () => {
+  it('gets no additional attempts after a pause of the flow', async () => {
     receiver.answer = (_request, response) => void response.writeHead(503).end();
     const run = await begin();
     for (const status of ['active', 'paused', 'active', 'paused', 'active']) {
@@ -199,7 +199,7 @@ describe('the request of a webhook step', () => {
     expect(rows).toEqual([{ call_failures: 0 }]);
   });
 
-  it('waits while too many requests of the account are under way, and those of others do not', async () => {
+  it('waits while too many requests of the account are under way, but not for those of others', async () => {
     const at = deps();
     const release: (() => void)[] = [];
     receiver.answer = (_request, response) => void release.push(() => void response.end('{}'));
