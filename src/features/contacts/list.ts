@@ -149,8 +149,8 @@ export interface ListDeps {
 /**
  * Finds one page of a brand's contacts, newest first, and counts them. The page is one statement for any number of
  * contacts.
- * @throws AppError validation_error if the filters take longer than five seconds; rate_limited if the account reads many
- *   filtered lists at once
+ * @throws AppError validation_error if the filters take longer than five seconds; rate_limited if the account reads
+ *   many filtered lists at once
  */
 export function listContacts(
   { pool, heavyReads }: ListDeps,

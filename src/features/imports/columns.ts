@@ -61,7 +61,7 @@ const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
 
 /** The column of reasons in the file of failed rows. */
 export const ERROR_COLUMN = 'error';
-/** Columns of our own export of contacts that an import cannot set. They would otherwise become data of the contacts. */
+/** Columns of our own export of contacts that an import cannot set. Otherwise they would become data of contacts. */
 const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at', 'other_data'];
 /** A file whose header has all of these is an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
@@ -87,7 +87,7 @@ function recognize(name: string, kind: ImportKind): ColumnField | null {
   return fieldsOf[kind].find((field) => spellings[field].includes(text)) ?? null;
 }
 
-/** Gives each column its key in `data`. `data.plan` and `plan` have the key `plan`; a key that is taken gets a number. */
+/** Gives columns their keys in `data`: `data.plan` and `plan` both get `plan`. A key that is taken gets a number. */
 function createDataKeys(): (name: string) => string {
   const taken = new Set<string>();
   /** The next number to try for a key, so that many columns with the same name take linear time. */

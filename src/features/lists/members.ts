@@ -12,7 +12,7 @@ export interface Membership {
 
 /**
  * Adds contacts to lists. Contacts and lists that were deleted meanwhile are left out.
- * @param trx inside the caller's transaction
+ * @param trx the caller's transaction
  * @param contactIds contacts of the brand that the lists belong to: the caller has checked both
  * @returns the memberships that are new
  */
@@ -66,7 +66,7 @@ export async function removeFromList(
 
 /**
  * Replaces the lists of one contact.
- * @param trx inside the caller's transaction
+ * @param trx the caller's transaction
  * @param listIds lists of the contact's brand: the caller has checked them
  */
 export async function replaceLists(

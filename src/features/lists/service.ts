@@ -88,7 +88,7 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
 
 /**
  * Deletes a list: it is hidden at once, and the worker removes its members in pages and then its row.
- * @param trx inside the caller's transaction
+ * @param trx the caller's transaction
  * @returns the list as it was
  * @throws AppError not_found; conflict if a segment, a flow, or a campaign whose recipients are not all written
  *   names the list

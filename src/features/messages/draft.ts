@@ -92,7 +92,10 @@ function contentOf(
   return content;
 }
 
-/** The sender that the template names, if the request names none. @returns null if the request's or the default applies */
+/**
+ * The sender that the template names, if the request names none.
+ * @returns null if the request's sender or the default applies
+ */
 function templateSender(
   problems: Problems,
   body: SendMessageBody,

@@ -1,4 +1,4 @@
-// An inbound STOP opts out of the brand and START opts in, once each; an answer to HELP is charged, and no text is kept.
+// An inbound STOP opts out of the brand and START opts in, once each; answers to HELP are charged, and no text is kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
 import type { InboundSms } from '../../../src/delivery/providers/kind.ts';
