@@ -91,7 +91,7 @@ export function createBrandRoutes({
       tag,
       summary: 'Change the current brand',
       description:
-        'A field left out stays as it is; null clears it. If the account has no brand yet, one is created.',
+        'An omitted field stays unchanged; null clears it. If the account has no brand yet, one is created.',
       auth: 'account',
       testKeys: 'refused',
       body: putBrandBody,

@@ -67,7 +67,7 @@ const link = z.strictObject({
   title: oneLine(200).default(''),
 });
 
-/** The body of `PUT /v1/my/brand`. A field left out stays as it is; null clears it. */
+/** The body of `PUT /v1/my/brand`. An omitted field stays unchanged; null clears it. */
 export const putBrandBody = z.strictObject({
   brand_color: color.nullish(),
   text_color: color.nullish(),

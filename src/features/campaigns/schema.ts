@@ -220,7 +220,7 @@ export const createCampaignBody = z.strictObject({
 });
 export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 
-/** A field left out stays as it is. */
+/** An omitted field stays unchanged. */
 export const changeCampaignBody = z.strictObject({
   name: name.optional(),
   channel: z.enum(channels).optional(),

@@ -107,7 +107,7 @@ const channelReadOnly = Object.fromEntries(
 const address = z.string().max(MAX_ADDRESS_LENGTH);
 const country = z
   .string()
-  .regex(/^[A-Za-z]{2}$/, 'must be a country code of two letters (ISO 3166-1)')
+  .regex(/^[A-Za-z]{2}$/, 'must be a two-letter country code (ISO 3166-1)')
   .transform((code) => code.toUpperCase())
   .meta({
     description:

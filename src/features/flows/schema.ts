@@ -206,13 +206,13 @@ export const createFlowBody = z.strictObject({
 });
 export type CreateFlowBody = z.output<typeof createFlowBody>;
 
-/** A field left out stays as it is. */
+/** An omitted field stays unchanged. */
 export const changeFlowBody = z.strictObject({
   name: name.optional(),
   goal,
   trigger: triggerBody.optional().meta({
     description:
-      'A field left out stays as it is. One of `event`, `contact_list_id` and `segment_id` replaces the others.',
+      'An omitted field stays unchanged. One of `event`, `contact_list_id` and `segment_id` replaces the others.',
   }),
   steps: steps.optional(),
   status: z.enum(flowStatuses).optional().meta({

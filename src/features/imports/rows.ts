@@ -122,7 +122,7 @@ function oneLine(cell: Cells[ColumnField], max: number): string | null {
 function readCountry(cell: Cells[ColumnField]): string | null {
   if (!cell) return null;
   if (/^[A-Za-z]{2}$/.test(cell.text)) return cell.text.toUpperCase();
-  const message = `${cell.column} must be a country code of two letters (ISO 3166-1)`;
+  const message = `${cell.column} must be a two-letter country code (ISO 3166-1)`;
   throw new RowError('invalid_country_code', message, cell.column);
 }
 

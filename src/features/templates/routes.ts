@@ -143,7 +143,7 @@ function changeRoute(parts: Parts): RouteDefinition {
     tag,
     summary: 'Change a template',
     description:
-      `A field left out stays as it is; null clears it. ${CONTENT} Messages that were made from it stay as they are. The ` +
+      `An omitted field stays unchanged; null clears it. ${CONTENT} Messages that were made from it stay as they are. The ` +
       'content of a sent campaign changes with `PATCH /campaigns/{id}`. The content of an active flow applies to runs ' +
       'that have not reached its step.',
     auth: 'brand',

@@ -32,7 +32,7 @@ export function createPasswordChecks(): typeof verifyPassword {
     perKey: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
-    refusal: () => new Overload('too many logins at once; try again in a moment', RETRY_AFTER_SECONDS),
+    refusal: () => new Overload('too many logins at once; try again soon', RETRY_AFTER_SECONDS),
   });
   return (passwordHash, password) => gate.run(QUEUE, () => verifyPassword(passwordHash, password));
 }
