@@ -15,7 +15,7 @@ export interface SizeBenchOptions extends Filling {
 const CONNECTIONS = 32;
 const WARM_UP_SECONDS = 5;
 const REQUESTS_PER_PATH = 60;
-/** Enough for more than four senders during a measurement. */
+/** More messages per second than four senders hand over. */
 const DRAINED_PER_SECOND = 15_000;
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 

@@ -29,7 +29,7 @@ function isEmpty(value: unknown): boolean {
 
 /**
  * Whether a scrape may write a field: the field is empty, an earlier scrape wrote it, or the scrape overwrites and
- * nobody has edited the field since it began.
+ * the field was not edited since it began.
  */
 function mayWrite(field: ScrapedField, brand: BrandValues, { overwrite, before }: ScrapeRow): boolean {
   const current = brand[field];

@@ -6,7 +6,7 @@ const MAX_UNANSWERED = 5;
 const MAX_KEYS = 20_000;
 const OPERATION_MS = 3_600_000;
 
-/** Identifies who asks which mail server. */
+/** An operation, and the mail server that it asks. */
 export interface Asked {
   operationId: string;
   /** The name of the mail host. */

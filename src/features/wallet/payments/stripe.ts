@@ -24,7 +24,7 @@ const PAGE = 100;
 const MAX_PAGES = 20;
 /** Stripe's clock may differ from ours. */
 const CLOCK_SECONDS = 600;
-/** The key in a payment's metadata that has the key of its request. */
+/** The entry in a payment's metadata that contains the key of its request. */
 const KEY_NAME = 'carillon_topup';
 const TOLERANCE_SECONDS = 300;
 /** Maximum number of signatures in a header to check. Stripe sends one for each valid secret. */
