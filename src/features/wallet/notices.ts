@@ -9,8 +9,8 @@ import { noFundsNotice, spendCapNotice } from './letters.ts';
 const LEAST_PRICE = `(select min(p.millicents) from prices p where p.tier = a.tier and p.millicents > 0)`;
 
 /**
- * SQL: how much of its cap each account has spent this month, counted like the spend cap does: messages, validations,
- * and what running validations have reserved.
+ * SQL: accounts that have spent 80% or all of their cap this month. It counts what the spend cap counts: messages,
+ * validations, and what running validations have reserved.
  */
 const SPENDING = `
   select a.id as account_id, a.spend_cap_monthly_cents as cap_cents,
