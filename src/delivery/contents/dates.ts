@@ -2,7 +2,7 @@
  * The Liquid filter `date`. Independent of the time zone of the process: a time is shown in UTC unless the template
  * names a zone. A value without a zone, such as `2026-03-01`, is never converted.
  */
-import { LRUCache } from 'lru-cache';
+import { createTimeZones } from '../../platform/input/time-zones.ts';
 
 const MAX_DATE_LENGTH = 64;
 const MAX_FORMAT_LENGTH = 500;
@@ -31,42 +31,15 @@ const monthNames = [
   'December',
 ];
 
-const zoneFormats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({ max: 100 });
-
-/** @returns null if the zone does not exist */
-function zoneFormat(zone: string): Intl.DateTimeFormat | null {
-  if (zone.length > MAX_DATE_LENGTH) return null;
-  const known = zoneFormats.get(zone);
-  if (known) return known.format;
-  let format: Intl.DateTimeFormat | null = null;
-  try {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-      era: 'short',
-    });
-  } catch {
-    // Not a zone: the time is shown in UTC.
-  }
-  zoneFormats.set(zone, { format });
-  return format;
-}
+const timeZones = createTimeZones(100);
 
 const isUtc = (zone: string) => zone === 'UTC' || zone === 'Etc/UTC' || zone === 'GMT';
 
 function zonedTime(time: number, zone: string): ZonedTime {
-  const format = isUtc(zone) ? null : zoneFormat(zone);
-  if (!format) return { local: new Date(time), offsetMinutes: 0, zone: 'UTC' };
-  const parts: Record<string, number> = {};
-  for (const { type, value } of format.formatToParts(time)) parts[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  const local = Date.UTC(year, month - 1, day, hour, minute, second) + (((time % 1_000) + 1_000) % 1_000);
+  // Unknown zones are shown in UTC.
+  const shown = isUtc(zone) ? null : timeZones.shownAt(time, zone);
+  if (shown === null) return { local: new Date(time), offsetMinutes: 0, zone: 'UTC' };
+  const local = shown + (((time % 1_000) + 1_000) % 1_000);
   return { local: new Date(local), offsetMinutes: Math.round((local - time) / 60_000), zone };
 }
 
@@ -223,7 +196,7 @@ export function formatDate(value: unknown, format: string, zone: string, now: nu
     : {
         local: new Date(read.time),
         offsetMinutes: zonedTime(read.time, zone).offsetMinutes,
-        zone: zoneFormat(zone) ? zone : 'UTC',
+        zone: timeZones.exists(zone) ? zone : 'UTC',
       };
   return inFormat(moment, (format || DEFAULT_FORMAT).slice(0, MAX_FORMAT_LENGTH));
 }

@@ -1,6 +1,6 @@
 /** Local times of waits and quiet hours. Time zones are IANA names, and their rules come from Intl. */
-import { LRUCache } from 'lru-cache';
 import { countryZones } from '../../../delivery/addresses/country-zones.ts';
+import { createTimeZones } from '../../../platform/input/time-zones.ts';
 import type { FieldTime, LocalTime } from '../steps/wait.ts';
 
 const MINUTE = 60_000;
@@ -9,44 +9,15 @@ const DAY = 24 * 60 * MINUTE;
  * Number of days to search for a weekday: today's time may have passed, and next week's day may be skipped by the zone.
  */
 const MAX_DAYS = 15;
-/** Bounded, because contacts choose their zone names and there may be any number of them. */
-const formats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({ max: 1_000 });
+const timeZones = createTimeZones(1_000);
 
-function formatOf(timezone: string): Intl.DateTimeFormat | null {
-  const known = formats.get(timezone);
-  if (known) return known.format;
-  let format: Intl.DateTimeFormat | null = null;
-  try {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      calendar: 'iso8601',
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-  } catch {
-    // No such zone.
-  }
-  formats.set(timezone, { format });
-  return format;
-}
+export const isTimezone = (name: string): boolean => timeZones.exists(name);
 
-export function isTimezone(name: string): boolean {
-  return name.length <= 64 && formatOf(name) !== null;
-}
-
-/** What the clocks of a zone show, as the epoch ms at which a UTC clock shows the same, in whole seconds. */
+/** What the clocks of a zone show, see {@link createTimeZones}. */
 function shownAt(time: Date, timezone: string): number {
-  const format = formatOf(timezone);
-  if (!format) throw new RangeError('the time zone is unknown');
-  const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-  for (const { type, value } of format.formatToParts(time)) shown[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
+  const shown = timeZones.shownAt(time.getTime(), timezone);
+  if (shown === null) throw new RangeError('the time zone is unknown');
+  return shown;
 }
 
 /** How far the clocks of a zone are ahead of UTC, in ms. */

@@ -1,0 +1,53 @@
+/** What the clocks of time zones show. Zones are IANA names, and their rules come from Intl. */
+import { LRUCache } from 'lru-cache';
+
+/** Longer names are of no zone, and are not cached. */
+const MAX_NAME = 64;
+
+function formatOf(zone: string): Intl.DateTimeFormat | null {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  } catch {
+    return null;
+  }
+}
+
+export interface TimeZones {
+  exists(zone: string): boolean;
+  /**
+   * What the clocks of a zone show, as the epoch ms at which a UTC clock shows the same, in whole seconds.
+   * @param time epoch ms
+   * @returns null if the zone does not exist
+   */
+  shownAt(time: number, zone: string): number | null;
+}
+
+/** @param max zones that are cached. Clients choose names of zones, so there may be any number of them. */
+export function createTimeZones(max: number): TimeZones {
+  const formats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({
+    max,
+    memoMethod: (zone) => ({ format: formatOf(zone) }),
+  });
+  const find = (zone: string) => (zone.length > MAX_NAME ? null : formats.memo(zone).format);
+  return {
+    exists: (zone) => find(zone) !== null,
+    shownAt(time, zone) {
+      const format = find(zone);
+      if (!format) return null;
+      const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+      for (const { type, value } of format.formatToParts(time)) shown[type] = Number(value);
+      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
+      return Date.UTC(year, month - 1, day, hour, minute, second);
+    },
+  };
+}
