@@ -1,4 +1,5 @@
 /** Finds the campaigns and flows that use a list or a segment, which therefore cannot be deleted. */
+import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -69,4 +70,33 @@ export function flowsNaming(
      order by f.id limit 10`,
     [brandId, ids, path[kind], JSON.stringify({ ids })],
   );
+}
+
+export const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+
+/**
+ * Checks that nothing uses a list or a segment that is to be deleted.
+ * @param segments the names of the segments that use it
+ * @throws AppError conflict that names what does
+ */
+export async function requireUnused(
+  trx: Queryable,
+  scope: Pick<BrandScope, 'brandId'>,
+  kind: NamedKind,
+  id: number,
+  segments: readonly string[],
+): Promise<void> {
+  const conflict = (problem: string, names: readonly string[]) =>
+    new AppError('conflict', `${problem}: ${quoted(names)}`);
+  if (segments.length > 0) {
+    const users = kind === 'segment' ? 'other segments' : 'segments';
+    throw conflict(`${users} use the ${kind}; change them first`, segments);
+  }
+  const campaigns = await campaignsNaming(trx, scope, kind, [id]);
+  if (campaigns.length > 0) {
+    const until = 'until their recipients are written; wait, or cancel them first';
+    throw conflict(`campaigns use the ${kind} ${until}`, campaigns);
+  }
+  const flows = await flowsNaming(trx, scope, kind, [id]);
+  if (flows.length > 0) throw conflict(`flows use the ${kind}; change or archive them first`, flows);
 }

@@ -1,4 +1,4 @@
-import { AppError, invalid, notFound } from '../../errors.ts';
+import { invalid, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -14,12 +14,12 @@ import {
   segmentsNaming,
   updateList,
 } from './model.ts';
-import { campaignsNaming, flowsNaming } from './naming.ts';
+import { requireUnused } from './naming.ts';
 import type { ChangeListBody, ContactList, CreateListBody, ListListsQuery } from './schema.ts';
 
 export { countOf } from './counts.ts';
 export { existingListIds, lockLists } from './model.ts';
-export { campaignsNaming, flowsNaming } from './naming.ts';
+export { campaignsNaming, flowsNaming, quoted, requireUnused } from './naming.ts';
 export {
   addToLists,
   leaveLists,
@@ -84,8 +84,6 @@ export async function changeList(
   return presentOne(db, await updateList(db, tenant, id, body));
 }
 
-const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
-
 /**
  * Deletes a list: it is hidden at once, and the worker removes its members in pages and then its row.
  * @param trx the caller's transaction
@@ -96,23 +94,8 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
 export async function deleteList(trx: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
   // A transaction that saves a segment locks the lists that it names, so no segment can name the list after this.
   const list = await presentOne(trx, await hideList(trx, tenant, id));
-  const segments = await segmentsNaming(trx, id);
-  if (segments.length > 0) {
-    throw new AppError('conflict', `segments use the list; change them first: ${quoted(segments)}`);
-  }
   // Sending a campaign and activating a flow also lock the lists that they name.
-  const campaigns = await campaignsNaming(trx, tenant, 'list', [id]);
-  if (campaigns.length > 0) {
-    const names = quoted(campaigns);
-    throw new AppError(
-      'conflict',
-      `campaigns use the list until their recipients are written; wait, or cancel them first: ${names}`,
-    );
-  }
-  const flows = await flowsNaming(trx, tenant, 'list', [id]);
-  if (flows.length > 0) {
-    throw new AppError('conflict', `flows use the list; change or archive them first: ${quoted(flows)}`);
-  }
+  await requireUnused(trx, tenant, 'list', id, await segmentsNaming(trx, id));
   return list;
 }
 

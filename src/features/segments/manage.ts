@@ -1,10 +1,10 @@
-import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { campaignsNaming, flowsNaming, lockLists } from '../lists/service.ts';
+import { campaignsNaming, flowsNaming, lockLists, quoted, requireUnused } from '../lists/service.ts';
 import { fieldOf } from './conditions.ts';
 import {
   deleteSegmentRow,
@@ -39,8 +39,6 @@ import type { ChangeSegmentBody, CreateSegmentBody, Segment } from './schema.ts'
 export const MAX_SEGMENTS = 1_000;
 /** Maximum number of segments whose filters are in memory at once, up to 64 KiB each. */
 const SHAPES_AT_ONCE = 50;
-
-const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 function presentSegment(row: SegmentRow): Segment {
   return {
@@ -284,20 +282,6 @@ export async function deleteSegment(trx: Queryable, scope: BrandScope, id: numbe
   // Waits for a transaction that starts to send a campaign and has just pinned the segment.
   const row = await deleteSegmentRow(trx, scope, id);
   if (!row) throw notFound('segment');
-  const segments = await segmentsNaming(trx, id);
-  if (segments.length > 0) {
-    throw new AppError('conflict', `other segments use the segment; change them first: ${quoted(segments)}`);
-  }
-  const campaigns = await campaignsNaming(trx, scope, 'segment', [id]);
-  if (campaigns.length > 0) {
-    throw new AppError(
-      'conflict',
-      `campaigns use the segment until their recipients are written; wait, or cancel them first: ${quoted(campaigns)}`,
-    );
-  }
-  const flows = await flowsNaming(trx, scope, 'segment', [id]);
-  if (flows.length > 0) {
-    throw new AppError('conflict', `flows use the segment; change or archive them first: ${quoted(flows)}`);
-  }
+  await requireUnused(trx, scope, 'segment', id, await segmentsNaming(trx, id));
   return presentSegment(row);
 }
