@@ -1,4 +1,5 @@
 /** Adds parameters such as `utm_source` to the web links of a content, for the analytics of the linked sites. */
+import { escapeHtml } from './escape-html.ts';
 import { LinkFinder } from './tracked-html.ts';
 
 /** Names and values, not yet encoded. */
@@ -31,16 +32,6 @@ export function withParameters(url: string, parameters: LinkParameters): string 
   return base + joint + added.join('&') + url.slice(base.length);
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-export const escapeAttribute = (text: string) =>
-  text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
-
 /**
  * Adds parameters to the web links in HTML, in linear time. Everything else stays unchanged.
  * @param kept links that stay unchanged, such as those to unsubscribe
@@ -56,7 +47,7 @@ export function addToHtmlLinks(
     const url = value.trim();
     const changed = isKept(url) ? url : withParameters(url, parameters);
     if (changed === url) continue;
-    result += html.slice(done, start) + escapeAttribute(changed);
+    result += html.slice(done, start) + escapeHtml(changed);
     done = end;
   }
   return result + html.slice(done);

@@ -5,7 +5,8 @@
  */
 import { hasMark, markOf, type Piece, piecesOf } from './slotted.ts';
 import { LinkFinder, type LinkTracking, targetOf } from '../mime/tracked-html.ts';
-import { addToTextLinks, escapeAttribute, type LinkParameters, withParameters } from '../mime/utm.ts';
+import { escapeHtml } from '../mime/escape-html.ts';
+import { addToTextLinks, type LinkParameters, withParameters } from '../mime/utm.ts';
 
 /** A text as its constant parts and the values between them. */
 type Pieces = readonly Piece[];
@@ -54,7 +55,7 @@ function htmlLink(pieces: Pieces, quote: string, optedOut: boolean, settings: Li
     const changed = parameters.length > 0 ? withParameters(url, parameters) : url;
     const target = tracking && targetOf({ value: changed === url ? value : changed, optedOut }, tracking);
     if (target) return `${tracking.clickPrefix ?? ''}${tokenOf(target)}`;
-    return changed === url ? source : escapeAttribute(changed);
+    return changed === url ? source : escapeHtml(changed);
   };
   return { textOf, mayBeTracked: !optedOut && typeof tracking?.clickPrefix === 'string' };
 }

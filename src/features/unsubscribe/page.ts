@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '../../delivery/mime/escape-html.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { Preferences } from './preferences.ts';
 
@@ -8,18 +9,6 @@ export interface PageBrand {
   brand_color: string | null;
   text_color: string | null;
   bg_color: string | null;
-}
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
 const COLOR = /^#[0-9a-fA-F]{6}$/;
@@ -83,12 +72,12 @@ function page(status: number, brand: PageBrand, title: string, content: string):
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <main>
-<h1>${escape(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${content}
 </main>
 </body>
@@ -115,7 +104,7 @@ const nameOf = ({ company_name: name }: PageBrand) => name ?? 'this sender';
 
 /** @param address null if it is no longer known */
 function recipient(address: string | null): string {
-  return address === null ? 'You' : `<strong>${escape(maskAddress(address))}</strong>`;
+  return address === null ? 'You' : `<strong>${escapeHtml(maskAddress(address))}</strong>`;
 }
 
 /** Asks whether to unsubscribe. Its form posts to its own address. */
@@ -125,7 +114,7 @@ export function askPage(brand: PageBrand, address: string | null): RawResult {
     200,
     brand,
     `Unsubscribe from ${nameOf(brand)}?`,
-    `<p>${escape(nameOf(brand))} will stop sending newsletters${who}. Receipts and other messages about your account may
+    `<p>${escapeHtml(nameOf(brand))} will stop sending newsletters${who}. Receipts and other messages about your account may
 still arrive.</p>
 <form method="post"><button type="submit">Unsubscribe</button></form>`,
   );
@@ -138,7 +127,7 @@ export function donePage(brand: PageBrand, address: string | null): RawResult {
     200,
     brand,
     'You are unsubscribed',
-    `<p role="status">${recipient(address)} ${verb} unsubscribed from ${escape(nameOf(brand))}. You can close this page.</p>`,
+    `<p role="status">${recipient(address)} ${verb} unsubscribed from ${escapeHtml(nameOf(brand))}. You can close this page.</p>`,
   );
 }
 
@@ -156,9 +145,9 @@ export function unknownPage(): RawResult {
 function listsForm({ lists }: Preferences): string {
   if (lists.length === 0) return '';
   const boxes = lists.map(({ id, name, description }) => {
-    const more = description === null ? '' : `<small>${escape(description)}</small>`;
+    const more = description === null ? '' : `<small>${escapeHtml(description)}</small>`;
     return `<input type="hidden" name="shown" value="${id}">
-<label><input type="checkbox" name="list" value="${id}" checked>${escape(name)}${more}</label>`;
+<label><input type="checkbox" name="list" value="${id}" checked>${escapeHtml(name)}${more}</label>`;
   });
   return `<form method="post">
 <fieldset>
@@ -177,7 +166,7 @@ ${boxes.join('\n')}
  */
 export function preferencePage(brand: PageBrand, preferences: Preferences, saved: boolean): RawResult {
   const { address, subscribed, lists } = preferences;
-  const from = escape(nameOf(brand));
+  const from = escapeHtml(nameOf(brand));
   const confirmation = saved ? '<p role="status">Your changes have been saved.</p>\n' : '';
   const who = address === null ? '' : `<p>These are the settings for ${recipient(address)}.</p>\n`;
   const isOut = address !== null && !subscribed;

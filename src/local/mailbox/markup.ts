@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../delivery/mime/escape-html.ts';
+
 /** HTML that is safe to insert into a page. */
 export class Markup {
   readonly text: string;
@@ -7,19 +9,6 @@ export class Markup {
 }
 
 type Part = Markup | string | number | null | false | readonly Part[];
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escapes for text and for quoted attributes. */
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
-}
 
 function render(part: Part): string {
   if (part === null || part === false) return '';
