@@ -66,6 +66,10 @@ export class Overload extends AppError {
   }
 }
 
+/** The fields that a validation error names; null: the error is another one. */
+export const validationErrorsOf = (error: unknown): ValidationErrors | null =>
+  error instanceof AppError && error.code === 'validation_error' ? error.validationErrors : null;
+
 /** Creates a 404 that does not reveal whether another tenant has the resource. */
 export function notFound(resource: string): AppError {
   return new AppError('not_found', `${resource} not found`);

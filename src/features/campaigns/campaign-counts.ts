@@ -14,6 +14,16 @@ export interface CampaignCounts {
   remaining: number;
 }
 
+export const NO_RECIPIENTS: CampaignCounts = {
+  audience: 0,
+  sent: 0,
+  failed: 0,
+  skipped: 0,
+  unknown: 0,
+  canceled: 0,
+  remaining: 0,
+};
+
 /**
  * SQL: the blocks `b` of the campaign `c` whose tallies may be outdated. Open blocks that were never claimed are left
  * out, because none of their rows has changed.

@@ -1,5 +1,5 @@
 /** The templates of a campaign: its own, and those of the variants of an A/B test. */
-import { invalid, type Problems } from '../../errors.ts';
+import { invalid, type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
@@ -26,12 +26,9 @@ async function prefixed<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { code, validationErrors } = error as {
-      code?: string;
-      validationErrors?: Record<string, string[]>;
-    };
-    if (code !== 'validation_error' || !validationErrors) throw error;
-    const named = Object.entries(validationErrors).map(([field, messages]) => [
+    const errors = validationErrorsOf(error);
+    if (errors === null) throw error;
+    const named = Object.entries(errors).map(([field, messages]) => [
       field.startsWith('template_attributes.') ? field : `template_attributes.${field}`,
       messages,
     ]);

@@ -1,20 +1,10 @@
-import { campaignCounts, type CampaignCounts, countsOfLastLook } from './campaign-counts.ts';
+import { campaignCounts, type CampaignCounts, countsOfLastLook, NO_RECIPIENTS } from './campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';
 import type { CampaignRow } from './model.ts';
 import { waitingOf } from './run/waiting.ts';
 import type { Campaign, CampaignFields, CampaignProgress, CampaignSummary } from './schema.ts';
-
-const NOTHING: CampaignCounts = {
-  audience: 0,
-  sent: 0,
-  failed: 0,
-  skipped: 0,
-  unknown: 0,
-  canceled: 0,
-  remaining: 0,
-};
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
 
@@ -82,7 +72,7 @@ export async function presentCampaigns(
 ): Promise<CampaignFields[]> {
   const begun = rows.filter(({ phase }) => phase !== 'draft' && phase !== 'waiting').map(({ id }) => id);
   const counted = begun.length > 0 ? await count(db, begun) : new Map<number, CampaignCounts>();
-  const countsOf = ({ id }: CampaignRow) => counted.get(id) ?? NOTHING;
+  const countsOf = ({ id }: CampaignRow) => counted.get(id) ?? NO_RECIPIENTS;
   const unfinished = rows.filter((row) => row.phase !== 'sending' || countsOf(row).remaining > 0);
   const waiting = await waitingOf(db, unfinished, { settings, asOf: new Date() });
   return rows.map((row) => {

@@ -14,7 +14,7 @@ import { NewChannels } from './new-channels.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-export { type BulkProblem, optsOut } from './bulk-work.ts';
+export { type BulkContact, type BulkProblem, optsOut } from './bulk-work.ts';
 
 /**
  * Maximum number of rounds in which other transactions create or delete the same contacts. More than one is hardly

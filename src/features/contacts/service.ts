@@ -12,7 +12,7 @@ export {
   type RefusedRecipient,
   setSubscription,
 } from './consent.ts';
-export { type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
+export { type BulkContact, type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
 export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';

@@ -1,6 +1,6 @@
 /** The templates of a flow: one for each email and sms step, with the id of the step as `action_id`. */
 import type { Channel } from '../../delivery/message.ts';
-import type { Problems } from '../../errors.ts';
+import { type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
@@ -65,12 +65,9 @@ async function withPath<T>(path: string, problems: Problems, work: () => Promise
   try {
     return await work();
   } catch (error) {
-    const { code, validationErrors } = error as {
-      code?: string;
-      validationErrors?: Record<string, string[]>;
-    };
-    if (code !== 'validation_error' || !validationErrors) throw error;
-    for (const [field, messages] of Object.entries(validationErrors)) {
+    const errors = validationErrorsOf(error);
+    if (errors === null) throw error;
+    for (const [field, messages] of Object.entries(errors)) {
       problems.add({ [fieldPath(path, field)]: messages });
     }
     return null;

@@ -10,6 +10,7 @@ import {
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
+import type { BulkContact } from '../contacts/service.ts';
 import type { Column } from './columns.ts';
 import { readDataCell } from './data-cell.ts';
 import type { ColumnField } from './schema.ts';
@@ -23,24 +24,14 @@ export interface RowProblem {
 }
 
 /** A checked row of the file. */
-export interface ImportRow {
+export interface ImportRow extends BulkContact {
   /** Counted as in a spreadsheet. */
   number: number;
   /** Where the next row begins. */
   next: CsvPosition;
   /** The values as in the file. */
   fields: string[];
-  email: { address: string; key: string } | null;
-  /** In E.164 form. */
-  phone: string | null;
-  firstName: string | null;
-  lastName: string | null;
-  countryCode: string | null;
-  source: string | null;
-  /** Whether a new channel is subscribed; null if the row does not say. */
-  subscribed: { email: boolean | null; phone: boolean | null };
   reason: SuppressionReason;
-  data: Record<string, unknown> | null;
   /** Of a suppression: false if it has ended. */
   active: boolean;
   /** Of a suppression: when it ends, in ISO 8601; null if it is permanent. */

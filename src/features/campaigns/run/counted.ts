@@ -1,14 +1,4 @@
-import type { CampaignCounts } from '../campaign-counts.ts';
-
-export const NO_RECIPIENTS: CampaignCounts = {
-  audience: 0,
-  sent: 0,
-  failed: 0,
-  skipped: 0,
-  unknown: 0,
-  canceled: 0,
-  remaining: 0,
-};
+import { type CampaignCounts, NO_RECIPIENTS } from '../campaign-counts.ts';
 
 /** Returns the counts for the events of a campaign. */
 export function eventCounts(counts: CampaignCounts = NO_RECIPIENTS) {

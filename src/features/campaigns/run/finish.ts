@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { cancelCampaignMessages } from '../../../delivery/blocks/campaign-blocks.ts';
-import { campaignCounts, type CampaignCounts } from '../campaign-counts.ts';
+import { campaignCounts, type CampaignCounts, NO_RECIPIENTS } from '../campaign-counts.ts';
 import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
 import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
@@ -9,7 +9,7 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import { campaignEvents } from '../events.ts';
 import type { CampaignRow } from '../model.ts';
 import { lockCampaignRow } from '../transitions.ts';
-import { eventCounts, NO_RECIPIENTS } from './counted.ts';
+import { eventCounts } from './counted.ts';
 import { clearEvaluated } from './evaluations.ts';
 
 /** Number of messages canceled in one transaction. */

@@ -9,7 +9,7 @@ import {
 } from '../../../../workflows/campaigns/contract.ts';
 import { wakeCampaign } from '../../../delivery/blocks/campaign-blocks.ts';
 import type { StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
-import { campaignCounts } from '../campaign-counts.ts';
+import { campaignCounts, NO_RECIPIENTS } from '../campaign-counts.ts';
 import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
@@ -18,7 +18,6 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import type { CampaignRow } from '../model.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
 import { beginSnapshot, expectEngine, lookMs, MAX_LOOK_MS, nextOf } from './next-step.ts';
-import { NO_RECIPIENTS } from './counted.ts';
 import { evaluateInTurn, type Evaluations } from './evaluations.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, wantsPage, writePage } from './page.ts';
