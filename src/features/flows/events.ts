@@ -3,9 +3,10 @@ import { countField, defineEvent, idField, testField, timeField } from '../../pl
 
 const cause = z.object({
   reason: z.enum(['bounce_rate', 'complaint_rate']),
-  rate: z
-    .number()
-    .meta({ description: 'Of the emails of the last seven days, or since the flow was resumed.' }),
+  rate: z.number().meta({
+    description:
+      'The share of the emails of the last seven days, or since the flow was activated or resumed.',
+  }),
   threshold: z.number(),
   at: timeField,
 });

@@ -67,7 +67,7 @@ export interface FlowRow {
   next_step_id: number;
   /** The version that new runs follow; null: none has been activated and, if required, approved. */
   version_id: number | null;
-  /** What waits for approval; null: nothing. */
+  /** What waits for approval; null if nothing does. */
   pending: PendingFlow | null;
   stop: FlowStop | null;
   counted_from: Date | null;
