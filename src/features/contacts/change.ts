@@ -2,8 +2,8 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { ContactData } from './data.ts';
-import { emailChannelId, phoneChannelId } from './presenter.ts';
-import type { ChangeContactBody, ChannelKind, CreateContactBody } from './schema.ts';
+import { channelId } from './presenter.ts';
+import { type ChangeContactBody, type ChannelKind, channelKinds, type CreateContactBody } from './schema.ts';
 
 /** An address as shown, and in the form in which addresses are compared. */
 export interface ParsedAddress {
@@ -70,18 +70,12 @@ function kindOf(item: Item, field: string, contactId: number | null, problems: P
     if (kind === undefined) problems.add(`${field}.kind`, 'or id is required');
     return kind ?? null;
   }
-  const named = (['email', 'phone'] as const).find(
-    (each) => contactId !== null && id === channelId(each, contactId),
-  );
+  const named = channelKinds.find((each) => contactId !== null && id === channelId(each, contactId));
   if (named === undefined) problems.add(`${field}.id`, 'is not a channel of this contact');
   else if (kind !== undefined && kind !== named)
     problems.add(`${field}.kind`, `is not that of the channel ${id}`);
   else return named;
   return null;
-}
-
-export function channelId(kind: ChannelKind, contactId: number): number {
-  return kind === 'email' ? emailChannelId(contactId) : phoneChannelId(contactId);
 }
 
 interface Reading {
@@ -129,7 +123,7 @@ export function readChannels(
   const country = (body.country_code === undefined ? contact?.country_code : body.country_code) ?? null;
   const reading: Reading = { contactId: contact?.id ?? null, country, problems };
   const changes: ChannelChanges = {};
-  for (const kind of ['email', 'phone'] as const) {
+  for (const kind of channelKinds) {
     const text = body[kind];
     if (text === undefined) continue;
     const address = parseAddress(kind, text, kind, country, problems);

@@ -34,29 +34,16 @@ export const noChannel: ChannelState = {
 const API_SOURCE = 'api';
 
 export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelState {
-  if (kind === 'email') {
-    return {
-      address: row.email,
-      key: row.email_key,
-      subscribed: row.email_subscribed,
-      verified: row.email_verified,
-      optInAt: row.email_opt_in_at,
-      optInSource: row.email_opt_in_source,
-      optOutAt: row.email_opt_out_at,
-      data: row.email_data,
-      createdAt: row.email_created_at,
-    };
-  }
   return {
-    address: row.phone,
-    key: row.phone,
-    subscribed: row.phone_subscribed,
-    verified: row.phone_verified,
-    optInAt: row.phone_opt_in_at,
-    optInSource: row.phone_opt_in_source,
-    optOutAt: row.phone_opt_out_at,
-    data: row.phone_data,
-    createdAt: row.phone_created_at,
+    address: row[kind],
+    key: kind === 'email' ? row.email_key : row.phone,
+    subscribed: row[`${kind}_subscribed`],
+    verified: row[`${kind}_verified`],
+    optInAt: row[`${kind}_opt_in_at`],
+    optInSource: row[`${kind}_opt_in_source`],
+    optOutAt: row[`${kind}_opt_out_at`],
+    data: row[`${kind}_data`],
+    createdAt: row[`${kind}_created_at`],
   };
 }
 

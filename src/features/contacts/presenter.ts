@@ -1,50 +1,31 @@
 import type { ContactRow } from './model.ts';
-import type { Contact, ContactChannel } from './schema.ts';
+import { type ChannelKind, channelKinds, type Contact, type ContactChannel } from './schema.ts';
 
-/** The id of a contact's email channel. That of its phone channel is one more. */
-export const emailChannelId = (contactId: number): number => contactId * 2;
-export const phoneChannelId = (contactId: number): number => contactId * 2 + 1;
+/** The id of a contact's channel: twice that of the contact, and one more for the phone. */
+export const channelId = (kind: ChannelKind, contactId: number): number =>
+  2 * contactId + channelKinds.indexOf(kind);
 
 const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
-function presentEmail(row: ContactRow): ContactChannel[] {
-  if (row.email === null) return [];
+/** @returns nothing if the contact has no address of this kind */
+function presentChannel(row: ContactRow, kind: ChannelKind): ContactChannel[] {
+  const value = row[kind];
+  if (value === null) return [];
   return [
     {
-      id: emailChannelId(row.id),
+      id: channelId(kind, row.id),
       contact_id: row.id,
-      kind: 'email',
-      value: row.email,
-      subscribed: row.email_subscribed,
-      verified: row.email_verified,
-      opt_in_at: iso(row.email_opt_in_at),
-      opt_out_at: iso(row.email_opt_out_at),
-      sent_count: row.email_sent_count,
-      fail_count: row.email_fail_count,
-      data: row.email_data ?? {},
-      created_at: (row.email_created_at ?? row.created_at).toISOString(),
-      updated_at: (row.email_updated_at ?? row.updated_at).toISOString(),
-    },
-  ];
-}
-
-function presentPhone(row: ContactRow): ContactChannel[] {
-  if (row.phone === null) return [];
-  return [
-    {
-      id: phoneChannelId(row.id),
-      contact_id: row.id,
-      kind: 'phone',
-      value: row.phone,
-      subscribed: row.phone_subscribed,
-      verified: row.phone_verified,
-      opt_in_at: iso(row.phone_opt_in_at),
-      opt_out_at: iso(row.phone_opt_out_at),
-      sent_count: row.phone_sent_count,
-      fail_count: row.phone_fail_count,
-      data: row.phone_data ?? {},
-      created_at: (row.phone_created_at ?? row.created_at).toISOString(),
-      updated_at: (row.phone_updated_at ?? row.updated_at).toISOString(),
+      kind,
+      value,
+      subscribed: row[`${kind}_subscribed`],
+      verified: row[`${kind}_verified`],
+      opt_in_at: iso(row[`${kind}_opt_in_at`]),
+      opt_out_at: iso(row[`${kind}_opt_out_at`]),
+      sent_count: row[`${kind}_sent_count`],
+      fail_count: row[`${kind}_fail_count`],
+      data: row[`${kind}_data`] ?? {},
+      created_at: (row[`${kind}_created_at`] ?? row.created_at).toISOString(),
+      updated_at: (row[`${kind}_updated_at`] ?? row.updated_at).toISOString(),
     },
   ];
 }
@@ -71,6 +52,6 @@ export function presentContact(row: ContactRow): Contact {
     last_interacted_at: iso(row.last_interacted_at),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
-    channels: [...presentEmail(row), ...presentPhone(row)],
+    channels: channelKinds.flatMap((kind) => presentChannel(row, kind)),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
+import type { Channel } from '../../delivery/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
@@ -19,6 +20,8 @@ const MAX_SEARCH_LENGTH = 100;
 
 export const channelKinds = ['email', 'phone'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
+/** The channel of each kind. */
+export const channelOfKind = { email: 'email', phone: 'sms' } as const satisfies Record<ChannelKind, Channel>;
 
 export const enrichmentStatuses = ['enriched', 'not_enriched'] as const;
 export const verificationStatuses = ['verified', 'suppressed', 'unverified'] as const;

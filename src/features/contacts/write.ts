@@ -1,4 +1,4 @@
-import type { Channel } from '../../delivery/message.ts';
+import { channelFacts } from '../../delivery/channels/index.ts';
 import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/consent/opt-outs.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -26,6 +26,8 @@ import { presentContact } from './presenter.ts';
 import {
   type ChangeContactBody,
   type ChannelKind,
+  channelKinds,
+  channelOfKind,
   type Contact,
   type CreateContactBody,
   MAX_CHANNEL_DATA_BYTES,
@@ -38,11 +40,8 @@ export interface WrittenContact {
   unsubscribed: boolean;
 }
 
-const kinds = ['email', 'phone'] as const;
-const channelOf = { email: 'email', phone: 'sms' } as const satisfies Record<ChannelKind, Channel>;
-
 const unsubscribes = (changes: ChannelChanges) =>
-  kinds.some((kind) => changes[kind]?.subscribed === false && !changes[kind].remove);
+  channelKinds.some((kind) => changes[kind]?.subscribed === false && !changes[kind].remove);
 
 interface Writing {
   trx: Queryable;
@@ -75,7 +74,7 @@ async function findOptOut(
 ): Promise<Date | null> {
   if (known) return known[kind];
   const { keyring, plusAddresses } = deps;
-  const of = { brandId: tenant.brandId, channel: channelOf[kind], plusAddresses, addresses: [key] };
+  const of = { brandId: tenant.brandId, channel: channelOfKind[kind], plusAddresses, addresses: [key] };
   return (await findOptOuts(trx, keyring, of)).get(key) ?? null;
 }
 
@@ -87,7 +86,7 @@ async function syncLedger(
   subscribed: boolean,
 ): Promise<void> {
   const { keyring, plusAddresses } = deps;
-  const ledger = { brandId: tenant.brandId, channel: channelOf[kind], address, plusAddresses };
+  const ledger = { brandId: tenant.brandId, channel: channelOfKind[kind], address, plusAddresses };
   if (subscribed) await endOptOut(trx, keyring, ledger);
   else {
     const { accountId } = tenant;
@@ -98,7 +97,7 @@ async function syncLedger(
 function channelValues(kind: ChannelKind, state: ChannelState, at: Date): ContactValues {
   return {
     [kind]: state.address,
-    ...(kind === 'email' ? { email_key: state.key } : {}),
+    [channelFacts[channelOfKind[kind]].contact.key]: state.key,
     [`${kind}_subscribed`]: state.subscribed,
     [`${kind}_verified`]: state.verified,
     [`${kind}_opt_in_at`]: state.optInAt,
@@ -123,7 +122,7 @@ async function plan(
   changes: ChannelChanges,
 ): Promise<Planned[]> {
   const planned: Planned[] = [];
-  for (const kind of kinds) {
+  for (const kind of channelKinds) {
     const change = changes[kind];
     if (!change) continue;
     const before = row ? channelStateOf(row, kind) : noChannel;
@@ -144,7 +143,7 @@ async function plan(
 /** Writes what follows from a change of a channel, after the contact's row: former address, ledger and history. */
 async function follow(writing: Writing, id: number, { kind, change, before, after }: Planned): Promise<void> {
   const { trx, deps, tenant } = writing;
-  const channel = channelOf[kind];
+  const channel = channelOfKind[kind];
   const isMoved = before.key !== after.key;
   if (isMoved && before.key !== null) await keepFormerAddress(trx, id, before.key);
   if (after.address === null) return;
@@ -168,7 +167,7 @@ async function follow(writing: Writing, id: number, { kind, change, before, afte
 }
 
 function requireAddress(row: StoredContact, planned: Planned[]): void {
-  const left = kinds.some((kind) => {
+  const left = channelKinds.some((kind) => {
     const change = planned.find((each) => each.kind === kind);
     return (change ? change.after : channelStateOf(row, kind)).key !== null;
   });
@@ -182,7 +181,7 @@ async function requireFree(writing: Writing, id: number, changes: ChannelChanges
   const found = await findByAddress(trx, tenant.brandId, keysOf(changes));
   const other = found.find((each) => each.id !== id);
   if (!other) return;
-  const kind = kinds.find((each) => {
+  const kind = channelKinds.find((each) => {
     const key = changes[each]?.address?.key;
     return key !== undefined && key === channelStateOf(other, each).key;
   });
@@ -218,7 +217,7 @@ function addressesOf(
   const hashesOf = (kind: ChannelKind) => {
     const key = changes[kind]?.address?.key;
     if (key === undefined) return [];
-    const of = { brandId: tenant.brandId, channel: channelOf[kind], plusAddresses: deps.plusAddresses };
+    const of = { brandId: tenant.brandId, channel: channelOfKind[kind], plusAddresses: deps.plusAddresses };
     return acceptedHashes(deps.keyring, { ...of, address: key });
   };
   return { ...keysOf(changes), emailHashes: hashesOf('email'), phoneHashes: hashesOf('phone') };
