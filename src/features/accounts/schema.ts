@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { bareEmail } from '../../delivery/addresses/bare-email.ts';
 import { accountTiers } from '../../delivery/limits/tiers.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
@@ -65,16 +65,7 @@ const signedId = z
   .string()
   .max(MAX_SIGNED_ID_LENGTH)
   .meta({ pattern: SIGNED_ID.source, description: 'A `signed_id` from `POST /uploads`, of an image.' });
-const email = z
-  .string()
-  .superRefine((text, context) => {
-    const parsed = parseEmailAddress(text);
-    if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
-    else if (parsed.name !== null) {
-      context.addIssue({ code: 'custom', message: 'must be an address without a name' });
-    }
-  })
-  .meta({ format: 'email' });
+const email = bareEmail();
 
 /** The body of `PATCH /v1/my/account`. Null clears a field. */
 export const patchAccountBody = z.strictObject({

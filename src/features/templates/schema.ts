@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { bareEmail } from '../../delivery/addresses/bare-email.ts';
 import { designSchema } from '../../delivery/contents/design.ts';
 import { channels } from '../../delivery/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
@@ -16,17 +16,7 @@ export const MAX_VALUES_BYTES = 64 * 1024;
 /** Maximum number of recipients of a test. */
 const MAX_TEST_RECIPIENTS = 20;
 
-const email = z
-  .string()
-  .max(320)
-  .superRefine((text, context) => {
-    const parsed = parseEmailAddress(text);
-    if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
-    else if (parsed.name !== null) {
-      context.addIssue({ code: 'custom', message: 'must be an address without a name' });
-    }
-  })
-  .meta({ format: 'email' });
+const email = bareEmail(z.string().max(320));
 
 /** Values of variables by name. */
 export const templateValues = z

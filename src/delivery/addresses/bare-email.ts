@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { parseEmailAddress } from './email.ts';
+
+/** A text that is an email address without a name. @param text what else it has to be, such as short */
+export const bareEmail = (text: z.ZodString = z.string()) =>
+  text
+    .superRefine((given, context) => {
+      const parsed = parseEmailAddress(given);
+      if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
+      else if (parsed.name !== null) {
+        context.addIssue({ code: 'custom', message: 'must be an address without a name' });
+      }
+    })
+    .meta({ format: 'email' });
