@@ -11,6 +11,7 @@ import { findCommentFaults } from './comments.ts';
 import { findDocFaults } from './docs.ts';
 import { findLicenceFaults, type LicensedPackage, type Lock } from './licences.ts';
 import { findRoomFaults } from './rooms.ts';
+import { findStatementFaults } from './statements.ts';
 
 interface Outcome {
   passed: boolean;
@@ -121,6 +122,11 @@ function checkLicences(): Outcome {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+async function checkStatements(): Promise<Outcome> {
+  const faults = await findStatementFaults();
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Only a check of everything can see that something is unused.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
@@ -129,6 +135,8 @@ function checksOf(files: readonly string[] | null): Check[] {
   const docs = { name: 'documentation', run: () => checkDocs(allFiles()) };
   const rooms = { name: 'folders', run: () => checkRooms(allFiles()) };
   const licences = { name: 'licences', run: checkLicences };
+  // A fragment may be part of statements of many files, so all statements are composed.
+  const statements = { name: 'statements', run: checkStatements };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -139,6 +147,7 @@ function checksOf(files: readonly string[] | null): Check[] {
       docs,
       rooms,
       licences,
+      statements,
     ];
   }
   if (files.length === 0) return [];
@@ -147,6 +156,7 @@ function checksOf(files: readonly string[] | null): Check[] {
     { name: 'types and lint', run: () => runTool('oxlint', code) },
     { name: 'imports', run: () => runTool('depcruise', code) },
     unused,
+    statements,
   ];
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
   return [

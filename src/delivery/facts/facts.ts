@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import {
   type EventPublisher,
   type Publication,
@@ -57,15 +57,6 @@ interface ChangeShape {
 /** SQL: messages that are charged their whole reservation until their senders record how many segments were sent. */
 const uncountedSql = `array(select "messageId" from input where uncounted)`;
 
-/** The statement's shapes, by the name of the prepared statement. */
-const shapes = {
-  record_facts: { forContacts: false },
-  record_facts_of_contacts: { forContacts: true },
-  record_facts_of_campaigns: { forContacts: true, forCampaigns: true },
-  record_facts_of_flows: { forContacts: true, forFlows: true },
-  record_facts_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
-} as const satisfies Record<string, ChangeShape>;
-
 /** SQL: all effects of changes of locked messages. `$1` are the changes, `$2` the events to store. */
 const changeSql = (
   publication: Publication,
@@ -115,21 +106,34 @@ const changeSql = (
   select ${publication.counts} as counts`;
 };
 
-/** The built statements. They are long: building one for each batch would take longer than most batches. */
-const statements = new WeakMap<Publication, Record<keyof typeof shapes, pg.QueryConfig>>();
-
-function changeStatement(publication: Publication, name: keyof typeof shapes): pg.QueryConfig {
-  const made = () =>
-    Object.fromEntries(
-      Object.entries(shapes).map(([each, shape]) => [
-        each,
-        { name: `${each}_3`, text: changeSql(publication, shape) },
-      ]),
-    ) as Record<keyof typeof shapes, pg.QueryConfig>;
-  const known = statements.get(publication) ?? made();
-  statements.set(publication, known);
-  return known[name];
-}
+/** What is written for the facts about locked messages. */
+export const recordFactsStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'writeChanges',
+  does: 'Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.',
+  parameters: [
+    'json: the messages that change, with their new columns and the events to publish',
+    'json: the rows of message_events',
+    'bigint[]: the messages whose wait in the queue ends',
+    'bigint[]: those of them that were not sent, and get back what they have reserved',
+  ],
+  shapes: {
+    record_facts: { forContacts: false },
+    record_facts_of_contacts: { forContacts: true },
+    record_facts_of_campaigns: { forContacts: true, forCampaigns: true },
+    record_facts_of_flows: { forContacts: true, forFlows: true },
+    record_facts_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
+  },
+  when: {
+    record_facts: 'no message has a recipient who is a contact',
+    record_facts_of_contacts: 'recipients may be contacts; no message is of a campaign or flow',
+    record_facts_of_campaigns: 'messages of campaigns, and transactional ones',
+    record_facts_of_flows: 'messages of flows, and transactional ones',
+    record_facts_of_both: 'messages of campaigns and of flows',
+  },
+  version: 3,
+  compose: (shape: ChangeShape, { publication }: EventPublisher) => changeSql(publication, shape),
+});
 
 /** @param n the number of events of the statement so far */
 function eventRows({ message, published }: FactChange, n: number) {
@@ -183,7 +187,7 @@ function inputRows(changes: readonly FactChange[]) {
 /** A message that is not recorded as sent yet has no contact, but may get one now. */
 const mayConcernContact = ({ message, sentNow }: FactChange) => message.contactId !== null || sentNow;
 
-function statementFor(changed: readonly FactChange[]): keyof typeof shapes {
+function shapeFor(changed: readonly FactChange[]) {
   const has = (priority: number) => changed.some(({ message }) => message.class === priority);
   const ofCampaigns = has(messageClasses.campaign);
   if (has(messageClasses.flow)) return ofCampaigns ? 'record_facts_of_both' : 'record_facts_of_flows';
@@ -194,7 +198,7 @@ function statementFor(changed: readonly FactChange[]): keyof typeof shapes {
 async function writeChanges(
   client: Queryable,
   changes: readonly FactChange[],
-  { publication }: EventPublisher,
+  events: EventPublisher,
 ): Promise<QueuedWork> {
   const changed = changes.filter((change) => change.changed);
   const stored = changes.flatMap((change) => change.stored);
@@ -202,7 +206,7 @@ async function writeChanges(
   const settled = changed.filter((change) => change.settled);
   const idsOf = (those: readonly FactChange[]) => those.map(({ message }) => message.messageId);
   const { rows } = await client.query<{ counts: number[] }>({
-    ...changeStatement(publication, statementFor(changed)),
+    ...recordFactsStatement.prepared(shapeFor(changed), events),
     values: [
       JSON.stringify(inputRows(changed)),
       JSON.stringify(stored),
@@ -210,7 +214,7 @@ async function writeChanges(
       idsOf(settled.filter(({ message }) => message.status === 'failed')),
     ],
   });
-  return publication.queuedWork(rows[0]?.counts ?? []);
+  return events.publication.queuedWork(rows[0]?.counts ?? []);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
+import { defineStatement } from '../db/statements.ts';
 import type { WakeChannel } from '../db/wake.ts';
 import type { PublishedEvent } from './define.ts';
 
@@ -109,20 +110,29 @@ function queuedWork(consumers: readonly EventConsumer[], counts: readonly number
   return queued;
 }
 
+/** How events are published that no other statement publishes. */
+export const publishStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'createEventPublisher',
+  does: 'Writes the events that a consumer wants, and queues the work that follows from them.',
+  parameters: ['json: the events, numbered in the order in which they are published'],
+  shapes: { publish_events: {} },
+  compose: (_shape, { publication }: Pick<EventPublisher, 'publication'>) => publishSql(publication),
+});
+
 /** @param consumers at least one */
 export function createEventPublisher(consumers: readonly EventConsumer[]): EventPublisher {
   const publication = publicationOf(consumers);
-  const publishText = publishSql(publication);
-  return {
+  const publisher: EventPublisher = {
     publication,
     async publish(client, events) {
       if (events.length === 0) return new Map();
       const { rows } = await client.query<{ counts: number[] }>({
-        name: 'publish_events',
-        text: publishText,
+        ...publishStatement.prepared('publish_events', publisher),
         values: [JSON.stringify(events.map(toEventRow))],
       });
       return publication.queuedWork(rows[0]?.counts ?? []);
     },
   };
+  return publisher;
 }

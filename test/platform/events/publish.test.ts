@@ -5,6 +5,7 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createEvent, defineEvent, type PublishedEvent } from '../../../src/platform/events/define.ts';
 import { createEventPublisher, type EventConsumer } from '../../../src/platform/events/publish.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { ignoreStatements } from '../../support/runner/sent-statements.ts';
 
 const opened = defineEvent('door.opened', {
   sentWhen: 'A door was opened.',
@@ -27,6 +28,8 @@ function consumerOf(name: 'bell' | 'lamp', channel: EventConsumer['channel']): E
       )`,
   };
 }
+
+ignoreStatements('publish_events');
 
 const publisher = createEventPublisher([consumerOf('bell', 'webhook'), consumerOf('lamp', 'outbox')]);
 

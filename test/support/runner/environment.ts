@@ -1,6 +1,7 @@
 import { ModernFakeTimers } from '@jest/fake-timers';
 import type { JestEnvironmentConfig } from '@jest/environment';
 import { ModuleMocker } from 'jest-mock';
+import { checkSentStatements } from './sent-statements.ts';
 
 /** Where `jest-circus` keeps the event listeners of a file's tests, and the file's time limit. */
 const STATE_OF_A_FILE = ['EVENT_HANDLERS', 'TEST_TIMEOUT_SYMBOL'].map((name) => Symbol.for(name));
@@ -33,6 +34,7 @@ export class PlainEnvironment {
     this.moduleMocker.restoreAllMocks();
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     Object.assign(process.env, this.#env);
+    checkSentStatements();
   }
 
   getVmContext(): null {

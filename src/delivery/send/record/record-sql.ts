@@ -1,4 +1,5 @@
 /** The statement that records the outcomes of batches, in the shapes that messages need. */
+import { defineStatement } from '../../../platform/db/statements.ts';
 import type { Publication } from '../../../platform/events/publish.ts';
 import {
   blocksOfSql,
@@ -15,7 +16,7 @@ import {
 } from '../../effects/leave-queue.ts';
 import { emailEvents } from '../../events.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../../effects/flow-counts.ts';
-import type { Limits } from '../../limits/authority.ts';
+import { limits, type Limits } from '../../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../../message.ts';
 import { knownSegmentsSql, segmentsNowSql } from '../../money/rendered-segments.ts';
 import { byUnitSql, paidBySegmentSql } from '../../money/units.ts';
@@ -259,29 +260,50 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
   select ${publication.counts} as counts`;
 };
 
-/** The statement's shapes, by the name of the prepared statement. */
-const shapes = {
-  record_outcomes: { forContacts: false },
-  record_outcomes_of_contacts: { forContacts: true },
-  record_outcomes_in_blocks: { forContacts: true, forCampaigns: true },
-  record_outcomes_of_flows: { forContacts: true, forFlows: true },
-  record_outcomes_of_flows_and_blocks: { forContacts: true, forCampaigns: true, forFlows: true },
-  record_priced_outcomes: { forContacts: true, priced: true },
-  record_priced_outcomes_of_flows_and_blocks: {
-    forContacts: true,
-    forCampaigns: true,
-    forFlows: true,
-    priced: true,
+/** What the statement depends on besides its shape. */
+export interface RecordingParts {
+  publication: Publication;
+  limits?: Limits;
+}
+
+/** Everything that follows from the outcomes of batches. */
+export const recordStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'recordBatches',
+  does: 'Records what became of batches that were given to providers, and all that follows from it.',
+  parameters: [
+    'json: the outcomes, a row for each message',
+    'bigint[]: the processes whose intents end',
+    'bigint[]: and the numbers of these intents',
+    'bigint[]: the messages that leave the queue',
+    'bigint[]: those of them that get back what they have reserved',
+    'bigint[]: the messages that stay in the queue',
+    'json: the blocks of the batches, with what each batch has used of its block',
+  ],
+  shapes: {
+    record_outcomes: { forContacts: false },
+    record_outcomes_of_contacts: { forContacts: true },
+    record_outcomes_in_blocks: { forContacts: true, forCampaigns: true },
+    record_outcomes_of_flows: { forContacts: true, forFlows: true },
+    record_outcomes_of_flows_and_blocks: { forContacts: true, forCampaigns: true, forFlows: true },
+    record_priced_outcomes: { forContacts: true, priced: true },
+    record_priced_outcomes_of_flows_and_blocks: {
+      forContacts: true,
+      forCampaigns: true,
+      forFlows: true,
+      priced: true,
+    },
   },
-} as const satisfies Record<string, RecordShape>;
-
-/** The statement in each shape, built once. With `forCampaigns` it has the parameter for blocks. */
-export type RecordStatements = Readonly<Record<keyof typeof shapes, { text: string; forCampaigns: boolean }>>;
-
-export const recordStatements = (publication: Publication, table: Limits): RecordStatements =>
-  Object.fromEntries(
-    Object.entries<RecordShape>(shapes).map(([name, shape]) => [
-      name,
-      { text: recordSql(publication, table, shape), forCampaigns: shape.forCampaigns === true },
-    ]),
-  ) as RecordStatements;
+  when: {
+    record_outcomes: 'transactional messages of accounts without contacts',
+    record_outcomes_of_contacts: 'transactional messages whose recipients may be contacts',
+    record_outcomes_in_blocks: 'emails of campaigns, and transactional messages',
+    record_outcomes_of_flows: 'messages of flows, and transactional ones',
+    record_outcomes_of_flows_and_blocks: 'messages of flows and campaigns, or texts of campaigns',
+    record_priced_outcomes: 'transactional messages that give back some of what they have reserved',
+    record_priced_outcomes_of_flows_and_blocks: 'messages of any class that have reserved what they cost',
+  },
+  version: 3,
+  compose: (shape: RecordShape, { publication, limits: table = limits }: RecordingParts) =>
+    recordSql(publication, table, shape),
+});

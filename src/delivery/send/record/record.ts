@@ -10,7 +10,7 @@ import { isPaidBySegment } from '../../money/units.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import { divideSent, recordSent } from './record-sent.ts';
-import { type RecordStatements, recordStatements } from './record-sql.ts';
+import { type RecordingParts, recordStatement } from './record-sql.ts';
 
 /** A batch with the outcomes of all its messages. */
 export interface BatchRecord {
@@ -69,26 +69,18 @@ function changesCharge({ priced, status, queue, giveBack, keep, message }: Outco
   return !(isSent && keep === null && message.class === messageClasses.transactional);
 }
 
-/** @returns the statement, and whether it has the parameter for blocks */
-function statementFor(
-  statements: RecordStatements,
-  outcomes: readonly OutcomeRecord[],
-): { name: string; text: string; forCampaigns: boolean } {
-  const named = (name: keyof RecordStatements) => ({ name: `${name}_3`, ...statements[name] });
+function shapeFor(outcomes: readonly OutcomeRecord[]) {
   const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
   if (outcomes.some(changesCharge)) {
-    return named(
-      ofFlows || ofCampaigns ? 'record_priced_outcomes_of_flows_and_blocks' : 'record_priced_outcomes',
-    );
+    return ofFlows || ofCampaigns ? 'record_priced_outcomes_of_flows_and_blocks' : 'record_priced_outcomes';
   }
-  if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_of_flows');
+  if (ofFlows) return ofCampaigns ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_of_flows';
   if (ofCampaigns) {
     const ofTexts = outcomes.some(({ message }) => isPaidBySegment(message.channel));
-    return named(ofTexts ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_in_blocks');
+    return ofTexts ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_in_blocks';
   }
-  const ofContacts = outcomes.some(({ hasContacts }) => hasContacts);
-  return named(ofContacts ? 'record_outcomes_of_contacts' : 'record_outcomes');
+  return outcomes.some(({ hasContacts }) => hasContacts) ? 'record_outcomes_of_contacts' : 'record_outcomes';
 }
 
 /** A batch of a block, as a row of the statement's input. Sent messages have used their places; retries keep theirs. */
@@ -128,7 +120,7 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
 /** @returns the value of the publication's `counts` */
 async function recordBatches(
   client: Queryable,
-  statements: RecordStatements,
+  parts: RecordingParts,
   batches: readonly BatchRecord[],
 ): Promise<number[]> {
   const occurredAt = new Date();
@@ -146,9 +138,9 @@ async function recordBatches(
   });
   const outcomes = owned.map(({ outcome }) => outcome);
   const queued = owned.flatMap(({ outcome, block }) => (block ? [] : [outcome]));
-  const { forCampaigns, ...statement } = statementFor(statements, outcomes);
+  const shape = shapeFor(outcomes);
   const { rows } = await client.query<{ counts: number[] }>({
-    ...statement,
+    ...recordStatement.prepared(shape, parts),
     values: [
       JSON.stringify(input),
       intents.map((batch) => batch.owner),
@@ -156,7 +148,7 @@ async function recordBatches(
       idsOf(queued, ({ queue }) => queue === 'delete'),
       idsOf(queued, ({ giveBack }) => giveBack),
       idsOf(queued, ({ queue }) => queue !== 'delete'),
-      ...(forCampaigns ? [JSON.stringify(batches.flatMap(blockRow))] : []),
+      ...(shape.endsWith('_blocks') ? [JSON.stringify(batches.flatMap(blockRow))] : []),
     ],
   });
   return rows[0]?.counts ?? [];
@@ -179,12 +171,10 @@ export function createBatchRecording(
   table: Limits = limits,
 ): RecordBatches {
   const { publication } = events;
-  const statements = recordStatements(publication, table);
+  const parts = { publication, limits: table };
   return async (batches) => {
     const { sent, others } = divideSent(batches);
     for (const group of sent) await recordSent(pool, group);
-    return others.length === 0
-      ? new Map()
-      : publication.queuedWork(await recordBatches(pool, statements, others));
+    return others.length === 0 ? new Map() : publication.queuedWork(await recordBatches(pool, parts, others));
   };
 }

@@ -1,0 +1,61 @@
+// Each file of docs/sql is a statement that PostgreSQL accepts, with the parameters that its heading names.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { onClient } from '../../../src/platform/db/queryable.ts';
+import { defineStatement } from '../../../src/platform/db/statements.ts';
+import { committedFiles, readFile } from '../../ci/statement-files.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+let test: TestDatabase;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+/** The types of `$1`, `$2` and so on. */
+const typesIn = (contents: string) =>
+  [...contents.matchAll(/^-- [$]\d+ ([^:]+): /gm)].map(([, type]) => type);
+
+describe('the files of docs/sql', () => {
+  it('are accepted by PostgreSQL, and name the types of their parameters', async () => {
+    const files = [...committedFiles()];
+    expect(files.length).toBeGreaterThan(10);
+    await onClient(test.database.pool, async (client) => {
+      for (const [path, contents] of files) {
+        const { text } = readFile(contents);
+        if (text.startsWith('prepare')) await client.query(text);
+        else await client.query(`prepare this as ${text}`);
+        const { rows } = await client.query<{ types: string[] }>(
+          'select parameter_types::text[] as types from pg_prepared_statements',
+        );
+        await client.query('deallocate all');
+        expect({ path, types: rows[0]?.types }).toEqual({ path, types: typesIn(contents) });
+      }
+    });
+  });
+});
+
+describe('a composed statement', () => {
+  const composed: string[] = [];
+  const statement = defineStatement({
+    from: import.meta.url,
+    sentBy: 'it',
+    does: 'Counts.',
+    parameters: [],
+    shapes: { few: { limit: 1 }, many: { limit: 2 } },
+    version: 4,
+    compose({ limit }: { limit: number }, { table }: { table: string }) {
+      composed.push(`${table} ${limit}`);
+      return `select from ${table} limit ${limit}`;
+    },
+  });
+
+  it('is composed once for each shape, and for each of what it is given', () => {
+    const [one, other] = [{ table: 'one' }, { table: 'other' }];
+    expect(statement.prepared('many', one)).toEqual({ name: 'many_4', text: 'select from one limit 2' });
+    expect(statement.prepared('many', other).text).toBe('select from other limit 2');
+    expect(statement.prepared('many', one)).toBe(statement.prepared('many', one));
+    statement.prepared('few', one);
+    expect(composed).toEqual(['one 2', 'other 2', 'one 1']);
+  });
+});

@@ -1,0 +1,56 @@
+/** Compares what tests send to PostgreSQL with `docs/sql`. Each text is looked at once in a process. */
+import pg from 'pg';
+import { layOut } from '../../ci/lay-out.ts';
+import { committedFiles, readFile } from '../../ci/statement-files.ts';
+
+const lazily = <T>(make: () => T) => {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+};
+
+/** The texts in docs/sql by the names under which they are prepared. */
+const committed = lazily(() => {
+  const files = [...committedFiles().values()].map(readFile);
+  return new Map(files.map(({ name, text }) => [name, text]));
+});
+
+function faultOf(name: string, text: string): string | null {
+  const expected = committed().get(name);
+  return expected === undefined || expected === layOut(text)
+    ? null
+    : `${name} is sent with another text than that of its file in docs/sql.`;
+}
+
+const seen = new Map<string, string>();
+let faults: string[] = [];
+let ignored = new Set<string>();
+
+function look(query: unknown): void {
+  const { name, text } = (query ?? {}) as { name?: unknown; text?: unknown };
+  if (typeof name !== 'string' || typeof text !== 'string' || seen.get(name) === text) return;
+  if (ignored.has(name)) return;
+  seen.set(name, text);
+  const fault = faultOf(name, text);
+  if (fault !== null) faults.push(fault);
+}
+
+const { query } = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
+Object.assign(pg.Client.prototype, {
+  query(this: pg.Client, ...args: unknown[]): unknown {
+    look(args[0]);
+    return query.apply(this, args);
+  },
+});
+
+/** For a file that composes these statements of parts of its own. */
+export function ignoreStatements(...names: string[]): void {
+  ignored = new Set(names);
+}
+
+/** @throws Error if the file that ends has sent a statement that is not in docs/sql as it should be */
+export function checkSentStatements(): void {
+  const found = faults;
+  faults = [];
+  ignored = new Set();
+  if (found.length > 0) throw new Error(found.join('\n'));
+}
