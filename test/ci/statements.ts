@@ -17,7 +17,8 @@ const publisher = createEventPublisher(eventConsumers);
 async function definedStatements(): Promise<AnyStatement[]> {
   const found: AnyStatement[] = [];
   for (const path of globSync('src/**/*.ts', { cwd: root }).sort()) {
-    const calls = readFileSync(join(root, path), 'utf8').match(/= defineStatement\(/g)?.length ?? 0;
+    const calls =
+      readFileSync(join(root, path), 'utf8').match(/= define(?:Statement|Writing)\(/g)?.length ?? 0;
     if (calls === 0) continue;
     const exported = Object.values((await import(join(root, path))) as Record<string, unknown>);
     const statements = exported.filter((value) => value instanceof ComposedStatement) as AnyStatement[];
@@ -42,7 +43,7 @@ function headingOf(statement: AnyStatement, shape: string, { name, text }: { nam
     '',
     does,
     ...(when ? [`This shape: ${when[shape]}.`, `Others: ${others.join(', ')}.`] : []),
-    `Composed in ${relative(root, path)}, sent by ${sentBy}().`,
+    `Defined in ${relative(root, path)}, sent by ${sentBy}().`,
     ...(described.length > 0 ? ['', ...described] : []),
   ].map(comment);
 }

@@ -3,6 +3,7 @@ import type { MessageSource } from '../../src/delivery/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
+import { plainStatement } from './write-statement.ts';
 
 const WRITTEN_AT_ONCE = 5_000;
 
@@ -95,7 +96,10 @@ export async function queueEmails(
     text: text?.(n) ?? `Hi ${id}`,
   }));
   for (let written = 0; written < count; written += WRITTEN_AT_ONCE) {
-    await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), { source });
+    await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), {
+      statement: plainStatement,
+      source,
+    });
   }
   if (queuedHoursAgo !== undefined) await age(pool, ids, queuedHoursAgo);
   await wakeSenders(database);

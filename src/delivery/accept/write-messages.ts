@@ -2,9 +2,11 @@ import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
-import { type Addition, statementOf, type TrackingDefaults } from './write-statement.ts';
+import { type Addition, nameOf, type TrackingDefaults, type WriteStatement } from './write-statement.ts';
 
 export interface WriteOptions {
+  /** The statement of the caller. One of its shapes must have exactly the parts that these options ask for. */
+  statement: WriteStatement;
   source: MessageSource;
   /** Settings of the limits, which count the messages and may refuse them. By default, no limit counts them. */
   limits?: LimitSettings;
@@ -39,12 +41,13 @@ function errorOf(error: unknown, additions: readonly Addition[]): unknown {
 export async function writeMessages(
   client: Queryable,
   messages: readonly (NewMessage | NewRenderedMessage)[],
-  { source, limits, tracking, additions = [], rendered = false }: WriteOptions,
+  { statement, source, limits, tracking, additions = [], rendered = false }: WriteOptions,
 ): Promise<Map<number, WrittenMessage>> {
+  const shape = { additions, limited: limits !== undefined, tracked: tracking !== undefined, rendered };
   const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
   try {
     const { rows } = await client.query<WrittenMessage>({
-      ...statementOf(limits ? acceptRules : [], additions, tracking !== undefined, rendered),
+      ...statement.prepared(nameOf(shape)),
       values: [
         input,
         ...[limits, tracking].flatMap((settings) => (settings ? [JSON.stringify(settings)] : [])),

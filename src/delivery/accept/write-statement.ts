@@ -1,9 +1,10 @@
 /** The statement that writes messages, see `write-messages.ts`. */
 import { byChannelSql, isChannelSql } from '../channels/index.ts';
 import type { AppError } from '../../errors.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
-import { settingIn } from '../limits/authority.ts';
+import { acceptRules, settingIn } from '../limits/authority.ts';
 import type { AcceptRule, Setting } from '../limits/limit.ts';
 import { paidBySegmentSql } from '../money/units.ts';
 import {
@@ -51,6 +52,30 @@ export interface Addition {
     sql: string;
     error?: { sqlstate: string; make: () => AppError };
   };
+}
+
+/**
+ * Which parts the statement has besides those that write the messages. It has no part that no message needs, because an
+ * empty part costs as much as a message.
+ */
+export interface WriteShape {
+  additions?: readonly Addition[];
+  /** Whether the limits count the messages and may refuse them. */
+  limited?: boolean;
+  /** Whether messages may be tracked. */
+  tracked?: boolean;
+  /** Whether the messages have no content of their own: see `WriteOptions`. */
+  rendered?: boolean;
+}
+
+interface Writing {
+  /** `import.meta.url` of the file of the function. */
+  from: string;
+  /** The function. */
+  sentBy: string;
+  /** What it writes, in a sentence. */
+  does: string;
+  shapes: readonly WriteShape[];
 }
 
 const messageNames = Object.keys(messageColumns);
@@ -229,27 +254,31 @@ function statementText(
     from written`;
 }
 
-const statements = new Map<string, { name: string; text: string }>();
-
-/** Returns the statement without the parts that no message needs, because an empty part costs as much as a message. */
-export function statementOf(
-  rules: readonly AcceptRule[],
-  additions: readonly Addition[],
-  tracked: boolean,
-  rendered: boolean,
-) {
-  const limited = rules.length > 0;
+/** The prepared name: the same name means the same SQL. */
+export function nameOf({ additions = [], limited, tracked, rendered }: WriteShape): string {
   const parts = [
     ...additions.map((addition) => addition.name),
     ...(limited ? ['all_limits'] : []),
     ...(tracked ? ['tracking'] : []),
     ...(rendered ? ['rendered'] : []),
   ];
-  const name = ['write_messages', ...parts].join('+');
-  const known = statements.get(name);
-  if (known) return known;
-  const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
-  const statement = { name, text: statementText(rules, additions, defaults, rendered) };
-  statements.set(name, statement);
-  return statement;
+  return ['write_messages', ...parts].join('+');
 }
+
+/** The statement of a function that writes messages, in the shapes that the function needs. */
+export type WriteStatement = ReturnType<typeof defineWriting>;
+
+export const defineWriting = ({ shapes, ...caller }: Writing) =>
+  defineStatement({
+    ...caller,
+    parameters: [
+      'json: the messages, with the fields of their source',
+      'jsonb: the settings of the limits',
+      'jsonb: the address and the key of tracked links',
+    ],
+    shapes: Object.fromEntries(shapes.map((shape) => [nameOf(shape), shape])),
+    compose({ additions = [], limited = false, tracked = false, rendered = false }: WriteShape) {
+      const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
+      return statementText(limited ? acceptRules : [], additions, defaults, rendered);
+    },
+  });

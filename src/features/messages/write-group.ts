@@ -16,7 +16,11 @@ import {
 import { testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
 import type { WrittenMessage } from '../../delivery/accept/new-message.ts';
 import { writeMessages } from '../../delivery/accept/write-messages.ts';
-import type { Addition, TrackingDefaults } from '../../delivery/accept/write-statement.ts';
+import {
+  type Addition,
+  defineWriting,
+  type TrackingDefaults,
+} from '../../delivery/accept/write-statement.ts';
 import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
@@ -48,6 +52,17 @@ interface WriteDeps {
   tracking: TrackingDefaults;
 }
 
+const LIVE_OR_TEST = [[], [idempotencyKeys], [testEvents], [idempotencyKeys, testEvents]];
+
+export const groupStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'writeRows',
+  does: 'Writes a group of messages of POST /messages.',
+  shapes: [UNPRICED, PRICED, RESERVED].flatMap((money) =>
+    LIVE_OR_TEST.map((needed) => ({ additions: [...needed, money], limited: true, tracked: true })),
+  ),
+});
+
 function writeRows(
   client: Queryable,
   rows: readonly Row[],
@@ -69,7 +84,13 @@ function writeRows(
     ...additions,
   ];
   const source = { class: messageClasses.transactional };
-  return writeMessages(client, messages, { source, limits, tracking, additions: needed });
+  return writeMessages(client, messages, {
+    statement: groupStatement,
+    source,
+    limits,
+    tracking,
+    additions: needed,
+  });
 }
 
 /** Writes messages in one statement, which fails if one of them costs something: see `isUnreserved`. */

@@ -10,7 +10,7 @@ import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import { reserveFor, RESERVED } from '../../delivery/money/reserve.ts';
 import { countSegments } from '../../delivery/money/sms-segments.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
-import type { Addition } from '../../delivery/accept/write-statement.ts';
+import { type Addition, defineWriting } from '../../delivery/accept/write-statement.ts';
 import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -65,6 +65,13 @@ const refusedAnswer: Addition = {
   )`,
 };
 
+export const helpStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'writeHelp',
+  does: 'Writes the answer to HELP.',
+  shapes: [RESERVED, refusedAnswer].map((addition) => ({ additions: [addition], limited: true })),
+});
+
 /** Returns the failure of an answer for which the account cannot pay. */
 function failureOf({ code, message }: AppError): { code: FailureCode; message: string } {
   switch (code) {
@@ -107,6 +114,7 @@ async function writeHelp(
     ? { ...message, status: 'failed' as const, failure: failureOf(decision) }
     : { ...message, ...decision };
   await writeMessages(trx, [written], {
+    statement: helpStatement,
     source: { class: messageClasses.transactional },
     limits: deps.limits,
     additions: [isRefused ? refusedAnswer : RESERVED],

@@ -1,6 +1,7 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
+import { defineWriting } from '../../delivery/accept/write-statement.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** A notice from the operator to the owners of an account, as plain text. A paragraph may have several lines. */
@@ -41,6 +42,13 @@ async function findOwners(client: Queryable, accountId: number): Promise<Owner[]
   return rows;
 }
 
+export const noticeStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'mailOwners',
+  does: 'Writes the notices to the owners of an account.',
+  shapes: [{}],
+});
+
 /**
  * Sends a notice to the owners of an account, in the caller's transaction. Each owner gets an ordinary transactional
  * message from the system account, which counts against no limit, triggers no webhook and does not show in any
@@ -77,6 +85,9 @@ export async function mailOwners(
     from_address: from,
     ...content,
   }));
-  await writeMessages(client, messages, { source: { class: messageClasses.transactional } });
+  await writeMessages(client, messages, {
+    statement: noticeStatement,
+    source: { class: messageClasses.transactional },
+  });
   return messages.length;
 }

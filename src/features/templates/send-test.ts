@@ -10,6 +10,7 @@ import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.t
 import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
 import type { NewMessage } from '../../delivery/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
+import { defineWriting } from '../../delivery/accept/write-statement.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -204,6 +205,13 @@ function messagesOf(tenant: Tenant, prepared: PreparedTest, recipients: readonly
   });
 }
 
+export const testMessagesStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'writeTestMessages',
+  does: 'Writes the messages of a test of a template.',
+  shapes: [[testEvents], [testEvents, RESERVED]].map((additions) => ({ additions, limited: true })),
+});
+
 /** Writes the messages of a test. @returns the messages, and the backlogs in which they wait */
 async function writeTestMessages(
   trx: Queryable,
@@ -217,6 +225,7 @@ async function writeTestMessages(
   const messages = messagesOf(tenant, prepared, recipients, ids);
   const isPriced = prepared.channel === 'sms' && !simulated;
   const written = await writeMessages(trx, isPriced ? await reserved(trx, limits, messages) : messages, {
+    statement: testMessagesStatement,
     source: { class: messageClasses.transactional },
     limits,
     additions: isPriced ? [testEvents, RESERVED] : [testEvents],

@@ -57,6 +57,7 @@ export class ComposedStatement<Name extends string, Given extends object | undef
 
   #compose(shape: Name, given: Given): PreparedStatement {
     const { shapes, version, compose } = this.#definition;
+    if (!(shape in shapes)) throw new Error(`the statement has no shape ${shape}`);
     const name = version === undefined ? shape : `${shape}_${version}`;
     return { name, text: compose(shapes[shape], given) };
   }

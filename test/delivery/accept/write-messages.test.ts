@@ -3,10 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { NewMessage } from '../../../src/delivery/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../../src/delivery/accept/write-messages.ts';
-import type { Addition } from '../../../src/delivery/accept/write-statement.ts';
+import { type Addition, defineWriting } from '../../../src/delivery/accept/write-statement.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
+import { plainStatement } from '../../support/write-statement.ts';
 
 const source = { class: messageClasses.transactional };
 
@@ -51,7 +52,7 @@ const limits = (cap: number) => ({ sandbox_monthly_cap: cap });
 describe('writing messages', () => {
   it('writes each message with its content and a queue row', async () => {
     const messages = await newEmails(2, { headers: { 'X-A': 'b' } });
-    const written = await writeMessages(pool, messages, { source });
+    const written = await writeMessages(pool, messages, { statement: plainStatement, source });
     expect([...written.keys()]).toEqual(messages.map((each) => each.id));
     expect(written.get(messages[0]?.id ?? 0)).toMatchObject({ from_address: 'shop@example.com' });
     const rows = await select(
@@ -78,7 +79,7 @@ describe('writing messages', () => {
     const [none] = await newEmails(1, { html: null });
     const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
     const messages = [both, none, headers].flatMap((message) => message ?? []);
-    await writeMessages(pool, messages, { source });
+    await writeMessages(pool, messages, { statement: plainStatement, source });
     expect(await select('select content_bytes as bytes from send_queue order by message_id')).toEqual([
       { bytes: '<p>Hi</p>'.length + Buffer.byteLength('Grüße') },
       { bytes: 0 },
@@ -91,7 +92,7 @@ describe('writing messages', () => {
     const [html] = await newEmails(1);
     const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
     const messages = [both, html, headers].flatMap((message) => message ?? []);
-    await writeMessages(pool, messages, { source });
+    await writeMessages(pool, messages, { statement: plainStatement, source });
     expect(await select('select content_weight as weight from send_queue order by message_id')).toEqual([
       { weight: '<p>Hi</p>'.length + Buffer.byteLength('Grüße') },
       { weight: 5 * '<p>Hi</p>'.length },
@@ -100,8 +101,12 @@ describe('writing messages', () => {
   });
 
   it('takes the class of messages from their source', async () => {
-    await writeMessages(pool, await newEmails(1), { source: { class: messageClasses.flow, flow_id: 7 } });
     await writeMessages(pool, await newEmails(1), {
+      statement: plainStatement,
+      source: { class: messageClasses.flow, flow_id: 7 },
+    });
+    await writeMessages(pool, await newEmails(1), {
+      statement: plainStatement,
       source: { class: messageClasses.campaign, campaign_id: 8 },
     });
     expect(
@@ -115,7 +120,10 @@ describe('writing messages', () => {
   });
 
   it('queues no message whose state is final', async () => {
-    await writeMessages(pool, await newEmails(1, { status: 'skipped' }), { source });
+    await writeMessages(pool, await newEmails(1, { status: 'skipped' }), {
+      statement: plainStatement,
+      source,
+    });
     expect(await select('select 1 from messages')).toHaveLength(1);
     expect(await select('select 1 from send_queue')).toEqual([]);
   });
@@ -123,14 +131,14 @@ describe('writing messages', () => {
   it('sends from the default address if the message names no sender', async () => {
     await pool.query('update accounts set email_from_name = $2 where id = $1', [account.accountId, 'A "B"']);
     const messages = await newEmails(1, { from_address: null, default_from: 'box@mail.test' });
-    const [written] = (await writeMessages(pool, messages, { source })).values();
+    const [written] = (await writeMessages(pool, messages, { statement: plainStatement, source })).values();
     expect(written?.from_address).toBe('"A \\"B\\"" <box@mail.test>');
   });
 
   it('runs in the transaction of the caller', async () => {
     const messages = await newEmails(1);
     const work = inTransaction(test.database.pool, async (client) => {
-      await writeMessages(client, messages, { source });
+      await writeMessages(client, messages, { statement: plainStatement, source });
       throw new Error('something else failed');
     });
     await expect(work).rejects.toThrow('something else failed');
@@ -144,15 +152,19 @@ describe('writing messages', () => {
 
 describe('limits at accept', () => {
   it('count the messages and refuse all of them above the limit', async () => {
-    await writeMessages(pool, await newEmails(2), { source, limits: limits(3) });
-    const refused = writeMessages(pool, await newEmails(2), { source, limits: limits(3) });
+    await writeMessages(pool, await newEmails(2), { statement: plainStatement, source, limits: limits(3) });
+    const refused = writeMessages(pool, await newEmails(2), {
+      statement: plainStatement,
+      source,
+      limits: limits(3),
+    });
     await expect(refused).rejects.toMatchObject({ code: 'sandbox_limit_reached' });
     expect(await select('select 1 from messages')).toHaveLength(2);
     expect(await select('select used from sandbox_usage')).toEqual([{ used: 2 }]);
   });
 
   it('do not apply to messages that reserve nothing', async () => {
-    await writeMessages(pool, await newEmails(2), { source });
+    await writeMessages(pool, await newEmails(2), { statement: plainStatement, source });
     expect(await select('select 1 from sandbox_usage')).toEqual([]);
   });
 });
@@ -171,6 +183,12 @@ it('writes only the messages that every addition admits, and passes them on', as
   const [yes, no] = (await newEmails(2)).map((each, n) => ({ ...each, note: n === 0 ? 'yes' : 'no' }));
   if (!yes || !no) throw new Error('two messages expected');
   const written = await writeMessages(pool, [yes, no], {
+    statement: defineWriting({
+      from: import.meta.url,
+      sentBy: 'it',
+      does: 'Writes messages and notes.',
+      shapes: [{ additions: [addition], limited: true }],
+    }),
     source,
     limits: limits(9),
     additions: [addition],

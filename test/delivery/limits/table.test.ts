@@ -17,6 +17,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { plainStatement } from '../../support/write-statement.ts';
 
 const OWNER = 90;
 const actor = { kind: 'api_key', id: 1, test: false } as const;
@@ -117,7 +118,7 @@ async function accept(): Promise<void> {
   await writeMessages(
     test.database.pool,
     [{ id, account_id, brand_id, channel: 'email', status: 'queued', test: false, ...message }],
-    { source, limits: TEST_LIMITS },
+    { statement: plainStatement, source, limits: TEST_LIMITS },
   );
 }
 

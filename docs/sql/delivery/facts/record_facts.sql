@@ -4,7 +4,7 @@
 -- Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.
 -- This shape: no message has a recipient who is a contact.
 -- Others: record_facts_of_contacts, record_facts_of_campaigns, record_facts_of_flows, record_facts_of_both.
--- Composed in src/delivery/facts/facts.ts, sent by writeChanges().
+-- Defined in src/delivery/facts/facts.ts, sent by writeChanges().
 --
 -- $1 json: the messages that change, with their new columns and the events to publish
 -- $2 json: the rows of message_events

@@ -2,7 +2,7 @@
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the events that a consumer wants, and queues the work that follows from them.
--- Composed in src/platform/events/publish.ts, sent by createEventPublisher().
+-- Defined in src/platform/events/publish.ts, sent by createEventPublisher().
 --
 -- $1 json: the events, numbered in the order in which they are published
 

@@ -12,7 +12,11 @@ import { testEvents, testOutcome } from '../../../delivery/accept/test-messages.
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/consent/unapplied-opt-outs.ts';
 import type { NewRenderedMessage } from '../../../delivery/accept/new-message.ts';
 import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/accept/write-messages.ts';
-import type { Addition, TrackingDefaults } from '../../../delivery/accept/write-statement.ts';
+import {
+  type Addition,
+  defineWriting,
+  type TrackingDefaults,
+} from '../../../delivery/accept/write-statement.ts';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
@@ -252,6 +256,18 @@ function messageOf(
   return run.test ? { ...message, ...testOutcome(message) } : message;
 }
 
+export const stepMessageStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'writeStepMessage',
+  does: 'Writes the message of a step of a flow.',
+  shapes: [[counted], [counted, testEvents]].map((additions) => ({
+    additions,
+    limited: true,
+    tracked: true,
+    rendered: true,
+  })),
+});
+
 async function writeStepMessage(
   trx: Queryable,
   { limits, tracking }: FlowSenderDeps,
@@ -261,6 +277,7 @@ async function writeStepMessage(
   const source = { class: messageClasses.flow, flow_id };
   const additions = message.test ? [counted, testEvents] : [counted];
   const written = await writeMessages(trx, [message], {
+    statement: stepMessageStatement,
     source,
     limits,
     tracking,

@@ -4,7 +4,7 @@
 -- Records what became of batches that were given to providers, and all that follows from it.
 -- This shape: messages of flows, and transactional ones.
 -- Others: record_outcomes, record_outcomes_of_contacts, record_outcomes_in_blocks, record_outcomes_of_flows_and_blocks, record_priced_outcomes, record_priced_outcomes_of_flows_and_blocks.
--- Composed in src/delivery/send/record/record-sql.ts, sent by recordBatches().
+-- Defined in src/delivery/send/record/record-sql.ts, sent by recordBatches().
 --
 -- $1 json: the outcomes, a row for each message
 -- $2 bigint[]: the processes whose intents end

@@ -1,0 +1,9 @@
+import { defineWriting } from '../../src/delivery/accept/write-statement.ts';
+
+/** Writes messages without additions. */
+export const plainStatement = defineWriting({
+  from: import.meta.url,
+  sentBy: 'tests',
+  does: 'Writes messages.',
+  shapes: [{}, { limited: true }, { tracked: true }],
+});
