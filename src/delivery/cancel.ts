@@ -1,4 +1,5 @@
 import type { Queryable } from '../platform/db/queryable.ts';
+import { defineStatement } from '../platform/db/statements.ts';
 import { isUncertainSql, markForRecountSql } from './blocks/campaign-blocks.ts';
 import { leaveQueueSql } from './effects/leave-queue.ts';
 import { countFlowMessagesSql } from './effects/flow-counts.ts';
@@ -42,6 +43,21 @@ const cancelSql = `
   )}${markForRecountSql('select campaign_id, id from canceled where campaign_id is not null')}
   select message_id as id from free where not uncertain`;
 
+export const cancelStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'cancelBecause',
+  does: 'Cancels queued messages that no intent covers, and gives back what they have reserved.',
+  parameters: [
+    'bigint[]: the messages',
+    'bigint: the first message',
+    'bigint: the last message',
+    'text: the reason that clients read',
+    'boolean: whether their contact was deleted',
+  ],
+  shapes: { cancel_messages_because: {} },
+  compose: () => cancelSql,
+});
+
 async function cancelBecause(
   db: Queryable,
   ids: readonly number[],
@@ -49,8 +65,7 @@ async function cancelBecause(
 ): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await db.query<{ id: number }>({
-    name: 'cancel_messages_because',
-    text: cancelSql,
+    ...cancelStatement.prepared('cancel_messages_because'),
     values: [ids, Math.min(...ids), Math.max(...ids), reason, isDeletion],
   });
   return rows.map(({ id }) => id);
@@ -101,6 +116,21 @@ const skipSql = `
   })}${markForRecountSql('select campaign_id, id from updated')}
   select id from updated where status = 'skipped'`;
 
+export const skipStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'skipRecipients',
+  does: 'Skips recipients of campaigns who wait, unless an intent covers them.',
+  parameters: [
+    'bigint[]: the messages',
+    'bigint: the first message',
+    'bigint: the last message',
+    'text: the code of the failure',
+    'text: the message of the failure',
+  ],
+  shapes: { skip_recipients: {} },
+  compose: () => skipSql,
+});
+
 /**
  * Skips recipients of campaigns who wait for their first attempt or for a retry. Recipients that an intent covers are
  * left alone; those with an attempt without a known outcome become `unknown`.
@@ -114,8 +144,7 @@ export async function skipRecipients(
 ): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await trx.query<{ id: number }>({
-    name: 'skip_recipients',
-    text: skipSql,
+    ...skipStatement.prepared('skip_recipients'),
     values: [ids, Math.min(...ids), Math.max(...ids), failure.code, failure.message],
   });
   return rows.map(({ id }) => id);

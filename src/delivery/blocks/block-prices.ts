@@ -1,5 +1,6 @@
 /** The money that the messages of a campaign's block reserve when a sender claims the block. */
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { MAX_SEGMENTS } from '../money/sms-segments.ts';
 import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
@@ -29,6 +30,23 @@ const textsSql = `
     select *, coalesce(sum(millicents) over (order by id), 0) as total from priced) p cross join wallet cross join spend_cap
   where total <= greatest(0, least(wallet.remaining, spend_cap.remaining)) order by id`;
 
+export const priceTextsStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'priceTexts',
+  does: 'Finds which texts of a block the account can pay for.',
+  parameters: [
+    'bigint[]: the messages',
+    'bigint: the campaign',
+    'integer: the number of the block',
+    'bigint: the account',
+    'jsonb: the settings of the limits',
+    'bigint: the first message',
+    'bigint: the last message',
+  ],
+  shapes: { price_texts: {} },
+  compose: () => textsSql,
+});
+
 /**
  * Finds which of a block's texts the account can pay for, in the order of their ids.
  * @param ids ascending, at least one
@@ -41,8 +59,7 @@ export async function priceTexts(
   ids: readonly number[],
 ): Promise<TextPrices> {
   const { rows } = await trx.query<{ id: number; segments: number; millicents: number | null }>({
-    name: 'price_texts',
-    text: textsSql,
+    ...priceTextsStatement.prepared('price_texts'),
     values: [ids, campaignId, n, accountId, JSON.stringify(settings), ids[0], ids.at(-1)],
   });
   return Object.fromEntries(rows.map(({ id, segments, millicents }) => [id, [millicents, segments]]));

@@ -5,6 +5,7 @@
 import { paidByMessageSql, paidBySegmentSql } from '../money/units.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement, type PreparedStatement } from '../../platform/db/statements.ts';
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
 import { leaveQueueSql } from '../effects/leave-queue.ts';
 import { isIntendedSql } from '../send/intend/open-intents.ts';
@@ -269,8 +270,30 @@ const closeBlocksSql = (chosen: string) => `
     hold_reason = null, recount = true, ${returnedPricesSql('true')}
   from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
 
-const closePageSql = closeBlocksSql('b.n = any($2::int[])');
-const closeRestSql = closeBlocksSql('true');
+export const closeBlocksStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'cancelCampaignMessages',
+  does: 'Closes blocks of a canceled campaign that have no open recipients. They give back what they have reserved.',
+  parameters: ['bigint: the campaign', 'integer[]: the numbers of the blocks'],
+  shapes: {
+    shut_canceled_blocks: { chosen: 'b.n = any($2::int[])' },
+    shut_other_blocks: { chosen: 'true' },
+  },
+  when: {
+    shut_canceled_blocks: 'the blocks of the recipients who were just canceled',
+    shut_other_blocks: 'all other blocks',
+  },
+  compose: ({ chosen }: { chosen: string }) => closeBlocksSql(chosen),
+});
+
+export const cancelRetriesStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'cancelCampaignMessages',
+  does: 'Cancels retries of a canceled campaign.',
+  parameters: ['bigint: the campaign', 'bigint: the maximum number of retries'],
+  shapes: { cancel_retries: {} },
+  compose: () => cancelRetriesSql,
+});
 
 /**
  * Cancels a page of the recipients of a campaign who still wait. The campaign must no longer be active, and the
@@ -283,24 +306,23 @@ export async function cancelCampaignMessages(
   campaignId: number,
   limit: number,
 ): Promise<CanceledPage> {
-  const cancel = async (name: string, text: string) =>
-    (await trx.query<{ count: number; blocks?: number[] }>({ name, text, values: [campaignId, limit] }))
+  const cancel = async (statement: PreparedStatement) =>
+    (await trx.query<{ count: number; blocks?: number[] }>({ ...statement, values: [campaignId, limit] }))
       .rows[0];
-  const retries = (await cancel('cancel_retries', cancelRetriesSql))?.count ?? 0;
+  const retries = (await cancel(cancelRetriesStatement.prepared('cancel_retries')))?.count ?? 0;
   // That statement has locked blocks. Messages are locked before blocks, so the next transaction cancels messages of
   // blocks.
   if (retries > 0) return { canceled: retries, done: false };
-  const page = await cancel('cancel_blocks', cancelBlocksSql);
+  const page = await cancel({ name: 'cancel_blocks', text: cancelBlocksSql });
   // This is a separate statement, so that it sees what the other has changed.
   await trx.query({
-    name: 'shut_canceled_blocks',
-    text: closePageSql,
+    ...closeBlocksStatement.prepared('shut_canceled_blocks'),
     values: [campaignId, page?.blocks ?? []],
   });
   const canceled = page?.count ?? 0;
   if (canceled > 0) return { canceled, done: false };
   // The blocks that are left have no open recipients, or are under intents.
-  await trx.query({ name: 'shut_other_blocks', text: closeRestSql, values: [campaignId] });
+  await trx.query({ ...closeBlocksStatement.prepared('shut_other_blocks'), values: [campaignId] });
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
        or exists (select 1 from send_queue where campaign_id = $1) as open`,

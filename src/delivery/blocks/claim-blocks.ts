@@ -1,6 +1,7 @@
 /** Claims a picked block for a sender: reserves what its messages need, and takes turns between campaigns. */
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { BLOCKS_CLASS } from '../backlog.ts';
 import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { blockLimits } from '../limits/block-limits.ts';
@@ -86,7 +87,29 @@ function claimSql(table: Limits): string {
   returning b.claim_epoch as epoch`;
 }
 
-const claimText = claimSql(blockLimits);
+export const claimBlockStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'take',
+  does: 'Claims a picked block up to a given message, with places for its messages. The messages after it become another block.',
+  parameters: [
+    'bigint: the process',
+    'bigint: the campaign',
+    'integer: the number of the block',
+    'bigint: the last message',
+    'integer: how many messages are claimed',
+    'integer: how many of them need a place',
+    'integer: the epoch of the block when it was picked',
+    'bigint: the account',
+    'jsonb: the settings of the limits',
+    'integer: how many places the block has',
+    'jsonb: the prices of texts by message, or null',
+    'bigint[]: the waiting messages behind those that are claimed, if their prices are reserved',
+    'integer: how many of the messages the sandbox counts now',
+  ],
+  shapes: { claim_picked_block: {} },
+  version: 2,
+  compose: () => claimSql(blockLimits),
+});
 
 /**
  * How many messages of a block the limits and the request let go. A block that was claimed before has its places
@@ -145,8 +168,7 @@ async function take(
   const sandboxPlaces = block.sandboxRoom === null ? 0 : count;
   const until = count < ids.length ? ids[count - 1] : lastId;
   const { rows } = await trx.query<{ epoch: number }>({
-    name: 'claim_picked_block_2',
-    text: claimText,
+    ...claimBlockStatement.prepared('claim_picked_block'),
     values: [
       owner,
       campaignId,

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { hasOpenSql, returnedPricesSql, returnPlacesSql } from './campaign-blocks.ts';
 import type { Claim } from '../send/claim/claim.ts';
 
@@ -36,6 +37,20 @@ const END = `
   )
   select open from intended`;
 
+export const endClaimStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'endBlockClaim',
+  does: 'Ends the claim of a block. A block without open recipients is closed and gives back what it has reserved.',
+  parameters: [
+    'bigint: the process, or null',
+    'bigint: the campaign',
+    'integer: the number of the block',
+    'integer: the epoch of the claim',
+  ],
+  shapes: { end_claim_of_block: {} },
+  compose: () => END,
+});
+
 /**
  * Ends the claim of a block, see {@link END}.
  * @param owner null: the block has no owner and no open recipients
@@ -47,8 +62,7 @@ export async function endBlockClaim(
   { campaignId, n, epoch }: BlockClaim,
 ): Promise<boolean> {
   const { rows } = await db.query<{ open: boolean }>({
-    name: 'end_claim_of_block',
-    text: END,
+    ...endClaimStatement.prepared('end_claim_of_block'),
     values: [owner, campaignId, n, epoch],
   });
   return rows[0]?.open !== true;

@@ -1,5 +1,6 @@
 /** Picks the block that a sender claims next: whose turn it is, what is due, and what the limits decide. */
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import type { Backlog } from '../backlog.ts';
 import { ROLLING_PERIOD } from '../limits/allowance.ts';
 import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
@@ -163,7 +164,21 @@ const OPEN = `
     and ($4 or not exists (select 1 from send_queue q where q.message_id = m.id))
   order by id`;
 
-const pickText = pickSql(blockLimits);
+export const pickStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'pickBlocks',
+  does: 'Picks and locks due blocks of an account, and holds those to which a limit applies.',
+  parameters: [
+    'bigint: the process',
+    'bigint: the account',
+    'text: the channel',
+    'bigint: the provider',
+    'jsonb: the settings of the limits',
+    'integer: the maximum number of blocks',
+  ],
+  shapes: { pick_due_blocks: {} },
+  compose: () => pickSql(blockLimits),
+});
 
 /** Picks and locks up to `count` due blocks, and holds those to which a limit applies. */
 export async function pickBlocks(
@@ -173,7 +188,7 @@ export async function pickBlocks(
   count: number,
 ): Promise<PickedBlock[]> {
   const values = [owner, accountId, channel, providerId, JSON.stringify(settings), count];
-  const { rows } = await trx.query<PickedBlock>({ name: 'pick_due_blocks', text: pickText, values });
+  const { rows } = await trx.query<PickedBlock>({ ...pickStatement.prepared('pick_due_blocks'), values });
   return rows;
 }
 

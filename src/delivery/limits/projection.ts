@@ -3,6 +3,7 @@
  * never written.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { messageClasses } from '../message.ts';
 import {
   acceptRules,
@@ -62,6 +63,19 @@ const projectSql = `
     json_build_array(${acceptRules.map(({ left }) => left(settingIn('$3::jsonb'))).join(', ')}) as "left"
   from account a`;
 
+export const projectStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'projectNext',
+  does: 'Projects what the limits decide about the next email of an account.',
+  parameters: [
+    'bigint: the account',
+    'bigint: the domain of the sender, or null',
+    'jsonb: the settings of the limits',
+  ],
+  shapes: { project_next: {} },
+  compose: () => projectSql,
+});
+
 interface Hold {
   reason: LimitName;
   until: string | null;
@@ -101,8 +115,7 @@ export async function projectNext(
   settings: LimitSettings,
 ): Promise<Projections> {
   const { rows } = await db.query<Row>({
-    name: 'project_next',
-    text: projectSql,
+    ...projectStatement.prepared('project_next'),
     values: [accountId, domainId, JSON.stringify(settings)],
   });
   const row = rows[0];

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import type { Backlog } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
 import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
-import { furtherCtes, limitsOf, type LimitSettings, settingIn } from './authority.ts';
+import { furtherCtes, type Limits, limitsOf, type LimitSettings, settingIn } from './authority.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 
 /** Maximum number of messages that one transaction releases. */
@@ -97,12 +98,8 @@ const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => 
 ];
 const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3 and provider_id = $4';
 
-/** The statement that decides how many messages of a backlog the limits let go. */
-function decideStatement(name: string, priority: number) {
-  const table = limitsOf(priority);
-  return {
-    name,
-    text: `
+/** SQL: decides how many messages of a backlog the limits let go. */
+const decideSql = (table: Limits) => `
     with account as materialized (
       select * from accounts where id = $1
     )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, room as materialized (${roomSql('$2', table)}
@@ -116,17 +113,36 @@ function decideStatement(name: string, priority: number) {
         case when room.room > waiting.count then now() else now() + ${RECHECK} end),
       release_count = case when room.recheck_at is null and room.room > waiting.count then room.room - waiting.count end,
       released_until = null
-    from room, waiting where ${THIS_BACKLOG} returning release_count as count`,
-  };
-}
+    from room, waiting where ${THIS_BACKLOG} returning release_count as count`;
 
-const decideReserved = decideStatement('decide_reserved_backlog', messageClasses.transactional);
-const decideOthers = decideStatement('decide_held_backlog', messageClasses.flow);
+export const decideStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'decide',
+  does: 'Decides how many messages of a held backlog the limits let go.',
+  parameters: [
+    'bigint: the account',
+    'text: the channel',
+    'smallint: the class',
+    'bigint: the provider',
+    'jsonb: the settings of the limits',
+  ],
+  shapes: {
+    decide_reserved_backlog: { table: limitsOf(messageClasses.transactional) },
+    decide_held_backlog: { table: limitsOf(messageClasses.flow) },
+  },
+  when: {
+    decide_reserved_backlog: 'transactional messages, which have reserved their price',
+    decide_held_backlog: 'all others, which reserve their price when they are claimed',
+  },
+  compose: ({ table }: { table: Limits }) => decideSql(table),
+});
 
 /** Decides how many messages the limits let go, not counting those that are due already. */
 async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
   const { rows } = await trx.query<{ count: number | null }>({
-    ...(backlog.class === messageClasses.transactional ? decideReserved : decideOthers),
+    ...decideStatement.prepared(
+      backlog.class === messageClasses.transactional ? 'decide_reserved_backlog' : 'decide_held_backlog',
+    ),
     values: [...keyOf(backlog), JSON.stringify(settings)],
   });
   return rows[0]?.count ?? 0;

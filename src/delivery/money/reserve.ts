@@ -8,6 +8,7 @@
 import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts';
 import { AppError, invalid } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import { type LimitSettings, settingIn } from '../limits/authority.ts';
 import { capSql, freeEmailsSql, raiseMonthsSql, spentSql } from '../limits/money.ts';
 import { spendCap } from '../limits/spend-cap.ts';
@@ -158,6 +159,21 @@ const messageFundsSql = `
       when u.pays then ${emailPriceSql('a')} else 0 end as price
   from asking i join purse u on u.id = i.account_id join accounts a on a.id = u.id`;
 
+export const messageFundsStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'readMessageFunds',
+  does: 'Reads what messages cost and what their accounts may spend.',
+  parameters: [
+    'bigint[]: the messages',
+    'bigint[]: their accounts',
+    'text[]: their channels',
+    'text[]: the keys of their addresses',
+    'jsonb: the settings of the limits',
+  ],
+  shapes: { read_purses: {} },
+  compose: () => messageFundsSql,
+});
+
 /** Reads what the messages cost and what their accounts may spend. The months must be locked. */
 export async function readMessageFunds(
   trx: Queryable,
@@ -165,8 +181,7 @@ export async function readMessageFunds(
   settings: LimitSettings,
 ): Promise<Map<number, MessageFunds>> {
   const { rows } = await trx.query<MessageFunds>({
-    name: 'read_purses',
-    text: messageFundsSql,
+    ...messageFundsStatement.prepared('read_purses'),
     values: [
       messages.map(({ id }) => id),
       messages.map(({ account_id }) => account_id),

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import { campaignsToSendSql } from '../../blocks/campaign-lock.ts';
 import { decidedLimitsSql, type Limits, verdictSql } from '../../limits/authority.ts';
 import { blockLimits } from '../../limits/block-limits.ts';
@@ -94,6 +95,27 @@ const blockSql = `
     select c.*, s.*
     from (select *, row_number() over (order by id) as row from checked) c left join shared s on c.row = 1
     order by c.id`;
+
+export const blockIntentStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'intendBatches',
+  does: 'Checks batches of a block and writes an intent for each batch.',
+  parameters: [
+    'bigint: the process',
+    'bigint[]: the number of the intent of each message',
+    'text: the provider',
+    'bigint[]: the messages',
+    'bigint: the campaign',
+    'bigint: the first message',
+    'bigint: the last message',
+    'boolean: whether tags such as +news are no part of an address',
+    'integer: seconds to wait for a report if the process dies',
+    'integer: the number of the block',
+    'integer: the epoch of its claim',
+  ],
+  shapes: { intend_in_block: {} },
+  compose: () => blockSql,
+});
 
 /** Columns that the first row returns for all messages. */
 interface SharedColumns {
@@ -204,7 +226,10 @@ export async function intendBatches(
   block: BlockClaim,
 ): Promise<BatchMessage[][]> {
   const values = valuesOf(batches, block);
-  const { rows } = await client.query<CheckedRow>({ name: 'intend_in_block', text: blockSql, values });
+  const { rows } = await client.query<CheckedRow>({
+    ...blockIntentStatement.prepared('intend_in_block'),
+    values,
+  });
   const bySeq = new Map(batches.map(({ seq }) => [seq, [] as BatchMessage[]]));
   const [shared] = rows;
   for (const row of rows) bySeq.get(row.seq)?.push(messageOf(row, shared as SharedColumns, block));

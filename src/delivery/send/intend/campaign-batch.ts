@@ -1,5 +1,6 @@
 import { byChannelSql, channelFacts } from '../../channels/index.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { campaignsToSendSql } from '../../blocks/campaign-lock.ts';
 import { verdictSql } from '../../limits/authority.ts';
@@ -110,6 +111,25 @@ const retriesSql = `
       ${unappliedOf('campaign_id is not null')}
     from checked order by id`;
 
+export const retryIntentStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'intendRetries',
+  does: 'Checks a batch of retries of campaigns and writes the intent for those that may leave.',
+  parameters: [
+    'bigint: the process',
+    'bigint: the number of the intent',
+    'text: the provider',
+    'bigint[]: the messages',
+    'integer[]: the epochs of their claims',
+    'bigint: the first message',
+    'bigint: the last message',
+    'boolean: whether tags such as +news are no part of an address',
+    'integer: seconds to wait for a report if the process dies',
+  ],
+  shapes: { intend_retries: {} },
+  compose: () => retriesSql,
+});
+
 /** The values of the statements' first nine parameters. */
 export function valuesOf(
   { owner, seq, provider, claims, plusAddresses, reportSeconds }: BatchRequest,
@@ -156,6 +176,9 @@ export async function intendRetries(
 ): Promise<BatchMessage[]> {
   const epochs = request.claims.map(({ epoch }) => epoch);
   const values = valuesOf(request, epochs);
-  const { rows } = await client.query<CheckedRow>({ name: 'intend_retries', text: retriesSql, values });
+  const { rows } = await client.query<CheckedRow>({
+    ...retryIntentStatement.prepared('intend_retries'),
+    values,
+  });
   return withoutOptedOut(rows, request);
 }

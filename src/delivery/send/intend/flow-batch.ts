@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import { furtherCtes, giveBackCtes, verdictSql } from '../../limits/authority.ts';
 import type { BatchMessage } from './batch.ts';
 import {
@@ -90,6 +91,25 @@ const flowsSql = `
       ${unappliedOf('flow_id is not null')}
     from checked order by id`;
 
+export const flowIntentStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'intendFlows',
+  does: 'Checks a batch of messages of flows and writes the intent for those that may leave.',
+  parameters: [
+    'bigint: the process',
+    'bigint: the number of the intent',
+    'text: the provider',
+    'bigint[]: the messages',
+    'integer[]: the epochs of their claims',
+    'bigint: the first message',
+    'bigint: the last message',
+    'boolean: whether tags such as +news are no part of an address',
+    'integer: seconds to wait for a report if the process dies',
+  ],
+  shapes: { intend_or_hold_of_flows: {} },
+  compose: () => flowsSql,
+});
+
 /**
  * Checks messages of flows and writes the intent, as `intendBatch` does for other queue rows. Consent is read once more:
  * the contact may have unsubscribed since the message was written. Flows are read under shared locks that a pause waits for,
@@ -99,8 +119,7 @@ export async function intendFlows(client: Queryable, request: CampaignBatchReque
   const epochs = request.claims.map(({ epoch }) => epoch);
   const values = valuesOf(request, epochs);
   const { rows } = await client.query<CheckedRow>({
-    name: 'intend_or_hold_of_flows',
-    text: flowsSql,
+    ...flowIntentStatement.prepared('intend_or_hold_of_flows'),
     values,
   });
   return withoutOptedOut(rows, request);

@@ -4,6 +4,7 @@
  * as much as the general one in `record-sql.ts`. It has the same effects, and can be repeated just as safely.
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campaign-blocks.ts';
 import { CONTACT_COUNTS, contactCtes } from '../../effects/contact-effects.ts';
 import { countOutcomesSql } from '../../effects/leave-queue.ts';
@@ -113,6 +114,29 @@ const numbers = (values: readonly number[]) => `{${values.join(',')}}`;
 
 const idsOf = ({ outcomes }: BatchRecord) => outcomes.map(({ messageId }) => messageId);
 
+export const recordSentStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'recordSent',
+  does: 'Records batches of blocks of which every message was sent at the first attempt.',
+  parameters: [
+    'bigint[]: the processes whose intents end',
+    'bigint[]: and the numbers of these intents',
+    'bigint[]: the campaign of each batch',
+    'integer[]: the number of its block',
+    'integer[]: the number of its messages',
+    'bigint[]: the messages',
+    'smallint[]: their attempts',
+    'text[]: the response of the provider to each',
+    'text[]: the id that the provider gave each, or empty',
+    'text: the provider',
+    'bigint: the version of the content',
+    'bigint[]: the first message of each batch',
+    'bigint[]: the last message of each batch',
+  ],
+  shapes: { record_sent_in_blocks: {} },
+  compose: () => sentSql,
+});
+
 export async function recordSent(
   client: Queryable,
   { provider, versionId, batches }: SentBatches,
@@ -123,8 +147,7 @@ export async function recordSent(
     .sort((one, other) => one.messageId - other.messageId);
   const hasIds = outcomes.some(({ providerMessageId }) => providerMessageId !== null);
   await client.query({
-    name: 'record_sent_in_blocks',
-    text: sentSql,
+    ...recordSentStatement.prepared('record_sent_in_blocks'),
     values: [
       numbers(batches.map(({ owner }) => owner)),
       numbers(batches.map(({ seq }) => seq ?? 0)),
