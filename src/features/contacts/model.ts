@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Channel } from '../../delivery/message.ts';
 import { optedOutAtSql } from '../../delivery/consent/opt-outs.ts';
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { PreparedStatement } from '../../platform/db/statements.ts';
 
 /** A row of `contacts`. */
 export interface StoredContact {
@@ -219,15 +221,18 @@ const NOTHING_YET = {
 } satisfies Partial<ContactRow>;
 
 /** Statements by their columns. There are few sets of columns: optional fields, and one or two channels. */
-const insertStatements = new Map<string, { name: string; text: string }>();
+const insertStatements = new Map<string, PreparedStatement>();
 
-/** Planning the statement takes longer than running it, so it is prepared. */
-function insertStatement(names: readonly string[]): { name: string; text: string } {
+/**
+ * Planning the statement takes longer than running it, so it is prepared. Its name depends on its columns alone, because
+ * another process may use the same connection behind a pooler.
+ */
+function insertStatement(names: readonly string[]): PreparedStatement {
   const columns = names.join(', ');
   const known = insertStatements.get(columns);
   if (known) return known;
   const made = {
-    name: `insert_contact_${insertStatements.size}`,
+    name: `insert_contact_${createHash('sha256').update(columns).digest('hex').slice(0, 12)}`,
     text: `insert into contacts as c (${columns}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
      on conflict do nothing returning ${OWN_COLUMNS}, ${suppressedSql} as suppressed`,
   };

@@ -1,4 +1,5 @@
 // Creating a contact takes a fixed number of database round trips, and finds earlier opt-outs.
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createContact } from '../../../src/features/contacts/write.ts';
 import type { CreateContactBody } from '../../../src/features/contacts/schema.ts';
@@ -31,6 +32,24 @@ async function create(body: CreateContactBody) {
 }
 
 describe('creating a contact', () => {
+  it('prepares its insert under a name that says which columns it has', async () => {
+    const named = await inTransaction(api.database.pool, async (trx) => {
+      for (const body of [{ email: 'one@example.test' }, { email: 'two@example.test', first_name: 'Two' }]) {
+        await createContact(trx, deps, api, body);
+      }
+      const { rows } = await trx.query<{ name: string; columns: string }>(
+        `select name, substring(statement from '[(](.*?)[)]') as columns
+         from pg_prepared_statements where statement like 'insert into contacts %'`,
+      );
+      return rows;
+    });
+    expect(named.length).toBeGreaterThanOrEqual(2);
+    for (const { name, columns } of named) {
+      const hash = createHash('sha256').update(columns).digest('hex');
+      expect(name).toBe(`insert_contact_${hash.slice(0, 12)}`);
+    }
+  });
+
   it('takes three round trips, and returns the same as a later GET', async () => {
     await api.request('POST', '/v1/my/suppressions', { body: { phone: '+14155550177' } });
     const made = await create({
