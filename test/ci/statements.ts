@@ -37,8 +37,10 @@ function headingOf(statement: AnyStatement, shape: string, { name, text }: { nam
     new RegExp(`[$]${n + 1}(?!\\d)`).test(text) ? [`$${n + 1} ${parameter}`] : [],
   );
   const others = shapes.filter((other) => other !== shape);
+  // The claim of messages contains its own name.
+  const [, prepared = name] = /^\s*prepare (\w+)/.exec(text) ?? [];
   return [
-    `Prepared as ${name}`,
+    `Prepared as ${prepared}`,
     'Written by npm run sql: see docs/statements.md.',
     '',
     does,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { defineStatement } from '../../platform/db/statements.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/accept/write-statement.ts';
 
@@ -15,6 +16,22 @@ const STATEMENT = `
   from (select $1::bigint as account_id, $2::bigint as brand_id, $3::text as channel, $4::bigint as domain_id,
     $5::bigint as provider_id, '<p>' as html, null::jsonb as tracking) i
   join accounts a on a.id = i.account_id`;
+
+export const pinRouteStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'pinRoute',
+  does: 'Chooses provider and tracking for the messages of a campaign.',
+  parameters: [
+    'bigint: the account',
+    'bigint: the brand',
+    'text: the channel',
+    'bigint: the domain of the sender, or null',
+    'bigint: the provider of the sender, or null',
+    'jsonb: the address and the key of tracked links',
+  ],
+  shapes: { pin_route: {} },
+  compose: () => STATEMENT,
+});
 
 /**
  * Chooses provider and tracking for many messages of one sender, in the same way as for a single message.
@@ -33,8 +50,7 @@ export async function pinRoute(
 ): Promise<PinnedRoute> {
   const { accountId, brandId, channel, domainId, providerId } = sender;
   const { rows } = await db.query<PinnedRoute>({
-    name: 'pin_route',
-    text: STATEMENT,
+    ...pinRouteStatement.prepared('pin_route'),
     values: [accountId, brandId, channel, domainId, providerId, JSON.stringify(tracking)],
   });
   if (!rows[0]) throw new Error(`no account ${accountId}`);

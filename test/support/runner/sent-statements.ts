@@ -21,12 +21,23 @@ function faultOf(name: string, text: string): string | null {
     : `${name} is sent with another text than that of its file in docs/sql.`;
 }
 
+interface StatementLike {
+  name?: unknown;
+  text?: unknown;
+}
+
 const seen = new Map<string, string>();
 let faults: string[] = [];
 let ignored = new Set<string>();
 
+/** The claim of messages is prepared by a statement of its own, at the beginning of a string of statements. */
+function preparedIn(sql: string): StatementLike {
+  const [text = '', name = ''] = /^\s*prepare (\w+)[^;]*/.exec(sql) ?? [];
+  return { name, text };
+}
+
 function look(query: unknown): void {
-  const { name, text } = (query ?? {}) as { name?: unknown; text?: unknown };
+  const { name, text } = typeof query === 'string' ? preparedIn(query) : ((query ?? {}) as StatementLike);
   if (typeof name !== 'string' || typeof text !== 'string' || seen.get(name) === text) return;
   if (ignored.has(name)) return;
   seen.set(name, text);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import {
   furtherCtes,
   limits,
@@ -155,18 +156,34 @@ export interface BacklogClaim {
  * Behind a pooler, another version may have prepared its own claim on the connection. So the name depends on the text
  * of the statement.
  */
-const preparedFor = (priority: number) => {
-  const table = limitsOf(priority);
-  const name = `claim_backlog_${createHash('sha256').update(claimSql(table)).digest('hex').slice(0, 12)}`;
-  return { name, text: claimSql(table, name) };
+const preparedName = (table: Limits) =>
+  `claim_backlog_${createHash('sha256').update(claimSql(table)).digest('hex').slice(0, 12)}`;
+
+const tables = {
+  claim_reserved_backlog: limitsOf(messageClasses.transactional),
+  claim_backlog: limitsOf(messageClasses.flow),
 };
 
-/**
- * The claim of transactional messages, which have reserved their price, and the claim of all others, which reserve it
- * now.
- */
-const RESERVED = preparedFor(messageClasses.transactional);
-const RESERVING = preparedFor(messageClasses.flow);
+export const claimStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'claimBacklogs',
+  does: 'Decides on the first due messages of a backlog, and claims those that no limit holds.',
+  parameters: ['jsonb: the ClaimRequest, with the settings of the limits'],
+  shapes: tables,
+  when: {
+    claim_reserved_backlog: 'transactional messages, which have reserved their price',
+    claim_backlog: 'all others, which reserve their price now',
+  },
+  compose: (table: Limits) => claimSql(table, preparedName(table)),
+});
+
+const preparedFor = (shape: keyof typeof tables) => ({
+  name: preparedName(tables[shape]),
+  text: claimStatement.prepared(shape).text,
+});
+
+const RESERVED = preparedFor('claim_reserved_backlog');
+const RESERVING = preparedFor('claim_backlog');
 
 const statementOf = (priority: number) => (priority === messageClasses.transactional ? RESERVED : RESERVING);
 

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import { type Refusal, verdictSql } from '../../limits/authority.ts';
 import type { Channel, SkipCode } from '../../message.ts';
 import type { ClaimId } from '../claim/claim.ts';
@@ -96,17 +97,7 @@ export interface BatchRequest {
   plusAddresses?: boolean;
 }
 
-/**
- * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
- * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are read
- * under shared locks that a pause waits for, so that once a pause is confirmed, no later intent can miss it.
- * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
- */
-export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
-  const ids = request.claims.map((claim) => claim.messageId);
-  const { rows } = await client.query<BatchMessage>({
-    name: 'intend_batch',
-    text: `
+const batchSql = () => `
     with alive as (
       select id from processes where id = $1 for key share
     ), claimed as (
@@ -141,7 +132,37 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign
-    from checked order by id`,
+    from checked order by id`;
+
+export const batchIntentStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'intendBatch',
+  does: 'Checks a batch of transactional messages and writes the intent for those that may leave.',
+  parameters: [
+    'bigint: the process',
+    'bigint: the number of the intent',
+    'text: the provider',
+    'bigint[]: the messages',
+    'integer[]: the epochs of their claims',
+    'bigint: the first message',
+    'bigint: the last message',
+    'boolean: whether tags such as +news are no part of an address',
+    'integer: seconds to wait for a report if the process dies',
+  ],
+  shapes: { intend_batch: {} },
+  compose: batchSql,
+});
+
+/**
+ * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
+ * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are read
+ * under shared locks that a pause waits for, so that once a pause is confirmed, no later intent can miss it.
+ * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
+ */
+export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
+  const ids = request.claims.map((claim) => claim.messageId);
+  const { rows } = await client.query<BatchMessage>({
+    ...batchIntentStatement.prepared('intend_batch'),
     values: [
       request.owner,
       request.seq,

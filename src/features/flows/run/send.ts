@@ -19,6 +19,7 @@ import {
 } from '../../../delivery/accept/write-statement.ts';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { countForFlow } from '../counts.ts';
 import type { StepResult } from './interpreter.ts';
@@ -120,6 +121,23 @@ const factsSql = `
   left join template_versions v on v.id = f.version_id and v.channel = $6
   where b.id = $2`;
 
+export const recipientStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'readRecipient',
+  does: 'Reads what the message of a step depends on, before it is written.',
+  parameters: [
+    'bigint: the account',
+    'bigint: the brand',
+    'bigint: the contact',
+    'bigint: the flow',
+    'integer: the step',
+    'text: the channel',
+    'boolean: whether tags such as +news are no part of an address',
+  ],
+  shapes: { facts_of_flow_send: {} },
+  compose: () => factsSql,
+});
+
 async function readRecipient(
   trx: Queryable,
   run: SendingRun,
@@ -127,8 +145,7 @@ async function readRecipient(
   plusAddresses: boolean,
 ): Promise<RecipientState> {
   const { rows } = await trx.query<RecipientState>({
-    name: 'facts_of_flow_send',
-    text: factsSql,
+    ...recipientStatement.prepared('facts_of_flow_send'),
     values: [
       run.account_id,
       run.brand_id,
