@@ -5,6 +5,7 @@ import { eventConsumers } from '../../src/features/events.ts';
 import { ComposedStatement } from '../../src/platform/db/statements.ts';
 import { createEventPublisher } from '../../src/platform/events/publish.ts';
 import { layOut } from './lay-out.ts';
+import { examples } from './statement-examples.ts';
 import { committedFiles, FOLDER, root } from './statement-files.ts';
 
 /** Each is given the publisher, though some need none. */
@@ -30,12 +31,16 @@ async function definedStatements(): Promise<AnyStatement[]> {
 
 const comment = (line: string) => `-- ${line}`.trimEnd();
 
+/** The parameters that the text has. */
+const numbered = (parameters: readonly string[], text: string) =>
+  parameters.flatMap((parameter, n) =>
+    new RegExp(`[$]${n + 1}(?!\\d)`).test(text) ? [`$${n + 1} ${parameter}`] : [],
+  );
+
 /** The heading of a file: what the text itself does not say. */
 function headingOf(statement: AnyStatement, shape: string, { name, text }: { name: string; text: string }) {
   const { path, sentBy, does, parameters, shapes, when } = statement.description;
-  const described = parameters.flatMap((parameter, n) =>
-    new RegExp(`[$]${n + 1}(?!\\d)`).test(text) ? [`$${n + 1} ${parameter}`] : [],
-  );
+  const described = numbered(parameters, text);
   const others = shapes.filter((other) => other !== shape);
   // The claim of messages contains its own name.
   const [, prepared = name] = /^\s*prepare (\w+)/.exec(text) ?? [];
@@ -62,6 +67,11 @@ export async function composeFiles(): Promise<Map<string, string>> {
       if (files.has(file)) throw new Error(`two statements are written to ${file}`);
       files.set(file, [...headingOf(statement, shape, made), '', layOut(made.text), ''].join('\n'));
     }
+  }
+  for (const { file, from, does, parameters, text } of examples) {
+    const heading = ['Written by npm run sql: see docs/statements.md.', '', `An example. ${does}`];
+    const lines = [...heading, `Composed in ${from}.`, '', ...numbered(parameters, text)].map(comment);
+    files.set(join(FOLDER, file), [...lines, '', layOut(text), ''].join('\n'));
   }
   return files;
 }

@@ -12,10 +12,10 @@ function lastCommitted(path: string): StatementFile | null {
 
 const withoutSpace = ({ text }: StatementFile) => text.replaceAll(/\s+/g, '');
 
-/** Whether the statement has another text than in the last commit, under the same name. */
+/** Whether the statement has another text than in the last commit, under the same name. Examples have no name. */
 function needsNewName(path: string, contents: string): boolean {
   const [before, now] = [lastCommitted(path), readFile(contents)];
-  return before?.name === now.name && withoutSpace(before) !== withoutSpace(now);
+  return now.name !== '' && before?.name === now.name && withoutSpace(before) !== withoutSpace(now);
 }
 
 const composed = await composeFiles();

@@ -102,11 +102,16 @@ async function withSegment(
   return { sql: `${sql} and (${segment.sql})`, values: [...values, ...segment.values] };
 }
 
-async function findPage(db: Queryable, { sql, values }: Conditions, page: Page): Promise<ContactRow[]> {
+/** SQL: a page of the contacts that match, newest first. */
+export function listSql({ sql }: Conditions, page: Page): string {
   const below = page.after === null ? '' : `and c.id < ${page.after}`;
   const source = `(
     select * from contacts c where ${sql} ${below} order by c.id desc limit ${page.limit} offset ${page.offset})`;
-  const { rows } = await db.query<ContactRow>(`${contactRowsSql(source)} order by c.id desc`, values);
+  return `${contactRowsSql(source)} order by c.id desc`;
+}
+
+async function findPage(db: Queryable, conditions: Conditions, page: Page): Promise<ContactRow[]> {
+  const { rows } = await db.query<ContactRow>(listSql(conditions, page), conditions.values);
   return rows;
 }
 

@@ -73,14 +73,14 @@ interface Members {
   ids: number[];
 }
 
-/** Counts the members and finds the newest, in one pass. */
-async function countAndSample(db: Queryable, brandId: number, condition: SqlCondition): Promise<Members> {
-  const { rows } = await db.query<Members>(
-    `with members as materialized (select c.id from contacts c where c.brand_id = $1 and ${condition.sql})
+/** SQL: counts the members and finds the newest, in one pass. @param condition SQL over the contact `c` */
+export const membersSql = (condition: string) =>
+  `with members as materialized (select c.id from contacts c where c.brand_id = $1 and ${condition})
      select (select count(*) from members) as count,
-       array(select id from members order by id desc limit ${SAMPLE}) as ids`,
-    [brandId, ...condition.values],
-  );
+       array(select id from members order by id desc limit ${SAMPLE}) as ids`;
+
+async function countAndSample(db: Queryable, brandId: number, condition: SqlCondition): Promise<Members> {
+  const { rows } = await db.query<Members>(membersSql(condition.sql), [brandId, ...condition.values]);
   return { count: rows[0]?.count ?? 0, ids: (rows[0]?.ids ?? []).map(Number) };
 }
 

@@ -32,7 +32,7 @@ let ignored = new Set<string>();
 
 /** The claim of messages is prepared by a statement of its own, at the beginning of a string of statements. */
 function preparedIn(sql: string): StatementLike {
-  const [text = '', name = ''] = /^\s*prepare (\w+)[^;]*/.exec(sql) ?? [];
+  const [text, name] = /^\s*prepare (\w+)[^;]*/.exec(sql) ?? [];
   return { name, text };
 }
 
