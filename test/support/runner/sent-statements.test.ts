@@ -27,6 +27,13 @@ describe('what tests send to PostgreSQL', () => {
     expect(checkSentStatements).toThrow(`${name} is sent with another text than that of its file`);
   });
 
+  it('must be one text for each name', async () => {
+    await send('two_texts', 'select 1');
+    expect(checkSentStatements).not.toThrow();
+    await expect(send('two_texts', 'select 2')).rejects.toThrow('must be unique');
+    expect(checkSentStatements).toThrow('two_texts is sent with two texts');
+  });
+
   it('may differ in a test that composes a statement of parts of its own', async () => {
     ignoreStatements('publish_events');
     await send('publish_events', 'select 1');

@@ -3,19 +3,16 @@ import pg from 'pg';
 import { layOut } from '../../ci/lay-out.ts';
 import { committedFiles, readFile } from '../../ci/statement-files.ts';
 
-const lazily = <T>(make: () => T) => {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-};
+let committed: ReadonlyMap<string, string> | undefined;
 
-/** The texts in docs/sql by the names under which they are prepared. */
-const committed = lazily(() => {
-  const files = [...committedFiles().values()].map(readFile);
-  return new Map(files.map(({ name, text }) => [name, text]));
-});
+/** The texts in docs/sql by the names under which they are prepared. They are read once, when they are first needed. */
+function committedTexts(): ReadonlyMap<string, string> {
+  committed ??= new Map([...committedFiles().values()].map(readFile).map(({ name, text }) => [name, text]));
+  return committed;
+}
 
 function faultOf(name: string, text: string): string | null {
-  const expected = committed().get(name);
+  const expected = committedTexts().get(name);
   return expected === undefined || expected === layOut(text)
     ? null
     : `${name} is sent with another text than that of its file in docs/sql.`;
@@ -26,6 +23,7 @@ interface StatementLike {
   text?: unknown;
 }
 
+/** What was sent without a fault, by name. */
 const seen = new Map<string, string>();
 let faults: string[] = [];
 let ignored = new Set<string>();
@@ -40,9 +38,9 @@ function look(query: unknown): void {
   const { name, text } = typeof query === 'string' ? preparedIn(query) : ((query ?? {}) as StatementLike);
   if (typeof name !== 'string' || typeof text !== 'string' || seen.get(name) === text) return;
   if (ignored.has(name)) return;
-  seen.set(name, text);
-  const fault = faultOf(name, text);
-  if (fault !== null) faults.push(fault);
+  const fault = seen.has(name) ? `${name} is sent with two texts.` : faultOf(name, text);
+  if (fault === null) seen.set(name, text);
+  else faults.push(fault);
 }
 
 const { query } = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
