@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../../..');
 
 /** How a message may begin. `or` and `with` follow the first of two fields: `email or phone is required`. */
 const BEGINNINGS =
-  /^(?:must|is|are|has|have|needs?|names?|cannot|contains|takes|selects|exceeds|belongs|leads|differs|contradicts|renders|makes?|can|does|or|with)\b/;
+  /^(?:must|is|are|has|have|needs?|names?|cannot|contains|takes|selects|exceeds|belongs|leads|differs|contradicts|renders|makes?|can|does|would|or|with)\b/;
 
 /** Where the code writes a message as text: `invalid({ field: ['…'] })` and the like. A message may begin with `${`. */
 const PLACES = [
