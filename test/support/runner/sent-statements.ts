@@ -11,9 +11,13 @@ function committedTexts(): ReadonlyMap<string, string> {
   return committed;
 }
 
+/** What was sent without a fault, by name. */
+const seen = new Map<string, string>();
+
 function faultOf(name: string, text: string): string | null {
   const expected = committedTexts().get(name);
-  return expected === undefined || expected === layOut(text)
+  if (expected === undefined) return seen.has(name) ? `${name} is sent with two texts.` : null;
+  return expected === layOut(text)
     ? null
     : `${name} is sent with another text than that of its file in docs/sql.`;
 }
@@ -23,14 +27,12 @@ interface StatementLike {
   text?: unknown;
 }
 
-/** What was sent without a fault, by name. */
-const seen = new Map<string, string>();
 let faults: string[] = [];
 let ignored = new Set<string>();
 
 /** The claim of messages is prepared by a statement of its own, at the beginning of a string of statements. */
 function preparedIn(sql: string): StatementLike {
-  const [text, name] = /^\s*prepare (\w+)[^;]*/.exec(sql) ?? [];
+  const [text, name] = /^\s*prepare (claim_\w+)[^;]*/.exec(sql) ?? [];
   return { name, text };
 }
 
@@ -38,7 +40,7 @@ function look(query: unknown): void {
   const { name, text } = typeof query === 'string' ? preparedIn(query) : ((query ?? {}) as StatementLike);
   if (typeof name !== 'string' || typeof text !== 'string' || seen.get(name) === text) return;
   if (ignored.has(name)) return;
-  const fault = seen.has(name) ? `${name} is sent with two texts.` : faultOf(name, text);
+  const fault = faultOf(name, text);
   if (fault === null) seen.set(name, text);
   else faults.push(fault);
 }
