@@ -24,7 +24,7 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** Detects mistyped and invented keys without a query, and helps scanners to find leaked ones. */
+/** Detects mistyped and invented keys without a query, and helps secret scanners to find leaked keys. */
 function checksum(prefix: string, secret: string): string {
   return base62(BigInt(crc32(`${prefix}${secret}`)), CHECKSUM_LENGTH);
 }

@@ -41,7 +41,7 @@ function wantedBrand(headers: IncomingHttpHeaders): number | null {
 }
 
 function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
-  // A key belongs to one brand. A request for another brand must not get a response for this one.
+  // A key belongs to one brand. A request for another brand must not get a response about this brand.
   if (brandId !== null && brandId !== key.brandId) throw notFound('brand');
   return {
     tenant: {

@@ -26,10 +26,7 @@ function createRangeCheck(ranges: readonly string[]): (address: Address) => bool
   return (address) => parsed.some((range) => range[0].kind() === address.kind() && address.match(range));
 }
 
-/**
- * Tells which peers are trusted proxies.
- * @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`)
- */
+/** Decides which peers are trusted proxies. @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`) */
 export function createProxyCheck(proxies: readonly string[]): (address: string) => boolean {
   const isProxy = createRangeCheck(proxies);
   return (text) => {
@@ -58,7 +55,7 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
   };
 }
 
-/** What is counted for clients without a known address. */
+/** The name under which clients without a known address are counted. */
 export const UNKNOWN_NETWORK = 'unknown';
 
 function networkOf(address: string | null, ipv6Bits: 48 | 64): string {
@@ -69,10 +66,13 @@ function networkOf(address: string | null, ipv6Bits: 48 | 64): string {
 }
 
 /**
- * The network whose requests are counted together: an IPv4 address, or an IPv6 /64, which one customer has at least.
+ * The network whose requests are counted together: an IPv4 address, or an IPv6 /64, the least that one customer has.
  * @param address from {@link ClientAddress}
  */
 export const clientNetwork = (address: string | null): string => networkOf(address, 64);
 
-/** The network whose logins are counted together: as {@link clientNetwork}, but the /48 that one customer may have. */
+/**
+ * The network whose logins are counted together: like {@link clientNetwork}, but an IPv6 /48, the most that one
+ * customer has.
+ */
 export const loginNetwork = (address: string | null): string => networkOf(address, 48);

@@ -18,7 +18,7 @@ export interface LiveKey {
 export interface KeyLookup {
   /**
    * @param text the bearer value that the client sent
-   * @returns null if it is not an API key, or one that is unknown or revoked
+   * @returns null if it is not an API key, or the key is unknown or revoked
    * @throws AppError `unavailable` if the database does not answer
    */
   find(text: string): Promise<LiveKey | null>;
@@ -29,7 +29,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Keys to look up with one query, by their text. */
+/** The keys to look up with one query, by their text. */
 type Lookups = Map<string, { digest: Buffer; waiters: Waiter[] }>;
 
 interface KeyRow extends LiveKey {
@@ -37,7 +37,7 @@ interface KeyRow extends LiveKey {
 }
 
 const MAX_IN_FLIGHT = 2;
-/** One connection that hangs must not lock all clients out. */
+/** A hanging connection must not lock out all clients. */
 const QUERY_TIMEOUT_MS = 5_000;
 const MAX_LEASES = 10_000;
 
@@ -47,7 +47,7 @@ interface Lease {
 }
 
 async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, LiveKey>> {
-  // The driver supports a time-out per query; its types only know the one per connection.
+  // The driver supports a time-out per query, although its types have only the one per connection.
   const lookUp = {
     text: `select id, account_id as "accountId", brand_id as "brandId", test,
        rate_limit_per_second as "rateLimitPerSecond", digest
@@ -60,10 +60,10 @@ async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, 
 }
 
 /**
- * Looks up keys, many requests with one query: requests that arrive during a query wait for the next one.
+ * Looks up the keys of many requests with one query: requests that arrive during a query wait for the next one.
  *
  * A key that was found is accepted for {@link KEY_LEASE_MS} without another query. `revokeApiKey` returns only after
- * every lease has ended, so no request is accepted after the revocation was confirmed.
+ * every lease has ended, so no request is accepted after the revocation is confirmed.
  * @param clock monotonic, in milliseconds
  */
 export function createKeyLookup(db: Queryable, clock: () => number = () => performance.now()): KeyLookup {

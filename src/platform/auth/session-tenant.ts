@@ -30,7 +30,7 @@ left join lateral (
 where u.id = $1 and u.session_version = $2 and not exists (select 1 from ended_sessions where token_id = $4)`;
 
 /**
- * Finds the tenant of a session. The user's role is read on every request, so removing a user takes effect at once.
+ * Finds the tenant of a session. Reads the user's role on every request, so that removing a user takes effect at once.
  * @param brandId the requested brand; null means the first brand of the account
  * @returns null if the session has ended or the user belongs to no account
  * @throws AppError `not_found` if the user has no such brand

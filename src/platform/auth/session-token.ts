@@ -14,11 +14,11 @@ export type Audience = 'api' | 'mcp';
 
 export interface SessionClaims {
   userId: number;
-  /** Must equal the version of the user. Increasing that one ends all sessions. */
+  /** Must equal the user's version. Increasing the user's version ends all sessions. */
   sessionVersion: number;
 }
 
-/** A genuine token that has not expired. It may have been ended. */
+/** A genuine token that has not expired. Its session may have been ended. */
 export interface Session extends SessionClaims {
   /** `jti`. */
   tokenId: string;
@@ -39,8 +39,8 @@ const payload = z.object({
 });
 
 /**
- * JSON Web Tokens (RFC 7519), signed only by HS256 with a subkey of APP_SECRET. `kid` names the secret, so that tokens
- * remain valid after its rotation.
+ * JSON Web Tokens (RFC 7519), always signed by HS256 with a subkey of APP_SECRET. `kid` names the secret, so that
+ * tokens remain valid after its rotation.
  * @param now the clock for issuing and expiry
  */
 export function createSessionTokens(keyring: Keyring, now: () => Date = () => new Date()): SessionTokens {
@@ -76,7 +76,7 @@ export function createSessionTokens(keyring: Keyring, now: () => Date = () => ne
         return {
           userId: Number(claims.sub),
           sessionVersion: claims.sv,
-          // Tokens of versions that gave them no id.
+          // Tokens of older versions have no id.
           tokenId: claims.jti ?? hash('sha256', token, 'base64url'),
           expiresAt: new Date(claims.exp * 1000),
         };

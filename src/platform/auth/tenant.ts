@@ -6,7 +6,10 @@ export const memberRoles = ['owner', 'admin', 'member'] as const;
 
 export type Role = (typeof memberRoles)[number];
 
-/** The key or user that acts. A test key (`crl_test_`) has `test: true`: its messages never leave the service. */
+/**
+ * The key or user that makes the request. A test key (`crl_test_`) has `test: true`; its messages never leave the
+ * service.
+ */
 export type Actor = { kind: 'api_key'; id: number; test: boolean } | { kind: 'user'; id: number; role: Role };
 
 /** Whether the caller uses a test key. */
@@ -31,7 +34,7 @@ export interface Tenant extends AccountTenant {
 /** The caller of a request. */
 export interface Principal {
   tenant: AccountTenant;
-  /** Requests per second. Null means the setting `RATE_LIMIT_PER_KEY`; 0 means no limit. */
+  /** Maximum requests per second. Null means the setting `RATE_LIMIT_PER_KEY`; 0 means no limit. */
   rateLimitPerSecond: number | null;
   /** Name of the caller's rate-limit bucket. */
   rateLimitName: string;

@@ -6,7 +6,7 @@ interface Caller {
 }
 
 /**
- * @param what that test keys cannot do: `send campaigns`
+ * @param what what test keys cannot do, such as `send campaigns`
  * @throws AppError test_key for a test key
  */
 export function refuseTestKey({ actor }: Caller, what: string): void {
@@ -14,8 +14,8 @@ export function refuseTestKey({ actor }: Caller, what: string): void {
 }
 
 /**
- * Of campaigns and flows, test keys see and change drafts only.
- * @param status that the resource has, or that the request sets; undefined: none
+ * Lets test keys see and change only drafts of campaigns and flows.
+ * @param status the resource's status, or the one that the request sets; undefined if there is none
  * @throws AppError test_key
  */
 export function requireDraftOfTestKey(caller: Caller, status: string | undefined, things: string): void {
@@ -23,9 +23,9 @@ export function requireDraftOfTestKey(caller: Caller, status: string | undefined
 }
 
 /**
- * The status that a list of campaigns or flows is filtered by.
- * @param wanted by the request
- * @throws AppError test_key if a test key asks for other than drafts
+ * Returns the status by which to filter a list of campaigns or flows.
+ * @param wanted the status that the request asks for
+ * @throws AppError test_key if a test key asks for anything but drafts
  */
 export function listedStatus<Status extends string>(
   caller: Caller,

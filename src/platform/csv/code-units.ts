@@ -1,8 +1,11 @@
 import type { CsvEncoding } from './encoding.ts';
 
-/** Text that arrives in blocks, as numbers: bytes, or the 16-bit units of UTF-16. Memory is bounded by what is kept. */
+/**
+ * Text that arrives in blocks, as numbers: bytes, or the 16-bit units of UTF-16. Memory is limited to the units that
+ * are kept.
+ */
 export interface CodeUnits {
-  /** Units from `first` on; `data[i - first]` has the unit number `i` of the file. */
+  /** The units from number `first` on; `data[i - first]` is unit number `i` of the file. */
   readonly data: Uint8Array | Uint16Array;
   /** The number of the unit at `data[0]`. */
   readonly first: number;
@@ -10,9 +13,9 @@ export interface CodeUnits {
   readonly end: number;
   /** Bytes of one unit. */
   readonly size: 1 | 2;
-  /** Adds at most {@link MAX_BLOCK_BYTES}. Units before `keep` are given up. */
+  /** Adds at most {@link MAX_BLOCK_BYTES}. Units before number `keep` are discarded. */
   append(block: Buffer, keep: number): void;
-  /** Decodes the units from number `from` to before `to`. */
+  /** Decodes the units from number `from` up to, but not including, `to`. */
   text(from: number, to: number): string;
 }
 
@@ -31,7 +34,7 @@ export function createCodeUnits(encoding: CsvEncoding, start: number): CodeUnits
   /** The first byte of a unit whose second byte is in the next block. */
   let half: number | null = null;
 
-  /** Makes room. The array doubles when what is kept fills half of it, so that moving costs a constant a unit. */
+  /** Makes room. The array doubles when the kept units fill half of it, so that moving has a constant cost per unit. */
   function makeRoom(units: number, keep: number): void {
     if (end - first + units <= data.length) return;
     const kept = data.subarray(keep - first, end - first);

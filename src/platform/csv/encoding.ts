@@ -1,18 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Encodings that are recognized. Latin-1 is read as windows-1252, as browsers do. */
+/** The encodings that are recognized. Latin-1 is read as windows-1252, as in browsers. */
 export type CsvEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 export interface EncodingMark {
   encoding: CsvEncoding;
-  /** Bytes of the byte order mark at the beginning; 0 without one. */
+  /** Length of the byte order mark at the beginning, in bytes; 0 without one. */
   bytes: number;
 }
 
-/** Text of which this share of the bytes is NUL at even or odd places is UTF-16 without a byte order mark. */
+/**
+ * If at least this share of the bytes at even or at odd positions is NUL, the text is UTF-16 without a byte order mark.
+ */
 const UTF_16_SHARE = 0.3;
 const SAMPLE_BYTES = 64 * 1024;
-/** A character of UTF-8 has at most four bytes, so a cut can leave three. */
+/** A UTF-8 character has at most four bytes, so a cut can leave up to three. */
 const MAX_CUT_BYTES = 3;
 
 /**
@@ -33,7 +35,7 @@ export function readEncodingMark(head: Buffer): EncodingMark | null {
   return null;
 }
 
-/** Bytes of a character of UTF-8 that begins with this byte; 0 if none does. */
+/** Length of the UTF-8 character that begins with this byte, in bytes; 0 if no character does. */
 function charBytes(lead: number): number {
   if (lead < 0x80) return 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;
@@ -41,8 +43,8 @@ function charBytes(lead: number): number {
 }
 
 /**
- * Whether text is UTF-8, apart from fewer broken characters than whole ones beyond ASCII. Text in windows-1252 has hardly
- * any bytes that are such characters. The text may be cut in the middle of its last character.
+ * Whether text is UTF-8: it has fewer broken characters than valid ones beyond ASCII. In windows-1252 text, hardly any
+ * bytes form valid UTF-8 characters beyond ASCII. The text may be cut in the middle of its last character.
  */
 function isMostlyUtf8(bytes: Buffer): boolean {
   if (isUtf8(bytes)) return true;
@@ -62,7 +64,7 @@ function isMostlyUtf8(bytes: Buffer): boolean {
   return whole > broken || broken === 0;
 }
 
-/** Collects the first bytes of a file that are not plain ASCII: they tell UTF-8 from windows-1252. */
+/** Collects the first bytes of a file that are not plain ASCII, to distinguish UTF-8 from windows-1252. */
 export interface TextSample {
   /** Adds the next bytes of the file. @returns whether the sample is complete */
   add(block: Buffer): boolean;
@@ -71,8 +73,8 @@ export interface TextSample {
 }
 
 /**
- * Decides between UTF-8 and windows-1252 by the 64 KB that begin at the first byte beyond ASCII, wherever that is: an
- * export may have its first umlaut after many thousand rows.
+ * Decides between UTF-8 and windows-1252 by the 64 KB that begin at the first byte beyond ASCII, wherever that is: the
+ * first umlaut of an export may come after many thousand rows.
  */
 export function createTextSample(): TextSample {
   const parts: Buffer[] = [];

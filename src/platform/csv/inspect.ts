@@ -1,20 +1,20 @@
 import { createTextSample, isCompressed, readEncodingMark, type CsvEncoding } from './encoding.ts';
 import { CsvScanner, type CsvPosition, type CsvRecord } from './scanner.ts';
 
-/** How a file is written. JSON. */
+/** The format of a file. Stored as JSON. */
 export interface CsvDialect {
   encoding: CsvEncoding;
   /** One character. */
   delimiter: string;
 }
 
-/** What a look through the whole file has found. */
+/** What reading the whole file has found. */
 export interface CsvInspection extends CsvDialect {
-  /** The names of the columns, as the first record has them. */
+  /** The column names, as they are in the first record. */
   header: string[];
   /** Where the record after the header begins. */
   body: CsvPosition;
-  /** Records after the header, those with problems among them. */
+  /** Number of records after the header, including those with problems. */
   records: number;
 }
 
@@ -40,7 +40,9 @@ async function readHead(open: OpenFile): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, HEAD_BYTES);
 }
 
-/** Scores a delimiter: how many of the first records have as many columns as the first one, if it has several. */
+/**
+ * Scores a delimiter: the number of leading records that have as many columns as the first one, if that has several.
+ */
 function scoreOf(delimiter: string, head: Buffer, encoding: CsvEncoding, offset: number): [number, number] {
   const from = { offset, row: 1, singleLineUntil: 0 };
   const scanner = new CsvScanner({ encoding, delimiter, from });
@@ -53,7 +55,7 @@ function scoreOf(delimiter: string, head: Buffer, encoding: CsvEncoding, offset:
   return [alike / records.length, columns];
 }
 
-/** A line such as `sep=;`, by which spreadsheets are told the delimiter. @returns the bytes of the line */
+/** A line such as `sep=;`, which declares the delimiter to spreadsheets. @returns the length of the line in bytes */
 function readSeparatorLine(head: Buffer, encoding: CsvEncoding, offset: number) {
   const size = encoding.startsWith('utf-16') ? 2 : 1;
   const first = head.subarray(offset, offset + 16 * size);
@@ -78,7 +80,7 @@ function detectDelimiter(head: Buffer, encoding: CsvEncoding, offset: number): s
  * Reads the records of a file.
  * @param open opens the file
  * @param from as a record's `next`
- * @returns the records in groups, blank ones left out, with the place where to read on after each group
+ * @returns the records in groups, without blank ones, with the place where reading continues after each group
  */
 export async function* readCsv(
   open: OpenFile,
@@ -97,7 +99,7 @@ async function readHeader(open: OpenFile, dialect: CsvDialect, from: CsvPosition
 }
 
 interface Beginning extends CsvDialect {
-  /** Whether a later block may show that the encoding is another. */
+  /** Whether a later block may show that the encoding is different. */
   isGuess: boolean;
   from: CsvPosition;
 }
@@ -112,7 +114,7 @@ function readBeginning(head: Buffer): Beginning {
   return { encoding, delimiter, isGuess: mark === null, from };
 }
 
-/** Counts records, and recognizes the encoding on the way. */
+/** Counts records, and recognizes the encoding at the same time. */
 async function count(open: OpenFile, beginning: Beginning, progress: () => void) {
   const { from, isGuess } = beginning;
   const sample = createTextSample();

@@ -1,43 +1,43 @@
 import { MAX_BLOCK_BYTES, createCodeUnits, type CodeUnits } from './code-units.ts';
 import type { CsvEncoding } from './encoding.ts';
 
-/** Bytes of one record. */
+/** Maximum size of a record in bytes. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
 export const MAX_COLUMNS = 2_000;
-/** Characters that are returned of a line that could not be read. */
+/** Number of characters to return of a line that could not be read. */
 const MAX_SHOWN = 1_000;
 
 /** Why a record could not be read. */
 export type RecordProblem =
   'record_too_long' | 'unclosed_quote' | 'text_after_quote' | 'too_many_columns' | 'invalid_encoding';
 
-/** Where to read on. JSON. */
+/** Where reading continues. Stored as JSON. */
 export interface CsvPosition {
   /** Bytes from the beginning of the file. */
   offset: number;
   /** The number of the record that begins there. */
   row: number;
-  /** Quotes before this byte must be closed on their line: see {@link CsvScanner}. */
+  /** Quotes before this byte must be closed on their own line; see {@link CsvScanner}. */
   singleLineUntil: number;
 }
 
 export interface CsvRecord {
-  /** As a spreadsheet counts: the first record, usually the header, is row 1. Blank records count, too. */
+  /** The number that a spreadsheet shows: the first record, usually the header, is row 1. Blank records count, too. */
   row: number;
   /** Where the next record begins. */
   next: CsvPosition;
   /** Null if the record was read. */
   problem: RecordProblem | null;
-  /** The values. If there is a problem: the beginning of the line, or the values with characters replaced. */
+  /** The values. If there is a problem, the beginning of the line, or the values with broken characters replaced. */
   fields: string[];
 }
 
 export interface ScannerOptions {
   encoding: CsvEncoding;
-  /** One character of ASCII. */
+  /** One ASCII character. */
   delimiter: string;
   from: CsvPosition;
-  /** Whether only to count: `fields` are then empty. */
+  /** Whether only to count records. `fields` are then empty. */
   countOnly?: boolean;
 }
 
@@ -47,13 +47,13 @@ const [FIELD_START, UNQUOTED, QUOTED, AFTER_QUOTE, AFTER_CR, SKIPPING, SKIPPING_
 const isGarbled = (text: string) => text.includes('\uFFFD') || !text.isWellFormed();
 
 /**
- * Reads CSV as in RFC 4180, with line breaks of LF, CR LF and CR, mixed in any way. A quote counts only at the beginning
- * of a value. A record that cannot be read fails the line on which it begins, and reading goes on at the next line:
- * a quote that is never closed does not swallow the rest of the file.
+ * Reads CSV as in RFC 4180, with line breaks of LF, CR LF and CR, mixed in any way. A quote counts only at the
+ * beginning of a value. If a record cannot be read, only the line on which it begins fails, and reading continues on
+ * the next line. A quote that is never closed therefore does not swallow the rest of the file.
  *
- * Reading is linear in the length of the file, whatever its content and however it is cut into blocks. After a failed
- * record, the lines that were searched for its closing quote are read once more. Quotes among them must be closed on
- * their line; otherwise each line of a hostile file could be searched to the limit of a record.
+ * The time is linear in the length of the file, whatever its content and however it is cut into blocks. After a failed
+ * record, the lines that were searched for its closing quote are read once more. Quotes on these lines must be closed
+ * on their own line; otherwise each line of a hostile file could cause a search up to the size limit of a record.
  */
 export class CsvScanner {
   private readonly units: CodeUnits;
@@ -64,7 +64,7 @@ export class CsvScanner {
   private singleLineUntil: number;
   private row: number;
   private state = FIELD_START;
-  /** The number of the next unit to read. */
+  /** Number of the next unit to read. */
   private position: number;
   private recordStart: number;
   /** Where the line after the first one of the record begins; -1 while that is not known. */
@@ -93,7 +93,7 @@ export class CsvScanner {
     this.position = this.recordStart = this.fieldStart = start;
   }
 
-  /** Adds bytes. @returns the records that are complete; blank ones are left out */
+  /** Adds bytes. @returns the complete records, without blank ones */
   push(block: Buffer): CsvRecord[] {
     for (let at = 0; at < block.length; at += MAX_BLOCK_BYTES) {
       this.units.append(
@@ -105,7 +105,7 @@ export class CsvScanner {
     return this.taken();
   }
 
-  /** Ends the file. @returns the records that were left */
+  /** Ends the file. @returns the remaining records */
   end(): CsvRecord[] {
     for (;;) {
       this.run();
@@ -121,7 +121,7 @@ export class CsvScanner {
     }
   }
 
-  /** Where the record that is not complete begins: to read on there gives the records after those that were returned. */
+  /** Where the incomplete record begins. Reading from there returns the records after those already returned. */
   get place(): CsvPosition {
     const { recordStart, row, size } = this;
     const singleLineUntil = Math.max(recordStart, this.singleLineUntil) * size;
@@ -170,7 +170,9 @@ export class CsvScanner {
     }
   }
 
-  /** Reads an unquoted value to its end, to the limit of the record, or to the end of what has arrived. */
+  /**
+   * Reads an unquoted value to its end, to the size limit of the record, or to the end of the bytes received so far.
+   */
   private readUnquoted(data: Uint8Array | Uint16Array, first: number, end: number): void {
     const limit = Math.min(end, this.recordStart + this.maxUnits + 1);
     const { delimiter } = this;
@@ -184,7 +186,10 @@ export class CsvScanner {
     this.position = at;
   }
 
-  /** Reads a quoted value to its closing quote, to the limit of the record, or to the end of what has arrived. */
+  /**
+   * Reads a quoted value to its closing quote, to the size limit of the record, or to the end of the bytes received so
+   * far.
+   */
   private readQuoted(data: Uint8Array | Uint16Array, first: number, end: number): void {
     const limit = Math.min(end, this.recordStart + this.maxUnits + 1);
     const mustEnd = this.quoteAt < this.singleLineUntil;
@@ -216,7 +221,7 @@ export class CsvScanner {
     } else this.fail('text_after_quote', closing);
   }
 
-  /** @param at the place of the delimiter or line break after the value */
+  /** @param at the position of the delimiter or line break after the value */
   private endValue(unit: number, valueEnd: number, at: number): void {
     this.endField(valueEnd);
     this.position = this.fieldStart = at + 1;
@@ -278,7 +283,7 @@ export class CsvScanner {
     ];
   }
 
-  /** Fails the line on which the record begins. @param searched up to where the record was read */
+  /** Fails the line on which the record begins. @param searched the position up to which the record was read */
   private fail(problem: RecordProblem, searched: number): void {
     const fields = this.firstLine(searched);
     if (this.secondLine < 0) {

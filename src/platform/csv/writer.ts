@@ -1,6 +1,6 @@
 import { guardCell } from './guard.ts';
 
-/** Also what separates cells for readers that expect another delimiter. */
+/** Includes the characters that separate cells for readers that expect another delimiter. */
 const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/;
 
 function quoted(cell: string): string {
@@ -8,11 +8,11 @@ function quoted(cell: string): string {
 }
 
 /**
- * Writes one record of a CSV file (RFC 4180) with its line end. Cells that a spreadsheet would run are guarded.
+ * Writes one record of a CSV file (RFC 4180) with its line end. Guards cells that a spreadsheet would run as formulas.
  * @param cells null and the empty text are both written as an empty cell
  */
 export function csvRecord(cells: readonly (string | null)[]): string {
-  // A line with nothing in it is no record for most readers.
+  // Most readers ignore an empty line, so quote the only cell.
   if (cells.length === 1 && (cells[0] ?? '') === '') return '""\r\n';
   return `${cells.map((cell) => (cell === null ? '' : quoted(guardCell(cell)))).join(',')}\r\n`;
 }

@@ -13,8 +13,8 @@ export interface ResolvedAddress {
 }
 
 /**
- * A name was not resolved. `not_found`: the name servers say that it has no address. `unavailable`: they did not
- * respond, or not properly, so a later look-up may succeed.
+ * A name could not be resolved. `not_found`: the name servers say that it has no address. `unavailable`: they did not
+ * respond properly, so a later look-up may succeed.
  */
 export class ResolveError extends Error {
   readonly code: 'not_found' | 'unavailable';
@@ -31,7 +31,7 @@ export class ResolveError extends Error {
 
 /** A mail exchange of a name. */
 export interface MxRecord {
-  /** As the name server wrote it. */
+  /** The name as the name server wrote it. */
   exchange: string;
   priority: number;
 }
@@ -53,7 +53,7 @@ export interface Resolver {
   lookup: net.LookupFunction;
 }
 
-/** Never sent to a name server (RFC 6761, section 6.3). */
+/** Names that are never sent to a name server (RFC 6761, section 6.3). */
 const LOCALHOST = /^(.+\.)?localhost\.?$/i;
 const localAddresses: ResolvedAddress[] = [
   { address: '127.0.0.1', family: 4 },
@@ -102,10 +102,10 @@ async function askServers(client: DnsPromises, host: string): Promise<ResolvedAd
   throw new ResolveError(reasons.every(isAbsent) ? 'not_found' : 'unavailable', host, reasons[0]);
 }
 
-/** Recursive name servers follow chains themselves, and give up earlier. */
+/** Recursive name servers follow chains themselves, and give up sooner than this. */
 const MAX_CNAMES = 8;
 
-/** Asks for records of a name. If it has only a CNAME record, asks for those of the target. */
+/** Queries records of a name. If it has only a CNAME record, queries those of the target. */
 async function askFollowing<T>(
   client: DnsPromises,
   name: string,
@@ -126,7 +126,7 @@ async function askFollowing<T>(
 async function answerOf<T>(name: string, asking: Promise<T[]>): Promise<T[] | 'no data'> {
   try {
     const found = await asking;
-    // The answer of a server that does not follow a CNAME record is empty.
+    // A server that does not follow a CNAME record returns an empty answer.
     return found.length > 0 ? found : 'no data';
   } catch (error) {
     if ((error as { code?: string }).code === dns.NODATA) return 'no data';
@@ -155,9 +155,9 @@ function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
 }
 
 /**
- * @param servers addresses of name servers, optionally with ports (DNS_SERVERS). If empty, the system's name servers are
- *   used, but not its hosts file, and `lookup` is the system's own.
- * @param options.recordTimeoutMs time for the records of one name
+ * @param servers addresses of name servers, optionally with ports (DNS_SERVERS). If empty, queries use the system's
+ *   name servers, but not its hosts file, and `lookup` is the system's own.
+ * @param options.recordTimeoutMs time limit for the records of one name
  * @throws TypeError (ERR_INVALID_IP_ADDRESS) if an entry is not an address
  */
 export function createResolver(

@@ -9,12 +9,18 @@ import { readTarget, type Target } from './target.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RESPONSE_BYTES = 64 * 1024;
-/** Parsed URLs that are remembered. A longer one, which may be a redirect of a hostile server, is parsed each time. */
+/**
+ * Maximum number of parsed URLs to remember. A URL longer than the limit below, which may be a redirect of a hostile
+ * server, is parsed each time.
+ */
 const MAX_TARGETS = 5_000;
 const MAX_TARGET_LENGTH = 2_000;
 const MAX_REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
-/** Headers sent to another origin, too, as are those that begin with `accept`. Any other header may be a credential. */
+/**
+ * Headers that are also sent to another origin, as are those that begin with `accept`. Any other header may be a
+ * credential.
+ */
 const FORWARDED_HEADERS = new Set(['user-agent', 'content-type']);
 
 export interface EgressOptions {
@@ -33,21 +39,18 @@ export interface EgressRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** Covers everything from the look-up to the last byte of the response; 10 s by default. */
+  /** Time limit from the look-up to the last byte of the response; 10 s by default. */
   timeoutMs?: number;
-  /** How much of the response body is read; 64 KiB by default. */
+  /** Maximum number of bytes of the response body to read; 64 KiB by default. */
   maxResponseBytes?: number;
   /**
    * Whether the server may receive the request twice. If so, the request is repeated if a pooled connection turns out
    * to be closed. True by default for GET and HEAD.
    */
   repeatable?: boolean;
-  /** How many redirects of a GET or HEAD to follow, at most 5; none by default. Each URL is checked like the first. */
+  /** Number of redirects of a GET or HEAD to follow, at most 5; none by default. Each URL is checked like the first. */
   maxRedirects?: number;
-  /**
-   * For pages of the web: plain HTTP is allowed, and only the ports 80 and 443. Addresses in `allow` may have other
-   * ports.
-   */
+  /** For web pages: plain HTTP is allowed, but only the ports 80 and 443. Addresses in `allow` may have other ports. */
   web?: boolean;
   signal?: AbortSignal;
 }

@@ -6,11 +6,13 @@ import type { Target } from './target.ts';
 
 const IDLE_POOL_MS = 60_000;
 const SWEEP_MS = 15_000;
-/** Shorter than most servers keep an idle connection, so that a connection is rarely closed when it is used. */
+/**
+ * Shorter than most servers keep an idle connection, so that a server rarely closes a connection just as it is used.
+ */
 const KEEP_ALIVE_MS = 4_000;
 const MAX_KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** For a host with several addresses, so that a second one can be tried before a webhook's deadline. */
+/** Leaves time to try a second address of a host before a webhook's deadline. */
 const ADDRESS_TIMEOUT_MS = 3_000;
 
 type Connect = buildConnector.connector;
@@ -18,7 +20,7 @@ type ConnectCallback = buildConnector.Callback;
 
 /** The open connection of a client. */
 export interface Connection {
-  /** How many requests it was given before the current one. */
+  /** Number of requests it was given before the current one. */
   uses: number;
 }
 

@@ -10,7 +10,7 @@ export interface EgressResponse {
   url: string;
   statusCode: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** At most `maxResponseBytes`. */
+  /** Has at most `maxResponseBytes`. */
   body: Buffer;
   /** Whether the body was longer, or continued in tiny chunks; the connection is then closed. */
   truncated: boolean;
@@ -22,7 +22,7 @@ export interface EgressFailure extends EgressProblem {
   statusCode: number | null;
   /** Whether the server may have received the request: it had a connection. */
   sent: boolean;
-  /** How much of a response's body arrived. */
+  /** Number of bytes of the response's body that arrived. */
   receivedBytes: number;
   durationMs: number;
 }
@@ -40,7 +40,10 @@ export interface Exchange {
   signal: AbortSignal | undefined;
 }
 
-/** Interim responses (1xx) of one request. A server that sends them until the deadline would keep this process busy. */
+/**
+ * Maximum number of interim responses (1xx) to one request. A server that sends them until the deadline would keep this
+ * process busy.
+ */
 const MAX_INTERIM = 50;
 
 /** Ends a request whose result is already known. */

@@ -7,7 +7,7 @@ const FRESH_MS = 5_000;
 const MAX_PINS = 10_000;
 const MAX_ADDRESSES = 4;
 
-/** The addresses of a host, all of which may be reached. Connections are made to no other address. */
+/** The addresses of a host, all of which may be reached. Connections are made only to these. */
 export interface Pin {
   addresses: string[];
   /** Whether EGRESS_ALLOW contains all of them, so that plain HTTP is allowed. */
@@ -22,9 +22,9 @@ interface Entry {
 }
 
 export interface Pins {
-  /** @returns the verdict of a look-up within the last 5 s; null if there is none */
+  /** @returns the verdict of a look-up in the last 5 s; null if there was none */
   recall(host: string): Verdict | null;
-  /** Looks the host up. Calls for the same host share a running look-up. */
+  /** Looks up the host. Calls for the same host share a running look-up. */
   resolve(host: string, timeoutMs: number): Promise<Verdict>;
 }
 
@@ -53,7 +53,7 @@ export function createPins(resolver: Resolver, policy: AddressPolicy, freshMs: n
   const lookUp = async (host: string, timeoutMs: number): Promise<Verdict> => {
     try {
       const verdict = await judgeHost(host, timeoutMs, resolver, policy);
-      // Do not remember that the name servers failed: the next request asks them again.
+      // Do not remember that the name servers failed, so that the next request queries them again.
       if (!('reason' in verdict && verdict.reason === 'dns')) {
         known.set(host, { verdict, freshUntil: performance.now() + freshMs });
       }

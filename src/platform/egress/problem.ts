@@ -56,5 +56,5 @@ export function problemOf(error: unknown, connected: boolean): EgressProblem {
   return problem(connected ? 'reset' : 'connect', code);
 }
 
-/** A connection was made to an address that may not be reached. */
+/** Thrown if a connection was made to an address that may not be reached. */
 export class BlockedConnection extends Error {}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** One type of event, declared by the part of the system that publishes it. */
+/** A type of event, declared by the part of the system that publishes it. */
 export interface EventDefinition<Type extends string = string, Data extends z.ZodObject = z.ZodObject> {
   /** Such as `email.sent`. */
   type: Type;
@@ -22,10 +22,10 @@ export function defineEvent<Type extends string, Data extends z.ZodObject>(
   return { type, ...definition };
 }
 
-/** To whom something happened, when, and the data that the event's definition asks for. */
+/** The subject, time and data of an event. */
 export interface Occurrence<Data> {
   accountId: number;
-  /** Null if the event concerns the whole account: it then reaches every brand. */
+  /** Null if the event concerns the whole account, and so is sent to every brand. */
   brandId: number | null;
   occurredAt: Date;
   data: Data;
@@ -52,7 +52,7 @@ export const idField = z.int().nullable().meta({ description: 'Null in test even
 export const timeField = z.iso.datetime();
 export const countField = z.int().min(0);
 
-/** In the data of every event. */
+/** Fields in the data of every event. */
 export const testField = z
   .literal(true)
   .optional()

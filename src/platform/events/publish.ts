@@ -5,14 +5,14 @@ import type { PublishedEvent } from './define.ts';
 
 /**
  * A feature that acts on events, such as webhooks. Its SQL becomes part of the publisher's statements, so that an event
- * and the work that follows from it are written together, whatever the number of consumers.
+ * and the work that follows from it are written together, however many consumers there are.
  */
 export interface EventConsumer {
-  /** Woken after the commit if work was queued. */
+  /** The channel to wake after the commit if work was queued. */
   channel: WakeChannel;
   /**
-   * Selects the `brand_id` of everything that wants events now. It is run for every batch of messages that a sender
-   * records: rows must be found by an index on the brand.
+   * Selects the `brand_id` of every row that wants events now. It runs for every batch of messages that a sender
+   * records, so an index on the brand must find the rows.
    */
   subscriptionsSql: string;
   /**
@@ -20,11 +20,11 @@ export interface EventConsumer {
    * occurred_at, data)`: the events, numbered in the order in which they are published.
    */
   queueSql: string;
-  /** Which of these expressions has a row, with `event_id`, for each piece of work. */
+  /** The one of these expressions that has a row, with `event_id`, for each piece of work. */
   workTable: string;
 }
 
-/** How much work was queued, by the channel to wake after the commit. */
+/** Number of queued pieces of work, by the channel to wake after the commit. */
 export type QueuedWork = ReadonlyMap<WakeChannel, number>;
 
 /**
@@ -41,7 +41,7 @@ export interface Publication {
   columns: string;
   /** Expressions that read `new_events`, write the events that a consumer wants, and queue the work. */
   ctes: string;
-  /** An expression that the statement must select, for `queuedWork`. */
+  /** An expression that the statement must select, to pass its value to `queuedWork`. */
   counts: string;
   /** @param counts the value of that expression */
   queuedWork(counts: readonly number[]): QueuedWork;
@@ -50,8 +50,8 @@ export interface Publication {
 export interface EventPublisher {
   publication: Publication;
   /**
-   * Writes the events that a consumer wants, and the work that follows from them, in the caller's transaction.
-   * After the commit, wake the channels that are returned.
+   * Writes the events that a consumer wants, and the work that follows from them, in the caller's transaction. After
+   * the commit, the caller must wake the returned channels.
    * @param client inside the caller's transaction
    */
   publish(client: Queryable, events: readonly PublishedEvent[]): Promise<QueuedWork>;
@@ -80,7 +80,7 @@ function publicationOf(consumers: readonly EventConsumer[]): Publication {
   };
 }
 
-/** The consumers decide, by what their tables contain now, which events are written. */
+/** SQL that writes the events that are wanted now, according to the rows in the consumers' tables. */
 function publishSql({ columns, ctes, counts }: Publication): string {
   return `
   with new_events as materialized (

@@ -3,9 +3,9 @@ import { type BlobKind, blobKinds, type BlobStore } from '../storage/blob-store.
 import { createHomeStore } from '../storage/local-disk.ts';
 import { daysBefore, type HousekeepingTask } from './task.ts';
 
-/** Far longer than any upload, and far more than the clocks of hosts that share the folder can differ. */
+/** Far longer than any upload takes, and than the clocks of hosts that share the folder can differ. */
 const ORPHAN_DAYS = 1;
-/** Leaves time to notice that files are missing, and to move them back. */
+/** Leaves operators time to notice that files are missing, and to move them back. */
 const ASIDE_DAYS = 30;
 const BATCH_FILES = 1_000;
 const SAMPLE_ROWS = 100;
@@ -17,7 +17,7 @@ export interface FileRows {
   keysSql: string;
 }
 
-/** A task that clears files whose row was never committed or is gone, and half-written files. */
+/** A task that clears half-written files, and files whose row was never committed or has been deleted. */
 export function orphanedFilesTask(name: string, files: FileRows): HousekeepingTask {
   return {
     name,
@@ -33,7 +33,7 @@ export function orphanedFilesTask(name: string, files: FileRows): HousekeepingTa
 export interface OrphanSearch extends FileRows {
   db: Queryable;
   store: BlobStore;
-  /** Files written after this time stay: their row may not be committed yet. */
+  /** Files written after this time stay, because their row may not be committed yet. */
   before: Date;
   /** Files set aside before this time are removed. */
   asideBefore: Date;
@@ -42,12 +42,12 @@ export interface OrphanSearch extends FileRows {
 }
 
 /**
- * Sets aside files that no row refers to: files of a request whose process died between file and row, and files of an
- * account that is gone. Files set aside long ago are removed, if still no row refers to them. Half-written files are
- * removed directly. If the folder belongs to another installation, only half-written files are removed.
+ * Sets aside files that no row refers to: their process died between writing the file and inserting the row, or their
+ * account was deleted. Removes files that were set aside long ago, if still no row refers to them, and removes
+ * half-written files directly. If the folder belongs to another installation, removes only half-written files.
  *
- * Each batch of files is listed first and its rows are looked up afterwards: the file of a request in progress is then
- * either young or has a row.
+ * Lists each batch of files before it looks up their rows. The file of a request in progress is then either young or
+ * has a row.
  *
  * Files are set aside before they are removed because the rows may be missing only here: in a clone of the database
  * that shares the original's folder and its id, or in a backup that is older than the files.
@@ -70,7 +70,7 @@ export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> 
   return cleared;
 }
 
-/** Whether nothing is in the store, be it stored, half-written or set aside. */
+/** Whether the store is empty: it has no stored, half-written or set-aside file. */
 async function isEmpty(store: BlobStore): Promise<boolean> {
   for (const shelf of [store, store.aside]) {
     for (const kind of blobKinds) {
@@ -83,9 +83,10 @@ async function isEmpty(store: BlobStore): Promise<boolean> {
 }
 
 /**
- * Whether the folder belongs to this installation. A folder that no installation has claimed becomes this one's if it is
- * empty. Files of another installation have no rows here, and must not be removed.
- * @param isKnown whether rows of this database refer to files of the folder; then it is this installation's, too
+ * Whether the folder belongs to this installation. This installation claims an empty folder that no installation has
+ * claimed. Files of another installation have no rows here, and must not be removed.
+ * @param isKnown whether rows of this database refer to files of the folder, which then also belongs to this
+ *   installation
  */
 export async function ownsFolder(
   db: Queryable,

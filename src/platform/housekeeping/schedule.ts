@@ -25,7 +25,7 @@ const hourly = {
 } satisfies Omit<ScheduleUpdateOptions, 'state'>;
 
 /**
- * Makes the Schedule that starts the housekeeping workflow each hour, or brings an existing one up to this version. A
+ * Creates the Schedule that starts the housekeeping workflow each hour, or updates an existing one to this version. A
  * Schedule that an operator paused stays paused.
  * @throws if the engine is unavailable
  */

@@ -14,9 +14,9 @@ export interface HousekeepingDependencies {
   processWork: readonly ProcessWork[];
 }
 
-/** Hourly upkeep. Repeating, interrupting and running it twice at once must do no harm. */
+/** An hourly task. It must do no harm to repeat it, to interrupt it, or to run it twice at once. */
 export interface HousekeepingTask {
-  /** Shown to operators, and part of the workflow's history, such as `idempotency_keys`. */
+  /** A name such as `idempotency_keys`, shown to operators and part of the workflow's history. */
   name: string;
   /**
    * @param asOf the time from which ages are measured
@@ -26,13 +26,13 @@ export interface HousekeepingTask {
   run(deps: HousekeepingDependencies, asOf: Date, progress: () => void): Promise<number>;
 }
 
-/** Rows of one statement: locks are short, and an interruption loses little. */
+/** Number of rows per statement; small, so that locks are short and an interruption loses little. */
 const BATCH_ROWS = 1_000;
 
 /**
- * Repeats one SQL statement until it finds nothing more.
- * @param statement its last parameter limits the rows
- * @param values the parameters before that one
+ * Repeats an SQL statement until it finds no more rows.
+ * @param statement its last parameter limits the number of rows
+ * @param values the other parameters
  * @param progress called after each batch
  * @param batchRows the limit
  * @returns how many rows all batches changed or removed
@@ -54,8 +54,8 @@ export async function inBatches(
 }
 
 /**
- * A task that repeats one SQL statement.
- * @param statement its parameters are `$1`, a time, and `$2`, the limit of rows
+ * A task that repeats an SQL statement.
+ * @param statement its parameters are `$1`, a time, and `$2`, the maximum number of rows
  * @param time by default `asOf`
  */
 export function batchTask(

@@ -7,7 +7,9 @@ import { batchTask, daysBefore, type HousekeepingTask, inBatches } from './task.
 
 const SILENT_PROCESS_DAYS = 1;
 
-/** Keys that are read at once: many, because each read passes over the rows that earlier deletes have left behind. */
+/**
+ * Number of keys to read at once; large, because each read passes over the dead rows that earlier deletes have left.
+ */
 const KEYS_AT_ONCE = 20_000;
 const KEYS_PER_DELETE = 1_000;
 
@@ -17,7 +19,7 @@ interface OldKey {
   key: string;
 }
 
-/** Skips locked keys: requests are using them. */
+/** Skips locked keys, because requests are using them. */
 async function deleteKeys(client: Queryable, keys: OldKey[], before: Date): Promise<number> {
   const { rowCount } = await client.query(
     `with old as (
@@ -37,7 +39,7 @@ async function deleteKeys(client: Queryable, keys: OldKey[], before: Date): Prom
   return rowCount ?? 0;
 }
 
-/** Deletes idempotency keys after 7 days, by their keys. */
+/** Deletes idempotency keys after 7 days, by primary key. */
 export const idempotencyKeys: HousekeepingTask = {
   name: 'idempotency_keys',
   async run({ database: { pool } }, asOf, progress) {
@@ -75,8 +77,8 @@ export const deadProcesses: HousekeepingTask = {
 };
 
 /**
- * Deletes the buckets of callers that have been quiet for an hour. They are full again, as a caller without a bucket is:
- * every bucket fills within some minutes.
+ * Deletes the buckets of callers that have been quiet for an hour. These buckets are full again, which is the same as
+ * having no bucket: every bucket fills within a few minutes.
  */
 export const rateLimitBuckets = batchTask(
   'rate_limit_buckets',

@@ -4,11 +4,11 @@ import type { ProcessWork } from '../processes/process.ts';
 import type { HousekeepingTask } from './task.ts';
 
 /**
- * What a feature's tables need from the platform. Each feature declares its own in `upkeep.ts`, and
- * `features/upkeep.ts` lists them. Every process loads these files, so they must not import models.
+ * What the platform does for a feature's tables. Each feature declares its own in `upkeep.ts`, and `features/upkeep.ts`
+ * lists them. Every process loads these files, so they must not import models.
  */
 export interface Upkeep {
-  /** Tables with partitions by time or by ranges of ids. A table on whose rows other tables' conditions depend comes before them. */
+  /** Tables partitioned by time or by ranges of ids. A table comes before those whose conditions read its rows. */
   partitions?: readonly PartitionedTable[];
   /** Hourly tasks, in the order to run them. */
   tasks?: readonly HousekeepingTask[];

@@ -34,7 +34,7 @@ export interface AppDeps {
   /** Of the whole process. */
   budgets: BodyBudgets;
   metrics: HttpMetrics;
-  /** Whether the process is stopping: responses then ask the client to reconnect. */
+  /** Whether the process is stopping. If so, responses ask the client to reconnect. */
   draining: () => boolean;
 }
 
@@ -43,7 +43,7 @@ const DISCONNECTED = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE
 /** A Koa app without middlewares that logs the errors which no middleware caught. */
 export function createBareApp(log: Logger): HttpApp {
   const app: HttpApp = new Koa();
-  // These occur while Koa sends a response; its connection is closed then.
+  // These errors occur while Koa sends a response, whose connection is then closed.
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (DISCONNECTED.has(error.code ?? '')) log.debug({ err: error }, 'client disconnected');
     else log.error({ err: error }, 'unhandled error in middleware');

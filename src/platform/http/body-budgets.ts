@@ -2,20 +2,24 @@ import { Overload } from '../../errors.ts';
 
 const MIB = 1024 * 1024;
 
-/** Whose bodies count together: those of callers with a key, of strangers, and of providers with a genuine token. */
+/**
+ * The groups of callers that have separate budgets: callers with a key, strangers, and providers with a genuine token.
+ */
 export type BudgetName = 'account' | 'stranger' | 'provider';
 
-/** Bytes of bodies that one process has in memory, of all callers together and of one of them. */
+/**
+ * Maximum number of bytes of bodies that one process has in memory: from all callers of a group, and from each of them.
+ */
 const BUDGETS: Record<BudgetName, { all: number; each: number }> = {
   account: { all: 64 * MIB, each: 16 * MIB },
   stranger: { all: 8 * MIB, each: MIB },
   provider: { all: 8 * MIB, each: 8 * MIB },
 };
-/** Files that one process stores while they arrive. They are not in memory, and take minutes. */
+/** Maximum number of files that one process stores while they arrive. They are not in memory, and take minutes. */
 const MAX_UPLOADS = 16;
 const RETRY_AFTER_SECONDS = 1;
 const RETRY_UPLOAD_SECONDS = 10;
-/** Refusals by a budget are reported once in this time, not one by one: a stranger must not fill the log. */
+/** Refusals by a budget are reported at most once in this time, so that a stranger cannot fill the log. */
 const REPORT_INTERVAL_MS = 30_000;
 
 /** Counts the body of one request. */
@@ -25,23 +29,29 @@ export interface BodyMeter {
    * @throws Overload if they exceed a budget
    */
   take(bytes: number): void;
-  /** To be called when the handler has ended: the body is in memory until then. What is taken afterwards does not count. */
+  /**
+   * Call this when the handler has ended, because the body is in memory until then. Bytes taken afterwards do not
+   * count.
+   */
   release(): void;
 }
 
-/** Bounds the bodies that a process has in memory. Content-Length does not count: anyone may announce anything. */
+/**
+ * Limits the bodies that a process has in memory. Only received bytes count, because a client can put anything into
+ * Content-Length.
+ */
 export interface BodyBudgets {
   /** @param caller an account, or a network */
   open(name: BudgetName, caller: string): BodyMeter;
   /**
    * Counts a file that is stored while it arrives.
-   * @returns to be called when the request has ended
+   * @returns a function to call when the request has ended
    * @throws Overload if too many are arriving
    */
   enterUpload(): () => void;
 }
 
-/** @param report is called now and then while bodies are refused */
+/** @param report called from time to time while bodies are refused */
 export function createBodyBudgets(
   report: (fields: { budget: BudgetName }) => void,
   nowMs: () => number = () => performance.now(),

@@ -1,22 +1,22 @@
 import type { CountedRequest } from './counted-request.ts';
 
-/** Within this time, counted from the headers, the whole body must arrive. */
+/** The whole body must arrive within this time after the headers. */
 const BODY_SECONDS = 120;
-/** A body that is being read must bring at least this many bytes in each of these intervals. */
+/** Minimum number of bytes that must arrive in each of these intervals while a body is read. */
 const PACE_SECONDS = 10;
 const PACE_BYTES = 1_024 * PACE_SECONDS;
 const TICK_MS = 1_000;
-/** For a body that is stored while it arrives: enough for 1 GB at 5 Mbit/s. */
+/** The deadline for a body that is stored while it arrives: enough for 1 GB at 5 Mbit/s. */
 const SLOW_BODY_MS = 1_800_000;
-/** Such a body must not stall: a client that sends nothing for this time is ended within twice the time. */
+/** Such a body must not stall: a client that sends nothing for this time is disconnected within twice this time. */
 const STALLED_MS = 30_000;
 
 interface Deadline {
   timer: NodeJS.Timeout;
   expire: () => void;
-  /** Counted by ticks: time in which the process was too busy to read does not count. */
+  /** Counted in ticks, so that time in which the process is too busy to read does not count. */
   seconds: number;
-  /** Of the current interval. Null until a handler reads it. */
+  /** Bytes that arrived in the current interval; null until a handler reads the body. */
   pace: { seconds: number; bytesBefore: number } | null;
 }
 
@@ -40,8 +40,8 @@ function tick(request: CountedRequest, deadline: Deadline): void {
 }
 
 /**
- * Bounds the time in which the body of a request arrives. Node's `requestTimeout` does the same, but for all requests of
- * a server alike.
+ * Limits how long the body of a request may take to arrive. Node's `requestTimeout` does the same, but with one value
+ * for all requests of a server.
  * @param expire ends the request; not called once the body is complete
  */
 export function startBodyDeadline(request: CountedRequest, expire: () => void): void {
@@ -55,14 +55,15 @@ export function endBodyDeadline(request: CountedRequest): void {
   if (deadline) clearInterval(deadline.timer);
 }
 
-/** From now on the body is read, and must bring 1 KiB a second. */
+/** Call this when the reading begins. From then on, 1 KiB of the body must arrive per second. */
 export function expectPace(request: CountedRequest): void {
   const deadline = deadlines.get(request);
   if (deadline) deadline.pace = { seconds: 0, bytesBefore: request.receivedBytes };
 }
 
 /**
- * Gives the body 30 minutes as long as bytes keep coming. Time in which our disk takes nothing counts as a stall, too.
+ * Gives the body 30 minutes, as long as bytes keep arriving. Time in which our disk accepts no bytes counts as a stall,
+ * too.
  */
 export function allowSlowBody(request: CountedRequest): void {
   const deadline = deadlines.get(request);

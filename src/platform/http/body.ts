@@ -25,10 +25,10 @@ export function tooLarge(limit: number): AppError {
 }
 
 /**
- * Passes each piece of a body to `take`, and resolves at its end. From now on the body must bring 1 KiB a second, unless
- * it may be slow.
- * @param until ends the reading, which then rejects: nothing more is passed on
- * @throws what `take` throws, after which nothing more is read
+ * Passes each piece of a body to `take`, and resolves at its end. From then on, 1 KiB of the body must arrive per
+ * second, unless it may be slow.
+ * @param until ends the reading, which then rejects and passes on nothing more
+ * @throws any error of `take`, which ends the reading
  * @throws AppError `malformed_json` if the body arrives in tiny chunks
  * @throws ClientGone if the connection broke
  */
@@ -63,8 +63,9 @@ export function readPieces(
 
 /**
  * Reads a whole body of at most `limit` bytes.
- * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit; `unavailable` beyond a budget
- * @throws what {@link readPieces} throws
+ * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit; `unavailable` beyond a
+ *   budget
+ * @throws as {@link readPieces}
  */
 export async function readBody(request: CountedRequest, limit: number, meter: BodyMeter): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
@@ -116,7 +117,7 @@ function requireJsonType(request: IncomingMessage): void {
 
 export interface JsonBody {
   value: unknown;
-  /** Whether it may contain text that cannot be stored: it has `\u` escapes or the name `__proto__`. */
+  /** Whether the JSON may contain text that cannot be stored: it has `\u` escapes or the name `__proto__`. */
   suspect: boolean;
 }
 

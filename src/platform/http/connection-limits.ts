@@ -1,25 +1,25 @@
 import type { Socket } from 'node:net';
 import { clientNetwork, createClientAddress, createProxyCheck } from '../auth/client-address.ts';
 
-/** Refusals are reported once in this time, not one by one. */
+/** Refusals are reported at most once in this time. */
 const REPORT_INTERVAL_MS = 30_000;
 
 export interface ConnectionLimitOptions {
-  /** Connections of the process. */
+  /** Maximum number of connections of the process. */
   max: number;
-  /** Connections of one IPv4 address, or of the /64 that one IPv6 customer controls. */
+  /** Maximum number of connections of one IPv4 address, or of the /64 that one IPv6 customer controls. */
   maxPerAddress: number;
-  /** CIDRs whose clients `maxPerAddress` does not bound: behind a proxy there are many. */
+  /** CIDRs to which `maxPerAddress` does not apply, because there are many clients behind a proxy. */
   proxies: readonly string[];
-  /** Called now and then while connections are refused. */
+  /** Called from time to time while connections are refused. */
   report: (fields: { connections: number }) => void;
 }
 
-/** Bounds the connections of a server. */
+/** Limits the number of connections of a server. */
 export interface ConnectionLimits {
   /**
-   * Admits a connection, which counts as idle. If there are too many, it first closes the one that has been idle for
-   * longest; a client is prepared for that at any time.
+   * Admits a connection, which counts as idle. If there are too many, first closes the connection that has been idle
+   * longest, for which a client must be prepared at any time.
    * @returns false if none is idle: close the connection
    */
   admit(socket: Socket): boolean;
@@ -32,13 +32,13 @@ export interface ConnectionLimits {
 /** The connections of one network, or of all. */
 interface Group {
   count: number;
-  /** Those without a pending response, the one that has been idle for longest first. */
+  /** The connections without a pending response, the one that has been idle longest first. */
   idle: Set<Socket>;
 }
 
 const emptyGroup = (): Group => ({ count: 0, idle: new Set() });
 
-/** The open connections: all of them, and those of each network. */
+/** The open connections, in total and by network. */
 class OpenConnections {
   readonly all = emptyGroup();
   readonly #byNetwork = new Map<string, Group>();
@@ -66,7 +66,7 @@ class OpenConnections {
     }
   }
 
-  /** May be repeated. */
+  /** May be called more than once. */
   forget(socket: Socket): void {
     for (const group of this.groupsOf(socket)) {
       group.count -= 1;

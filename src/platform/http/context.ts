@@ -3,7 +3,7 @@ import type { Principal } from '../auth/tenant.ts';
 import type { RouteInput } from './input.ts';
 import type { RouteDefinition } from './route.ts';
 
-/** What the middlewares have found out about a request, in `ctx.state`. */
+/** What the middlewares know about a request, in `ctx.state`. */
 export interface RequestState {
   /** Set by `requestId`, the first middleware. */
   requestId: string;

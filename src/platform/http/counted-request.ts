@@ -3,19 +3,19 @@ import { AppError } from '../../errors.ts';
 import { areTiny, MIN_AVERAGE_BYTES } from '../input/growing-buffer.ts';
 
 /**
- * A request that counts what arrives of its body, read or not. Every chunk costs an event and 500 bytes of memory, so
- * nothing more is read of a body that arrives in tiny chunks.
+ * A request that counts the bytes of its body that arrive, whether they are read or not. Every chunk costs an event and
+ * 500 bytes of memory, so a body that arrives in tiny chunks is not read any further.
  *
  * Emits `failure` with the error when a body fails; see {@link CountedRequest.fail}.
  */
 export class CountedRequest extends IncomingMessage {
   /** Bytes of the body that have arrived. */
   receivedBytes = 0;
-  /** Why nothing more of the body is read; null otherwise. */
+  /** Why the body is not read any further; null if it is. */
   failure: Error | null = null;
   #chunks = 0;
 
-  /** Reads nothing more of the body. Those who read it get the error; the connection must be closed by the caller. */
+  /** Stops reading the body. Its readers get the error; the caller must close the connection. */
   fail(error: Error): void {
     if (this.failure || this.complete) return;
     this.failure = error;
@@ -34,7 +34,7 @@ export class CountedRequest extends IncomingMessage {
     return false;
   }
 
-  /** Called by the stream to go on reading from the connection. */
+  /** Called by the stream to continue reading from the connection. */
   override _read(size: number): void {
     if (!this.failure) super._read(size);
   }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 
 /**
- * Whether a list is asked for as a CSV file.
+ * Whether the client asks for a list as a CSV file.
  * @param format the query parameter; without it, the `Accept` header decides
  */
 export function wantsCsv(ctx: Pick<Context, 'accepts'>, format: 'csv' | 'json' | undefined): boolean {
@@ -10,7 +10,7 @@ export function wantsCsv(ctx: Pick<Context, 'accepts'>, format: 'csv' | 'json' |
   return ctx.accepts('application/json', 'text/csv') === 'text/csv';
 }
 
-/** A response with a CSV file, written as it is read. @param name of the file, without its ending */
+/** A response with a CSV file, written as it is read. @param name of the file, without its extension */
 export function csvFile(name: string, pieces: AsyncIterable<string | Buffer>) {
   return {
     status: 200 as const,

@@ -6,14 +6,14 @@ import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
 
 const RETRY_SECONDS = 10;
 
-/** Where the file of a request goes while it arrives. */
+/** Where the file of a request is stored while it arrives. */
 export interface FileSink {
   store: BlobStore;
   kind: BlobKind;
   /**
-   * Decides before any of the file is read whether it may come.
-   * @returns to be called when the request has ended
-   * @throws AppError rate_limited if the account sends too many files at once; what `admit` throws
+   * Decides whether to accept the file, before any of it is read.
+   * @returns a function to call when the request has ended
+   * @throws AppError rate_limited if the account sends too many files at once; any error of `admit`
    */
   enter(tenant: AccountTenant, request: IncomingMessage): Promise<() => void>;
 }
@@ -21,7 +21,7 @@ export interface FileSink {
 export interface FileSinkOptions {
   store: BlobStore;
   kind: BlobKind;
-  /** Files that one account may send to one process at the same time. */
+  /** Maximum number of files that one account may send to one process at the same time. */
   maxAtOnce: number;
   /**
    * Refuses a file before it is read, for example because of a quota.

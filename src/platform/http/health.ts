@@ -8,13 +8,16 @@ import { errorBody } from './reply.ts';
 import { defineRoute, type RouteDefinition } from './route.ts';
 
 export interface Readiness {
-  /** Whether requests can be answered: the database answers, migrations are applied, the process is not stopping. */
+  /**
+   * Whether the process can answer requests: the database answers, all migrations are applied, and the process is not
+   * stopping.
+   */
   ready: boolean;
   checks: {
     database: 'ok' | 'unreachable';
-    /** `ok`, or the migrations that the database lacks. */
+    /** `ok`, or the migrations that have not been applied. */
     migrations: 'ok' | 'unknown' | string[];
-    /** Reported, but not required: accepted mail flows without the engine. */
+    /** Reported, but not required: accepted messages are sent without the engine. */
     engine: 'ok' | 'unreachable' | 'not_configured';
   };
 }
@@ -23,10 +26,10 @@ export type CheckReadiness = () => Promise<Readiness>;
 
 const ENGINE_TIMEOUT_MS = 1_000;
 const DATABASE_TIMEOUT_MS = 3_000;
-/** Anyone may call `/readyz`, and each check takes a pool connection and dials the engine. */
+/** Anyone may call `/readyz`, and each check takes a connection of the pool and connects to the engine. */
 const CACHE_MS = 1_000;
 
-/** Whether something accepts connections at `host:port`. */
+/** Whether a server accepts connections at `host:port`. */
 function reachable(address: string): Promise<boolean> {
   const mark = address.lastIndexOf(':');
   const port = Number(address.slice(mark + 1));
@@ -59,7 +62,7 @@ async function checkDatabase(pool: pg.Pool): Promise<Pick<Readiness['checks'], '
   }
 }
 
-/** Calls `check` at most once at a time, and not again for a second after it finished. */
+/** Runs one `check` at a time, and does not repeat it for a second after it has finished. */
 function cached<T>(check: () => Promise<T>): () => Promise<T> {
   let kept: Promise<T> | null = null;
   return () => {
@@ -69,7 +72,7 @@ function cached<T>(check: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * The result of the checks is kept for a second; calls in between share it.
+ * The result of the checks is kept for a second, and calls within it share the result.
  * @param draining whether the process is stopping
  */
 export function createReadinessCheck(
@@ -111,7 +114,7 @@ function readyz(check: CheckReadiness): RouteDefinition {
     operationId: 'getReadiness',
     tag: 'Operation',
     summary: 'Check that the process can answer requests',
-    description: 'The workflow engine is reported, but not required: accepted mail flows without it.',
+    description: 'The workflow engine is reported, but not required: accepted messages are sent without it.',
     auth: 'none',
     responses: {
       200: {
@@ -129,7 +132,10 @@ function readyz(check: CheckReadiness): RouteDefinition {
   });
 }
 
-/** `GET /metrics`, for Prometheus. Served on the port for operators, because it shows how the whole service is used. */
+/**
+ * `GET /metrics`, for Prometheus. Served on the port for operators, because the metrics show how the whole service is
+ * used.
+ */
 export function metricsRoute(metrics: HttpMetrics): RouteDefinition {
   return defineRoute({
     method: 'GET',

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { HttpContext } from './context.ts';
 
-/** One file of a multipart/form-data request, read whole; `contentType` is the client's claim. */
+/** The file of a multipart/form-data request, read into memory; `contentType` is what the client claims. */
 export interface UploadedFile {
   filename: string;
   contentType: string;
@@ -10,7 +10,9 @@ export interface UploadedFile {
   bytes: Buffer;
 }
 
-/** The file of a multipart/form-data request that was stored while it arrived; `contentType` is the client's claim. */
+/**
+ * The file of a multipart/form-data request that was stored while it arrived; `contentType` is what the client claims.
+ */
 export interface StoredFile {
   filename: string;
   contentType: string;
@@ -21,8 +23,8 @@ export interface StoredFile {
   /** Of the blob. */
   key: string;
   /**
-   * Keeps the file, which is removed after the request otherwise. Call it in the transaction that inserts the row: a
-   * commit of unknown outcome then keeps the file, and housekeeping removes it if there is no row.
+   * Keeps the file, which is otherwise removed after the request. Call this in the transaction that inserts the row:
+   * the file then survives a commit of unknown outcome, and housekeeping removes it if there is no row.
    */
   keep(): void;
 }
@@ -38,8 +40,8 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   /** Null except in routes with `multipart.sink`, where `file` is null. */
   stored: StoredFile | null;
   /**
-   * Reads the body as it was sent; only in opaque routes. Nothing is read before, and nothing at all without this call.
-   * @param sender `provider` if a secret has shown that a provider sends it: strangers cannot use up its budget
+   * Reads the body as it was sent; only in opaque routes. Without this call, nothing of the body is read.
+   * @param sender `provider` if a secret has proved that a provider sends it; strangers cannot use up its budget
    * @throws AppError `payload_too_large`, `malformed_json`, `unavailable`
    */
   readBytes(sender?: 'stranger' | 'provider'): Promise<Buffer>;
@@ -48,22 +50,22 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   requestId: string;
   /** The validated `Idempotency-Key` header; null if the client sent none. */
   idempotencyKey: string | null;
-  /** The service's base address without a trailing slash: `PUBLIC_URL`, or else the address that the client used. */
+  /** The service's base URL without a trailing slash: `PUBLIC_URL`, or else the address that the client used. */
   readonly publicUrl: string;
   ctx: HttpContext;
   /** Logs `request_id`, `account_id` and `brand_id`. */
   readonly log: Logger;
 }
 
-/** The values that the schemas of a route produced. */
+/** The values that the route's schemas parsed. */
 export type ParsedRequest = Pick<
   RouteInput,
   'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'idempotencyKey'
 >;
 
 /**
- * The input of a request; its log and base address are created on first use. A class, because getters in an object
- * literal give every object its own hidden class, which keeps the whole request in memory for seconds.
+ * The input of a request, whose log and base URL are created on first use. This is a class because getters in an object
+ * literal would give every object its own hidden class, which keeps the whole request in memory for seconds.
  */
 export class RequestInput implements RouteInput {
   readonly params: unknown;
@@ -97,7 +99,7 @@ export class RequestInput implements RouteInput {
 
   get publicUrl(): string {
     if (this.#publicUrl !== null) return this.#publicUrl;
-    // The Host header may contain anything; in HTTP/1.0 it may be missing.
+    // The Host header may contain anything, and may be missing in HTTP/1.0.
     return URL.parse(`http://${this.ctx.req.headers.host ?? ''}`)?.origin ?? 'http://localhost';
   }
 

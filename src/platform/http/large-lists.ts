@@ -1,4 +1,7 @@
-/** Lists whose items may be large: a page is complete, and is read and written in slices while the client reads it. */
+/**
+ * Lists whose items may be large. The response has the whole page, but reads and writes it in slices, at the client's
+ * pace.
+ */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { AppError } from '../../errors.ts';
@@ -8,18 +11,18 @@ import { FairGate } from '../processes/fair-gate.ts';
 import { paginate } from './pagination.ts';
 import type { RouteInput, RouteResult } from './route.ts';
 
-/** Bytes of texts that are read at once. As JSON they may have twice as many, and a slice at most 8 MiB. */
+/** Bytes of texts in a slice. As JSON they may be twice as large, so a slice has at most 8 MiB. */
 const SLICE_BYTES = 4 * 1024 * 1024;
-/** What a client has to take within {@link STALL_MS}. */
+/** Number of bytes that a client has to read within {@link STALL_MS}. */
 const PIECE_BYTES = 256 * 1024;
 const STALL_MS = 30_000;
-/** A client must read a page this fast, beside the leeway: those who read slowly must not keep all turns. */
+/** Minimum speed at which a client must read a page, after the leeway. Slow clients must not occupy all places. */
 const MIN_BYTES_PER_SECOND = 64 * 1024;
 const LEEWAY_MS = 60_000;
 
-/** A page of less is returned without a turn. */
+/** A smaller page needs no place. */
 const SMALL_PAGE_BYTES = 256 * 1024;
-/** Responses at once, of the process and of an account. Each keeps a slice in memory until it is read. */
+/** Limits on concurrent responses, of the process and of an account. Each keeps a slice in memory until it is read. */
 const PAGES_OF_ONE_SLICE = { places: 32, perKey: 4, maxWaiting: 16 };
 const PAGES_OF_MANY_SLICES = { places: 8, perKey: 2, maxWaiting: 4 };
 const WAIT_MS = 10_000;
@@ -32,9 +35,9 @@ type Read = (ids: number[]) => Promise<readonly unknown[]>;
 /** The responses of lists whose items may be large. */
 export interface LargeLists {
   /**
-   * @param items of the page, newest first
+   * @param items those of the page, newest first
    * @param read reads and presents some of them, in the same order
-   * @throws AppError rate_limited if too many such responses of the account are under way
+   * @throws AppError rate_limited if the account has too many such responses in progress
    */
   reply(
     input: Pick<RouteInput, 'ctx' | 'publicUrl'> & { tenant: AccountTenant },
@@ -60,7 +63,7 @@ export function slicesOf(items: readonly SizedItem[], maxBytes = SLICE_BYTES): n
   return slices;
 }
 
-/** The JSON array in pieces. A slice is read when the client has taken those before it. */
+/** The JSON array in pieces. A slice is read once the client has received those before it. */
 async function* jsonPieces(
   first: readonly unknown[],
   others: readonly number[][],
@@ -78,8 +81,8 @@ async function* jsonPieces(
 }
 
 /**
- * The body of a response. A client that takes no piece for too long, or not everything in time, is disconnected: it keeps
- * a slice and a turn.
+ * The body of a response. It keeps a slice in memory and occupies a place, so a client that reads no piece for too
+ * long, or not the whole page in time, is disconnected.
  */
 function openBody(pieces: AsyncIterable<Buffer>, limits: { stallMs: number; deadlineMs: number }): Readable {
   const endAfter = (ms: number) => {
@@ -125,7 +128,7 @@ export function createLargeLists({
       const leave = await gate.enter(input.tenant.accountId);
       try {
         const body = openBody(jsonPieces(await read(first), others, read), { stallMs, deadlineMs });
-        // The response is under way until the client has read it.
+        // The response is in progress until the client has read it.
         void once(body, 'close').then(leave, leave);
         return { status: 200, raw: { contentType: 'application/json; charset=utf-8', body }, headers };
       } catch (error) {

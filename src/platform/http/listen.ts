@@ -10,16 +10,16 @@ import { type Connection, PendingResponses } from './pending-responses.ts';
 import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
-/** Longer than the idle time-out of common load balancers, so that they close first. */
+/** Longer than the idle time-out of common load balancers, so that they close connections first. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long a connection that must close waits for its pending responses. */
+/** How long a connection that must close waits for its pending responses, in ms. */
 const PENDING_RESPONSES_MS = 30_000;
 
 export interface Listening {
   port: number;
   /**
    * Stops accepting connections, closes idle ones, and waits for the requests in progress.
-   * @param graceSeconds the remaining connections are closed after this time
+   * @param graceSeconds time after which the remaining connections are closed
    */
   stop(graceSeconds: number): Promise<void>;
 }
@@ -35,8 +35,8 @@ function destroyLater(socket: Duplex, afterMs: number): void {
 }
 
 /**
- * Closes the connection after its last pending response. Until then the parser, which has failed, reads and discards
- * what still arrives: with unread bytes the system would reset the connection, and the client would lose the response.
+ * Closes the connection after its last pending response. Until then, discards what still arrives: if bytes were left
+ * unread, the system would reset the connection and the client would lose the response.
  */
 function closeAfter(last: ServerResponse, connection: Connection, socket: Duplex): void {
   connection.closing = true;
@@ -46,7 +46,7 @@ function closeAfter(last: ServerResponse, connection: Connection, socket: Duplex
   destroyLater(socket, PENDING_RESPONSES_MS);
 }
 
-/** Answers what Node could not parse as HTTP, in our error shape if the connection allows a response. */
+/** Answers a request that Node could not parse as HTTP, in our error shape if the connection allows a response. */
 function answerBadRequest(responses: PendingResponses, error: NodeJS.ErrnoException, socket: Duplex): void {
   const connection = responses.of(socket);
   if (connection?.closing) return;
@@ -99,7 +99,7 @@ function listening(server: Server, host: string, port: number): Promise<number> 
 function stopServer(server: Server, graceSeconds: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceSeconds * 1_000);
-    // Connections become idle as their requests finish; close those, too.
+    // Connections become idle as their requests finish. Close those, too.
     const sweep = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(cut);
@@ -112,8 +112,8 @@ function stopServer(server: Server, graceSeconds: number): Promise<void> {
 
 /**
  * Serves `listener` over HTTP.
- * @param port 0 takes a free one
- * @param limits of connections; none by default
+ * @param port if 0, a free one
+ * @param limits on connections; none by default
  * @throws the system's error, such as `EADDRINUSE` if the port is taken
  */
 export async function listen(

@@ -25,7 +25,7 @@ export interface Multipart extends Form {
 }
 export interface StoredMultipart extends Form {
   stored: StoredFile;
-  /** To be called when the request has ended: removes the file unless it was kept. */
+  /** Removes the file unless it was kept. Call this when the request has ended. */
   release(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ function translated(error: unknown, multipart: MultipartBody): Error {
 /** Bytes of the whole body. */
 const maxBytesOf = (multipart: MultipartBody) => multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
 
-/** Refuses by the headers, before anything is read. */
+/** Refuses a request by its headers, before its body is read. */
 function checkHeaders(request: IncomingMessage, multipart: MultipartBody): void {
   if (!FORM_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data with a boundary');
@@ -68,8 +68,8 @@ interface Parsed extends Form {
 
 /**
  * Parses the form.
- * @param take gets each piece of the body. If that throws, or the body fails, the form does, too: multer would still wait
- *   for the rest. If the form fails, nothing more is taken.
+ * @param take gets each piece of the body. If it throws, or the body fails, the form fails at once, although multer
+ *   would still wait for the rest. If the form fails, no further piece is taken.
  */
 async function parse(
   request: CountedRequest,
@@ -109,7 +109,7 @@ async function parse(
   return { fields: { ...parsed.body }, file };
 }
 
-/** Multer's own storage in memory keeps a list of the pieces. */
+/** Used instead of multer's own memory storage, which keeps a list of the pieces. */
 function createMemory(maxBytes: number): multer.StorageEngine {
   return {
     _handleFile(_request, file, callback) {
@@ -141,7 +141,7 @@ export async function readMultipart(
   return { fields, file: { filename, contentType, size, bytes } };
 }
 
-/** The storage engine, in multer's form, of one request. */
+/** A storage engine for multer that serves one request. */
 function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let content: Readable | null = null;
@@ -160,10 +160,10 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
         },
       );
     },
-    // The request removes the file, see `release`.
+    // `release` removes the file at the end of the request.
     _removeFile: (_request, _file, callback) => callback(null),
   };
-  /** Ends the writing, which would wait for the rest of the file. */
+  /** Aborts the writing, which would otherwise wait for the rest of the file. */
   const abort = (error: unknown): Promise<unknown> => {
     content?.destroy(error as Error);
     return writing;
@@ -171,7 +171,7 @@ function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
   return { engine, failed, abort };
 }
 
-/** @returns to be called when the request has ended */
+/** @returns a function to call when the request has ended */
 async function enter(request: CountedRequest, { sink, tenant, budgets }: StoreDeps): Promise<() => void> {
   const leaveProcess = budgets.enterUpload();
   try {

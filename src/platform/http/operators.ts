@@ -1,4 +1,4 @@
-/** Metrics of a process in the format of Prometheus, and the port for operators on which each role serves them. */
+/** Metrics of a process in Prometheus' format, and the port for operators on which each role serves them. */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
@@ -7,20 +7,20 @@ import { listen, type Listening } from './listen.ts';
 
 /** The port for operators of the API if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
-/** Roles on one host have the same settings, and a port each. */
+/** Roles on one host share their settings, but each has its own port. */
 const PORT_OFFSETS = { api: 0, worker: 1, sender: 2, mail: 3 } as const;
 export type OpsRole = keyof typeof PORT_OFFSETS;
 
-/** Figures of a slow database must not delay all others. */
+/** Time limit for figures, in ms: those of a slow database must not delay the others. */
 const READ_LIMIT_MS = 3_000;
 
-/** A value for each set of labels. */
+/** One value for each set of labels. */
 export interface Figure {
   labels: Readonly<Record<string, string>>;
   value: number;
 }
 
-/** A gauge that is read when the metrics are asked for. */
+/** A gauge that is read when metrics are requested. */
 export interface FigureSource {
   name: string;
   help: string;
@@ -28,7 +28,7 @@ export interface FigureSource {
   read(): Promise<readonly Figure[]> | readonly Figure[];
 }
 
-/** Memory, processor time, event loop lag and the pool of a process. */
+/** Metrics of a process: memory, processor time, event loop lag and connection pool. */
 export function createProcessRegistry(pool: pg.Pool): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -58,7 +58,7 @@ async function inTime<T>(reading: Promise<T> | T): Promise<T> {
   }
 }
 
-/** Figures that cannot be read, for example because the database is down, are left out. */
+/** Leaves out figures that cannot be read, for example because the database is down. */
 function addSource(registry: Registry, { name, help, labels, read }: FigureSource, log: Logger): void {
   new Gauge({
     name,
@@ -76,7 +76,7 @@ function addSource(registry: Registry, { name, help, labels, read }: FigureSourc
   });
 }
 
-/** The port for operators of a role; 0: any. */
+/** The port for operators of a role; 0 takes a free one. */
 export function opsPortOf(role: OpsRole, { OPS_PORT }: Pick<Config, 'OPS_PORT'>): number {
   return OPS_PORT === 0 ? 0 : (OPS_PORT ?? DEFAULT_OPS_PORT) + PORT_OFFSETS[role];
 }
@@ -89,8 +89,8 @@ interface RoleMetrics {
 }
 
 /**
- * Serves `GET /metrics` of a role that has no other HTTP. Several processes of a role may run on one host: only the first
- * serves metrics.
+ * Serves `GET /metrics` for a role without another HTTP server. Several processes of a role may run on one host: only
+ * the first serves metrics.
  * @returns null if the port is taken
  */
 export async function serveMetrics(

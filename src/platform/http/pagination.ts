@@ -1,7 +1,9 @@
 import type { Page, RowCount } from '../db/paging.ts';
 import type { JsonResult, RouteInput } from './route.ts';
 
-/** What the `next` link counts: items by their ids, or pages, for lists whose items are not in the order of ids. */
+/**
+ * Whether the `next` link continues after an item's id, or by page number, for lists that are not in the order of ids.
+ */
 type NextBy = 'id' | 'page';
 
 interface Listed {

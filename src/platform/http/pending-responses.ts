@@ -1,4 +1,7 @@
-/** The connections of a server and their pending responses: how many there may be, and how slowly they may be read. */
+/**
+ * The connections of a server and their pending responses. Limits the number of responses, and how slowly clients may
+ * read them.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,23 +9,29 @@ import { endBodyDeadline } from './body-deadline.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { countedRequest } from './counted-request.ts';
 
-/** Requests of one connection in progress. Clients that pipeline send a few at once. */
+/** Maximum number of requests in progress on one connection. Clients that pipeline send a few at once. */
 const MAX_PER_CONNECTION = 16;
-/** Requests in progress that arrived behind another one on their connection, on all connections together. */
+/**
+ * Maximum number of requests, over all connections, that arrived while another request of their connection was in
+ * progress.
+ */
 const MAX_BEHIND = 2_000;
-/** In each interval a client must take this much of a response, or all that is ready. */
+/** Number of bytes of a response that a client must read in each interval, unless it has read all that is ready. */
 const PACE_MS = 30_000;
 const PACE_BYTES = 64 * 1024;
 
 export interface Connection {
   pending: Set<ServerResponse>;
-  /** Whether it ends after its last pending response. */
+  /** Whether the connection closes after its last pending response. */
   closing: boolean;
-  /** What the client had taken when the interval began. Null if nothing was ready then that it had not taken. */
+  /** Number of bytes that the client had read when the interval began; null if it had read all that was ready. */
   takenBefore: number | null;
 }
 
-/** Fields on which Node's own time-outs rely. Its public counters count a large write only when all of it is sent. */
+/**
+ * Internal fields on which Node's own time-outs rely. Node's public counters count a large write only when all of it is
+ * sent.
+ */
 interface SocketInternals {
   _bytesDispatched?: number;
   _handle?: { writeQueueSize?: number } | null;
@@ -58,11 +67,11 @@ export class PendingResponses {
 
   /**
    * Adds the response to a request that has arrived.
-   * @returns false if there are too many: ignore the request, its connection is closed
+   * @returns false if there are too many; ignore the request then, because its connection is being closed
    */
   add(response: ServerResponse): boolean {
     const { socket } = response.req;
-    // The parser goes on to the end of what it has read.
+    // The parser continues to the end of what it has read.
     if (socket.destroyed) return false;
     const connection = this.#connections.get(socket) ?? this.#open(socket);
     const { pending } = connection;

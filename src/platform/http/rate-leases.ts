@@ -1,16 +1,16 @@
 import type { Queryable } from '../db/queryable.ts';
 import { type RateVerdict, verdictOf } from './rate-verdict.ts';
 
-/** A block has the tokens of this time, so that a busy caller costs a process at most ten statements a second. */
+/** A block has the tokens of this time span, so that a busy caller costs a process at most ten statements a second. */
 const BLOCK_SECONDS = 0.1;
-/** A bucket that was found empty is not asked again for this long. */
+/** How long a bucket that was found empty is not queried again. */
 const DRY_MS = 100;
 const SWEEP_MS = 60_000;
 
-/** What this process has of a caller's bucket. */
+/** This process's share of a caller's bucket. */
 interface Lease {
   tokens: number;
-  /** Tokens that the bucket had left for all processes when this one last asked. */
+  /** Tokens that the bucket had left for all processes at this process's last query. */
   left: number;
   askedAtMs: number;
   dryUntilMs: number;
@@ -20,7 +20,7 @@ interface Lease {
 /** Token buckets in the database, from which each process takes blocks of tokens. */
 export interface RateLeases {
   /**
-   * Takes one token. Asks the database only if the block of this process is nearly used up.
+   * Takes one token. Queries the database only if this process's block is nearly used up.
    * @param perSecond rate at which the bucket of all processes fills
    * @param burst its size, at least 1
    * @throws the database's error
@@ -28,7 +28,7 @@ export interface RateLeases {
   take(caller: string, perSecond: number, burst: number): RateVerdict | Promise<RateVerdict>;
 }
 
-/** Fills the bucket for the time since it was last asked, and takes a block from it, or as much as there is. */
+/** Fills the bucket for the time since the last query, and takes a block from it, or as much as there is. */
 const leaseSql = `
   insert into rate_limit_buckets as b (caller, tokens, granted, filled_at)
   values ($1, $3::float8 - $4::float8, $4::float8, clock_timestamp())

@@ -33,7 +33,7 @@ function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number)
 /**
  * Token buckets in the memory of this process. A bucket that is full again is removed within about a minute.
  * @param nowMs a monotonic clock
- * @param maxBuckets beyond which the bucket that was not used for the longest time is removed
+ * @param maxBuckets maximum number of buckets; beyond it, the least recently used one is removed
  */
 export function createTokenBuckets(
   nowMs: () => number = () => performance.now(),
@@ -58,7 +58,7 @@ export function createTokenBuckets(
       let bucket = buckets.get(key);
       if (!bucket) bucket = { tokens: burst, perSecond, burst, filledAtMs: now };
       else refill(bucket, perSecond, burst, now);
-      // The first of the map is the one that was not used for the longest time.
+      // The first bucket of the map is the least recently used one.
       buckets.delete(key);
       buckets.set(key, bucket);
       if (buckets.size > maxBuckets) buckets.delete(buckets.keys().next().value ?? '');
@@ -73,14 +73,14 @@ export function createTokenBuckets(
   };
 }
 
-/** A bucket has room for this many seconds of requests. */
+/** Size of a bucket, in seconds of requests. */
 const BURST_SECONDS = 2;
 /**
- * Failed logins a minute: of one address from one network, from a network, of an address from anywhere, and of a user
- * from a network where the user has logged in lately.
+ * Maximum number of failed logins per minute: for one address from one network, from one network, for one address from
+ * anywhere, and for one user from a network where the user has logged in lately.
  */
 const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 100, fromKnownNetwork: 100 };
-/** Buckets that callers without a key or session make. One has some 200 bytes. */
+/** Maximum number of buckets for callers without a key or session. A bucket takes about 200 bytes. */
 export const MAX_BUCKETS_OF_STRANGERS = 100_000;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 
@@ -90,18 +90,19 @@ export interface RateLimiter {
   /**
    * Counts one request.
    * @param caller unique name of the API key or user
-   * @param perSecond limit of the whole fleet; 0 means no limit
-   * @returns the `RateLimit-*` headers of the response; a promise if the database is asked
+   * @param perSecond limit for all processes together; 0 means no limit
+   * @returns the `RateLimit-*` headers of the response; a promise if the database is queried
    * @throws AppError `rate_limited`, with the same headers and `Retry-After`
    */
   request(caller: string, perSecond: number): Headers | Promise<Headers>;
   /**
-   * Counts a login as failed before its password is checked, so that many at once are no more than one after the other.
+   * Counts a login as failed before its password is checked, so that concurrent logins get no more tries than
+   * consecutive ones.
    * @param network of the client, without spaces
-   * @param email that it tries
+   * @param email the address that logs in
    * @param isKnown whether the user of this email address has logged in from the network lately. Then the failures of
    *   others do not count
-   * @returns takes the count back, because the login has succeeded
+   * @returns a function that takes the count back if the login succeeds
    * @throws AppError `rate_limited`
    */
   login(network: string, email: string, isKnown?: boolean): () => void;
@@ -136,7 +137,7 @@ function loginCounts(
   isKnown: boolean,
 ): [caller: string, perMinute: number][] {
   if (isKnown) return [[`login from known ${network} of ${email}`, FAILED_LOGINS.fromKnownNetwork]];
-  // The network's own limit comes first: addresses that a client makes up then cost no memory.
+  // Check the network's own limit first, so that addresses that a client makes up cost no memory.
   return [
     [`login from ${network}`, FAILED_LOGINS.fromNetwork],
     [`login from ${network} of ${email}`, FAILED_LOGINS.ofAddressFromNetwork],
@@ -146,8 +147,8 @@ function loginCounts(
 
 /**
  * Rate limits. A single process keeps them in its memory. Several processes share each caller's limit by leases,
- * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database does
- * not answer, each process allows an equal share of the limit.
+ * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database is
+ * unavailable, each process allows an equal share of the limit.
  * @param strangers the buckets of logins and unknown secrets
  * @param processes number of processes that share a limit
  */

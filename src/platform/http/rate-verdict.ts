@@ -1,4 +1,4 @@
-/** The state of a bucket after a request; the source of the `RateLimit-*` headers. */
+/** The state of a bucket after a request, from which the `RateLimit-*` headers are made. */
 export interface RateVerdict {
   allowed: boolean;
   /** Size of the bucket. */

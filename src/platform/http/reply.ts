@@ -7,7 +7,7 @@ export interface JsonResult {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
-  /** Whether an earlier request with the same idempotency key did the work; sets `Idempotent-Replayed`. */
+  /** Whether this replays an earlier request with the same idempotency key; sets `Idempotent-Replayed`. */
   replayed?: boolean;
 }
 
@@ -40,10 +40,9 @@ export function errorBody(error: AppError): ErrorBody {
 }
 
 /**
- * Puts a handler's result into Koa's response.
- *
- * JSON is serialized here and not by Koa: an error in it still reaches the `errors` middleware, null stays a JSON value
- * (for Koa it means 204), and Koa need not look up the content type of every response.
+ * Writes a handler's result to Koa's response. JSON is serialized here and not by Koa: an error in it still reaches the
+ * `errors` middleware, null stays a JSON value (for Koa it means 204), and Koa need not look up the content type of
+ * every response.
  */
 export function reply(ctx: HttpContext, result: RouteResult): void {
   const isRaw = 'raw' in result;
@@ -56,12 +55,12 @@ export function reply(ctx: HttpContext, result: RouteResult): void {
   ctx.body = body;
 }
 
-/** Puts an error into Koa's response, in the error shape. */
+/** Writes an error to Koa's response, in the error shape. */
 export function replyError(ctx: HttpContext, error: AppError): void {
   reply(ctx, {
     status: error.status,
     body: errorBody(error),
-    // The route may have set its own caching before it failed.
+    // The route may have set its own caching headers before it failed.
     headers: { 'Cache-Control': 'no-store', ...error.headers },
   });
 }

@@ -13,15 +13,15 @@ export type { JsonResult, RawResult, RouteResult } from './reply.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may call: `none` everyone; `brand` callers with a current brand (an account without one gets 422
- * `brand_required`); `account` also users of an account that has no brand yet (`tenant.brandId` may be null).
+ * Who may call the route. `none`: everyone. `brand`: callers with a current brand; an account without one gets 422
+ * `brand_required`. `account`: also users of an account without a brand; `tenant.brandId` may be null.
  */
 export type RouteAuth = 'none' | 'account' | 'brand';
 
 /**
- * What a test key (`crl_test_`) may do with a route: everything, nothing, or a part that the handler checks; `only` names
- * that part to clients. What it may not do is a 403 `test_key`. A test key is often kept where many can read it, as in
- * CI: nothing that it may do reaches a recipient, changes what is live, or reads many contacts.
+ * What a test key (`crl_test_`) may do with a route: everything, nothing, or a part that the handler checks; `only`
+ * describes that part to clients. Anything else is a 403 `test_key`. Test keys are often stored where many people can
+ * read them, as in CI, so they must not reach a recipient, change what is live, or read many contacts.
  */
 export type TestKeys = 'allowed' | 'refused' | { only: string };
 
@@ -38,8 +38,8 @@ export interface MultipartBody {
   /** A larger file is a 413. */
   maxFileBytes: number;
   /**
-   * Stores the file while it arrives: it is never in memory, may be large, and has a longer deadline. The handler gets
-   * `input.stored` instead of `input.file`. The route needs authentication.
+   * Stores the file while it arrives. The file is never in memory, may be large, and has a longer deadline. The handler
+   * gets `input.stored` instead of `input.file`. The route needs authentication.
    */
   sink?: FileSink;
 }
@@ -54,7 +54,7 @@ export interface RouteResponse {
   /** Null if there is no body, or if `contentType` is not JSON. */
   schema: z.ZodType | null;
   contentType?: string;
-  /** Another type that the body may have. */
+  /** Another content type that the body may have. */
   otherContentType?: string;
   headers?: Record<string, ResponseHeader>;
 }
@@ -70,7 +70,7 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   auth: Auth;
   /** Required, unless `auth` is `none`. */
   testKeys?: TestKeys;
-  /** Roles that may call; all others get 403. All roles by default. An API key acts as `admin`. */
+  /** Roles that may call the route; all others get 403. All roles by default. An API key acts as `admin`. */
   roles?: Role[];
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
@@ -78,44 +78,45 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   maxBodyBytes?: number;
   multipart?: MultipartBody;
   /**
-   * For requests in a form that others define, such as callbacks. Query and body are not parsed: the handler reads
-   * `ctx.querystring`, and by `input.readBytes()` a body of at most `maxBodyBytes`. The route is not part of the
-   * description of the API.
+   * For requests whose form another service defines, such as callbacks. Query and body are not parsed: the handler
+   * reads `ctx.querystring`, and calls `input.readBytes()` for a body of at most `maxBodyBytes`. The route is not part
+   * of the API description.
    */
   opaque?: true;
   /** Success responses; errors are listed in `errors`. */
   responses: Record<number, RouteResponse>;
-  /** Error codes that this route adds to those every route of its kind has. */
+  /** Error codes of this route, beside those that every route of its kind has. */
   errors?: ErrorCode[];
   /** Whether responses have the headers of `paginate`. */
   paginated?: boolean;
 }
 
 /**
- * The phases of a POST that is done once for each idempotency key:
+ * The phases of a POST that is handled once for each idempotency key:
  *
- * 1. With a key, what an earlier request with it created is loaded and returned; another payload is a 409.
- * 2. `prepare` does what takes a while, or refuses, outside of the transaction.
- * 3. In one transaction, the key is taken, `handler` does the work, and both commit. If another request has just taken the
- *    key, its outcome is returned as in 1.
- * 4. `discard` removes what was prepared if it was not handled.
+ * 1. If an earlier request has used the key, the resource that it created is loaded and returned; a different payload
+ *    is a 409.
+ * 2. `prepare` does slow work, or refuses the request, outside of the transaction.
+ * 3. In one transaction, the key is taken and `handler` does the work. If another request has just taken the key, its
+ *    outcome is returned as in 1.
+ * 4. If the request was not handled, `discard` removes what was prepared.
  *
  * A route without `prepare` begins with 3. After a crash in any phase, the request can be repeated.
  */
 export interface IdempotentPhases<Early = RouteInput, Input = Early, Prepared = unknown> {
   /**
-   * May run for several requests with one key, of which one is handled: it writes nothing but what `discard` removes,
-   * or what does no harm and is found again by the next request.
+   * May run for several requests with the same key, of which only one is handled. So it may write only what `discard`
+   * removes, or what does no harm and is found again by the next request.
    * @throws AppError the refusal of the request
    */
   prepare?(input: Early): Promise<Prepared>;
-  /** For callers whose account has no brand: makes its first one, after `prepare`. The key belongs to that brand. */
+  /** Makes the first brand of a caller's account that has none, after `prepare`. The key belongs to that brand. */
   ensureBrand?(tenant: AccountTenant): Promise<number>;
   /** Runs again after a `NotPreparedError`. */
   handler(input: Input, trx: pg.PoolClient, prepared: Prepared): Promise<CreatedResult>;
   /**
-   * Runs if the key is lost, or `handler` throws. It does not run after a crash, or if it is unknown whether the
-   * transaction was committed: housekeeping then removes what no row refers to.
+   * Runs if another request took the key, or `handler` throws. It does not run after a crash, or if it is unknown
+   * whether the transaction was committed; housekeeping then removes what no row refers to.
    */
   discard?(prepared: Prepared): Promise<void>;
   /**
@@ -139,10 +140,10 @@ interface ErasedRoute extends RouteBase {
 /**
  * A route as the app, OpenAPI and tests see it: its schemas are values, and their types are erased.
  *
- * `idempotency` is how it treats the `Idempotency-Key` header. `middleware`: the handler runs in a transaction that also
- * keeps the key. `own`: the feature uses `input.idempotencyKey` itself, because many requests share a transaction, or
- * because its keys live as long as what they created. `none`: the header is ignored, since repeating the request does
- * no harm.
+ * `idempotency` says how the route treats the `Idempotency-Key` header. `middleware`: the handler runs in a transaction
+ * that also stores the key. `own`: the feature uses `input.idempotencyKey` itself, because many requests share a
+ * transaction, or because its keys live as long as the resources they created. `none`: the header is ignored, since
+ * repeating the request does no harm.
  */
 export type RouteDefinition = ErasedRoute &
   ({ idempotency: 'own' | 'none'; handler: Handler } | ({ idempotency: 'middleware' } & IdempotentPhases));
@@ -211,7 +212,7 @@ export function defineRoute<
 }
 
 /**
- * Declares a POST that is done once for each `Idempotency-Key`, in the phases of {@link IdempotentPhases}.
+ * Declares a POST that is handled once for each `Idempotency-Key`, in the phases of {@link IdempotentPhases}.
  * @throws Error for a route without `testKeys`, and for one with `auth: 'account'` without `ensureBrand`
  */
 export function defineIdempotentRoute<
@@ -226,7 +227,7 @@ export function defineIdempotentRoute<
     throw new Error(`${route.operationId}: idempotency keys belong to a brand, which ensureBrand must make`);
   }
   return {
-    // As in defineRoute, the input has the type that is erased here.
+    // As in defineRoute, the input has the type that was erased.
     ...(route as unknown as RouteBase & IdempotentPhases),
     ...schemasOf(route, 'POST'),
     method: 'POST',
@@ -244,7 +245,7 @@ function requireTestKeys({
   }
 }
 
-/** The body of a POST that takes none: a field that would be ignored is refused instead. */
+/** The body of a POST that takes none. A field is refused instead of ignored. */
 const noFields = z.strictObject({});
 
 function schemasOf(

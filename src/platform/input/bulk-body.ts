@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Items of one bulk request, those to add and those to remove together. */
+/** Maximum number of items of a bulk request, those to add and those to remove together. */
 export const MAX_BULK_ITEMS = 10_000;
 
 /** The body of a bulk request: `{add, remove}`. @param item an item of either array, as the API describes it */

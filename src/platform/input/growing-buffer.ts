@@ -1,4 +1,4 @@
-/** The first 1,000 chunks of a body may have any size. A body of more must have chunks of this size on average. */
+/** The first 1,000 chunks of a body may have any size. If there are more, their average size must be at least this. */
 const FREE_CHUNKS = 1_000;
 export const MIN_AVERAGE_BYTES = 128;
 
@@ -19,7 +19,7 @@ export class GrowingBuffer {
   #bytes: Buffer = EMPTY;
   #length = 0;
 
-  /** @param limit bytes that will be appended at most */
+  /** @param limit maximum number of bytes that will be appended */
   constructor(limit: number) {
     this.#limit = limit;
   }

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** Sorted, so that swapped letters match, too: they count as two changes in a Levenshtein distance. */
+/** Sorts the letters, so that swapped letters match, too, which count as two changes in the Levenshtein distance. */
 const lettersOf = (name: string) => [...name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')].sort().join('');
 
 /**
@@ -25,6 +25,9 @@ export function createNameFinder(known: readonly string[]): (given: string) => s
   };
 }
 
-/** The known name that a client probably meant; null if no name is near. For one name: see {@link createNameFinder}. */
+/**
+ * Finds the known name that a client probably meant, for a single look-up; see {@link createNameFinder}.
+ * @returns null if no name is near
+ */
 export const nearestName = (given: string, known: readonly string[]): string | null =>
   createNameFinder(known)(given);

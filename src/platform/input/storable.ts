@@ -1,21 +1,21 @@
 import { isFull, type ValidationErrors } from '../../errors.ts';
 
-/** @returns what in this string PostgreSQL cannot store as text or jsonb; null if it can store all */
+/** @returns the part of the string that PostgreSQL cannot store as text or jsonb; null if it can store the string */
 function unstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'the character NUL';
   return text.isWellFormed() ? null : 'half a surrogate pair';
 }
 
-/** @returns what is wrong with the name of a field, in words that continue it; null if nothing is */
+/** @returns what is wrong with a field's name, worded to follow the name; null if nothing is */
 function nameProblem(name: string): string | null {
-  // JavaScript treats this name specially, so the field would get lost.
+  // JavaScript treats this name specially, so the field would be lost.
   if (name === '__proto__') return 'must not have the name __proto__';
   const part = unstorable(name);
   return part && `must not have ${part} in its name`;
 }
 
 /**
- * Finds strings and object keys that no column can store, up to the number of reported problems.
+ * Finds strings and object keys that no column can store, up to the maximum number of reported problems.
  * @param value parsed JSON, not too deep
  * @param path of `value`, dotted
  * @param errors receives the problems

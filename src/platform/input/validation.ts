@@ -9,7 +9,10 @@ export type Part = 'field' | 'query parameter';
 
 const parseOptions = { error: issueMessage };
 
-/** Unknown names of one object for which a known one is looked for: that takes a hundred times as long as the rest. */
+/**
+ * Maximum number of an object's unknown names for which a known one is suggested; this takes a hundred times as long as
+ * the rest.
+ */
 const MAX_HINTS = 10;
 
 /** A part that begins with a bracket is the rest of a path that the schema writes itself: `steps[2].yes[0].duration`. */

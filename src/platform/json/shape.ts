@@ -1,13 +1,13 @@
 /**
- * Bounds what JSON text may contain, before it is parsed: its parser and validators take time for each value and name,
- * up to several seconds for 5 MB. Texts are cheap, however long.
+ * Limits what JSON text may contain, before it is parsed: parser and validators need time for each value and name, up
+ * to several seconds for 5 MB. Strings are cheap, however long.
  */
 
-/** The readers of lists and objects are recursive. */
+/** Maximum depth, because the code that reads lists and objects is recursive. */
 export const MAX_LEVELS = 100;
-/** Values in the whole text: twice the largest list that a request may have. */
+/** Maximum number of values in the whole text: twice the largest list that a request may have. */
 export const MAX_VALUES = 20_000;
-/** Names in one object. An object with many names is slower to make and to read than a list. */
+/** Maximum number of names in one object, which is slower to build and to read than a list. */
 export const MAX_NAMES = 2_000;
 
 const QUOTE = 0x22;
@@ -24,8 +24,8 @@ type Bound = 'levels' | 'values' | 'names';
 /**
  * Measures JSON text in one pass, without parsing it.
  * @param json in UTF-8; it may be malformed
- * @param maxValues values that the whole text may contain
- * @returns the first bound that the text exceeds; null if none
+ * @param maxValues maximum number of values in the whole text
+ * @returns the first limit that the text exceeds; null if none
  */
 export function exceededBound(json: Uint8Array, maxValues = MAX_VALUES): Bound | null {
   return firstExceeded(json, maxValues);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type JsonObject = Record<string, unknown>;
 
-/** `input` is what a client sends, `output` what it receives. They differ by defaults and transformations. */
+/** `input` is what a client sends, `output` what it receives. Defaults and transformations make them differ. */
 export type Side = 'input' | 'output';
 
 const DEFS = '#/$defs/';
@@ -10,11 +10,11 @@ const SCHEMAS = '#/components/schemas/';
 
 /**
  * Collects the schemas of the document. A schema with an id (`.meta({ id })`) appears once, under components. If what
- * clients send differs from what they receive, the former has the name `<id>Input`.
+ * clients send differs from what they receive, the former is named `<id>Input`.
  */
 export interface Components {
   /**
-   * Every output must be described before the first input, so that a name does not depend on the order of routes.
+   * Every output must be described before the first input, so that names do not depend on the order of routes.
    * @throws Error if a recursive schema has no id, or if two schemas have the same one
    */
   describe(schema: z.ZodType, side: Side): JsonObject;
@@ -22,7 +22,7 @@ export interface Components {
   schemas(): Record<string, JsonObject>;
 }
 
-/** The value that each option of a discriminated union has in the field that tells them apart, with its definition. */
+/** Maps each option's value in the discriminating field of a union to the option's definition. */
 function mappingOf({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef): JsonObject | null {
   const mapping: JsonObject = {};
   for (const option of options) {
@@ -35,8 +35,8 @@ function mappingOf({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef)
 }
 
 /**
- * Says whether an object may have other fields. OpenAPI Generator passes over the properties of an object whose
- * `additionalProperties` are `false` or `{}`, so the same is said in other words.
+ * Describes whether an object may have other fields. OpenAPI Generator ignores the properties of an object whose
+ * `additionalProperties` are `false` or `{}`, so use equivalent keywords.
  */
 function tidyUnknownFields(json: JsonObject, side: Side): void {
   const { additionalProperties: others, propertyNames: names } = json;
@@ -47,14 +47,14 @@ function tidyUnknownFields(json: JsonObject, side: Side): void {
   } else if (typeof others === 'object' && others !== null && Object.keys(others).length === 0) {
     json.additionalProperties = true;
   }
-  // Every name is text.
+  // Every property name is a string anyway.
   if (JSON.stringify(names) === '{"type":"string"}') delete json.propertyNames;
 }
 
 /** Removes details that zod adds and readers do not need, and adds what generators of clients need. */
 function tidy(schema: z.core.$ZodType, json: JsonObject, side: Side): void {
   for (const [keyword, value] of Object.entries(json)) if (value === undefined) delete json[keyword];
-  // zod adds its own, long pattern to most formats. Those of URLs are ours: they name the allowed schemes.
+  // zod adds a long pattern of its own to most formats. The patterns of URLs are ours: they list the allowed schemes.
   if (json.format !== undefined && json.format !== 'uri') delete json.pattern;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
@@ -76,7 +76,7 @@ function innerSchemas({ properties, items, additionalProperties, ...groups }: Js
 
 const SCALARS = ['string', 'integer', 'number', 'boolean'];
 
-/** Writes what may be null without a schema inside a schema, for which generators of clients would need a name. */
+/** Flattens nullable schemas: for a schema inside a schema, client generators would need a name. */
 function foldNulls(json: JsonObject): void {
   for (const each of innerSchemas(json)) foldNulls(each);
   const [inner, other, ...more] = (json.anyOf ?? []) as JsonObject[];
@@ -133,8 +133,8 @@ function redirect(node: unknown, target: (ref: string) => string): unknown {
 }
 
 /**
- * Says in words what is sent by default. Some generators take a field of a component that has the keyword `default` for
- * one that is always there, so a client would have to send it.
+ * Describes defaults in words. Some generators treat a field of a component that has the keyword `default` as always
+ * present, so that clients would have to send it.
  */
 function wordDefaults(schema: JsonObject): void {
   const { default: value, description } = schema;
@@ -146,7 +146,7 @@ function wordDefaults(schema: JsonObject): void {
   for (const inner of innerSchemas(schema)) wordDefaults(inner);
 }
 
-/** Names of definitions that `json` refers to. */
+/** The names of the definitions that `json` refers to. */
 function namesIn(json: JsonObject): string[] {
   const names: string[] = [];
   redirect(json, (ref) => {
@@ -158,7 +158,7 @@ function namesIn(json: JsonObject): string[] {
 
 export function createComponents(): Components {
   const kept = new Map<string, JsonObject>();
-  /** The definitions of each side, as zod writes them, by their ids. */
+  /** The definitions of each side, as zod writes them, by id. */
   const seen: Record<Side, Map<string, string>> = { input: new Map(), output: new Map() };
 
   function remember(side: Side, defs: Record<string, JsonObject>): void {
@@ -170,7 +170,7 @@ export function createComponents(): Components {
     }
   }
 
-  /** Ids of both sides whose inputs differ from the outputs, in themselves or in what they refer to. */
+  /** Ids of the definitions whose input differs from the output, in itself or in what it refers to. */
   function differing(defs: Record<string, JsonObject>): Set<string> {
     const shared = Object.keys(defs).filter((id) => seen.output.has(id));
     const found = new Set(shared.filter((id) => seen.output.get(id) !== JSON.stringify(defs[id])));

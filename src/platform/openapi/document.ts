@@ -7,12 +7,12 @@ import { errorSchema, securitySchemes, sharedHeaders, sharedParameters } from '.
 /** The `webhooks` section of the document: requests that the service sends. */
 export interface WebhookSection {
   tag: { name: string; description: string };
-  /** @returns a path item per event type; schemas go to `components` */
+  /** @returns a path item for each event type; the schemas are added to `components` */
   describe(components: Components): JsonObject;
 }
 
 export interface DocumentOptions {
-  /** The service's base address; null means the address that the document was fetched from. */
+  /** The service's base URL; null means the address that the document was fetched from. */
   publicUrl: string | null;
   webhooks: WebhookSection | null;
 }
@@ -31,7 +31,7 @@ const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
   Domains: 'Domains that a brand sends from.',
   Imports: 'Contacts and suppressions from CSV files.',
-  Validation: 'Checks of the email addresses of an audience, on request and against payment.',
+  Validation: 'Checks of the email addresses of an audience, on request and for a fee.',
   Webhooks: 'Endpoints that receive events.',
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',
@@ -39,7 +39,7 @@ const tagDescriptions: Record<string, string> = {
   Campaigns: 'One content sent to a list or segment.',
   Templates: 'Contents of emails and SMS, with Liquid.',
   Suppressions: 'Addresses that the account does not write to.',
-  Events: 'What contacts did, tracked by your own systems.',
+  Events: 'What contacts did, as your own systems report it.',
   Uploads: 'Files such as logos and avatars.',
   Exports: 'Data of the brand as CSV files.',
   Operation: 'For operators of the service.',
@@ -50,7 +50,7 @@ const tagDescriptions: Record<string, string> = {
   Delivery: 'What the account may send right now.',
 };
 
-/** Tags that do not matter to senders of messages come last. */
+/** The tags that matter least to senders of messages come last. */
 const LAST_TAGS = ['Operation', 'Description'];
 
 function tagsOf(routes: RouteDefinition[], webhooks: WebhookSection | null): JsonObject[] {

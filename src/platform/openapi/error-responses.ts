@@ -6,7 +6,7 @@ import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
 /** Error codes that the middlewares may return for this route. */
 function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
-  // X-Brand-Id may name a brand that the caller cannot reach, which is not found.
+  // X-Brand-Id may name a brand that the caller may not use, which is not found.
   if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
   if (route.auth === 'brand') codes.push('brand_required');
   if (route.roles) codes.push('forbidden');
@@ -26,8 +26,7 @@ export function errorsOf(route: RouteDefinition): ErrorCode[] {
 /** Collects error responses. Operations with the same set of codes refer to the same response. */
 export interface ErrorResponses {
   /**
-   * @param codes of one status
-   * @param headers of the response, except those that its status adds
+   * @param codes those of one status @param headers those of the response, except for the ones that its status adds
    */
   refer(codes: ErrorCode[], headers: SharedHeader[]): JsonObject;
   /** By name, in alphabetical order. */

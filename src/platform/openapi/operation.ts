@@ -38,7 +38,7 @@ function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject
   const { properties = {}, required = [] } = fields as { properties?: JsonObject; required?: string[] };
   const file = {
     type: 'string',
-    // What streams in may be empty: it is judged by what reads it.
+    // A file that is streamed may be empty: its reader judges it.
     ...(multipart.sink ? {} : { minLength: 1 }),
     contentMediaType: 'application/octet-stream',
     description: `The file, of at most ${multipart.maxFileBytes} bytes.`,
@@ -94,7 +94,7 @@ function successOf(route: RouteDefinition, response: RouteResponse, components: 
   };
 }
 
-/** The responses of one route. Those of all routes are described before the requests. */
+/** The responses of one route. Describe those of all routes before any request. */
 export function describeResponses(
   route: RouteDefinition,
   components: Components,
@@ -114,13 +114,13 @@ export function describeResponses(
   return responses;
 }
 
-/** What a client wants to know of a POST that takes no `Idempotency-Key`. */
+/** Describes how to repeat a POST that ignores `Idempotency-Key`. */
 function repeatsOf({ method, auth, idempotency }: RouteDefinition): string | null {
   if (method !== 'POST' || auth === 'none' || idempotency !== 'none') return null;
-  return 'Safe to repeat: an `Idempotency-Key` is accepted, and changes nothing.';
+  return 'Safe to repeat. An `Idempotency-Key` is accepted, but has no effect.';
 }
 
-/** What a test key may do. */
+/** Describes what a test key may do. */
 function testKeysOf({ testKeys }: RouteDefinition): string | null {
   if (testKeys === undefined) return null;
   if (testKeys === 'allowed') return 'Test keys may use this.';

@@ -9,7 +9,10 @@ const compress = promisify(gzip);
 const ownFolder = fileURLToPath(new URL('./page/', import.meta.url));
 const swaggerUi = fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
 
-/** Every file of the page that shows the description. The service serves them all; nothing is loaded from elsewhere. */
+/**
+ * The files of the page that shows the description. The service serves all of them, so the page loads nothing from
+ * elsewhere.
+ */
 const files = {
   'index.html': { path: join(ownFolder, 'index.html'), contentType: 'text/html; charset=utf-8' },
   'page.css': { path: join(ownFolder, 'page.css'), contentType: 'text/css; charset=utf-8' },

@@ -6,7 +6,7 @@ import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
 
 export interface OpenApiRouteDeps extends DocumentOptions {
-  /** Returns every route that is served, these included. Called when the description is first requested. */
+  /** Returns every route that is served, including those below. Called when the description is first requested. */
   routes: () => RouteDefinition[];
 }
 
@@ -18,7 +18,7 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The description in both notations, built on first use. All responses share the bytes, read or not. */
+/** The description in both notations, built on first use. All responses share the bytes. */
 function createNotations(deps: OpenApiRouteDeps): { json: () => Buffer; yaml: () => Buffer } {
   let document: object | null = null;
   const made: { json?: Buffer; yaml?: Buffer } = {};

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** The use of a subkey. Each use has its own key, which is useless for any other. */
+/** The purposes of subkeys. Each purpose has its own key, which is useless for any other. */
 export type KeyPurpose =
   | 'jwt'
   | 'at-rest'
@@ -19,13 +19,13 @@ export interface Subkey {
   key: Buffer;
 }
 
-/** The place in the database where a sealed value is stored. It cannot be opened anywhere else. */
+/** The place in the database where a sealed value is stored. The value cannot be opened in any other place. */
 export interface SealedPlace {
   table: string;
   column: string;
   /** The row's id, or another value that never changes and identifies the row. */
   row: string | number;
-  /** Null for values of the service itself. */
+  /** Null for values that belong to the service itself. */
   accountId: number | null;
 }
 
@@ -77,7 +77,7 @@ function decrypt(body: Buffer, key: Buffer, place: SealedPlace): string {
 
 /**
  * Derives one subkey per purpose from APP_SECRET, with HKDF-SHA256 (RFC 5869).
- * @param previous accepted for opening and checking, never used for sealing and signing
+ * @param previous secrets that still open and verify values, but never seal or sign
  */
 export function createKeyring(secret: string, previous: readonly string[] = []): Keyring {
   const secrets = [secret, ...previous];
@@ -109,7 +109,10 @@ export function createKeyring(secret: string, previous: readonly string[] = []):
       try {
         return decrypt(Buffer.from(body, 'base64url'), key, place);
       } catch (error) {
-        throw new UnsealError(`${where} cannot be opened: it was changed or moved`, { cause: error });
+        throw new UnsealError(
+          `${where} cannot be opened because it was changed or moved: restore it from a backup, or set it again`,
+          { cause: error },
+        );
       }
     },
   };

@@ -1,6 +1,6 @@
 /**
- * HMAC-SHA-256 (RFC 2104), for short contents that are signed many times a message. `createHmac` makes a stream object
- * for each, which takes four times as long as the hashing itself.
+ * HMAC-SHA-256 (RFC 2104) for short contents, of which a message has many. `createHmac` makes a stream object for each,
+ * which takes four times as long as the hashing itself.
  */
 import { hash } from 'node:crypto';
 
@@ -11,17 +11,17 @@ const OUTER = 0x5c;
 /** Contents of up to this size are hashed without an allocation for each. */
 const MAX_KEPT_BYTES = 2_048;
 
-/** A key as the two hashes take it, each followed by room for what is hashed. */
+/** The key blocks of the two hashes, each followed by room for the content to hash. */
 interface PaddedKey {
   inner: Buffer;
   outer: Buffer;
 }
 
-/** A key is padded once, for as long as its object lives. */
+/** Padded keys. A key is padded once in the lifetime of its object. */
 const padded = new WeakMap<Buffer, PaddedKey>();
 
 function pad(key: Buffer): PaddedKey {
-  // Our keys have 32 bytes. The definition replaces one that is longer than a block by its hash.
+  // Our keys have 32 bytes. HMAC would replace a key that is longer than a block by its hash.
   const short = key.length > BLOCK_BYTES ? hash('sha256', key, 'buffer') : key;
   const block = (value: number, room: number) => {
     const result = Buffer.alloc(BLOCK_BYTES + room);
@@ -52,8 +52,8 @@ function innerHash(inner: Buffer, content: string | Buffer): string {
 /**
  * Computes an HMAC-SHA-256.
  * @param key must not change afterwards
- * @param content a text is signed in UTF-8
- * @returns 64 hexadecimal digits: with this form, Node's hash takes half as long as with a buffer
+ * @param content text is signed as UTF-8
+ * @returns 64 hexadecimal digits, which Node's hash returns in half the time of a buffer
  */
 export function macInHex(key: Buffer, content: string | Buffer): string {
   const { inner, outer } = paddedKey(key);

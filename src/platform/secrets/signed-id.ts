@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 
-/** The use of a signed id. An id signed for one use is invalid for any other. */
+/** The purpose of a signed id. An id signed for one purpose is invalid for any other. */
 export type SignedPurpose = 'upload';
 
 /** The row that a signed id stands for. */
@@ -18,7 +18,7 @@ export interface SignedIds {
 }
 
 const MAC_BYTES = 16;
-/** The shape of every signed id. Part of the OpenAPI description. */
+/** The pattern of every signed id; part of the OpenAPI description. */
 export const SIGNED_ID = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})$/;
 
 function macOf(key: Buffer, purpose: SignedPurpose, row: SignedRow): Buffer {

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-/** What a blob is kept for; blobs of a kind share a folder. One list, so that no two features use the same name. */
+/**
+ * The kinds of blobs; blobs of a kind share a folder. They are in one list so that no two features use the same name.
+ */
 export const blobKinds = ['uploads', 'imports', 'exports'] as const;
 export type BlobKind = (typeof blobKinds)[number];
 
-/** A set of blobs that can be listed, and cleared by age. */
+/** A set of blobs that can be listed, and removed by age. */
 export interface BlobShelf {
   /**
-   * Lists all blobs of a kind, in no order. A blob that is stored or removed during the listing may be in it or not.
+   * Lists all blobs of a kind, in any order. A blob that is stored or removed during the listing may or may not be in
+   * it.
    * @param maxNames per listing
    */
   list(kind: BlobKind, maxNames: number): AsyncIterable<BlobListing>;
@@ -23,13 +26,13 @@ export interface BlobShelf {
 /** Stores files, uploaded or generated, under keys. A blob is stored as a whole and never changes. */
 export interface BlobStore extends BlobShelf {
   /**
-   * Stores `bytes` under `key`. Once this resolves they survive a crash; until then the blob cannot be opened.
+   * Stores `bytes` under `key`. Once this resolves, the blob survives a crash; until then it cannot be opened.
    * @param key from {@link newBlobKey}
    */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Stores a stream under `key`, piece by piece and never faster than the disk. Crashes are handled as by {@link put}. If
-   * the stream fails or is too long, nothing is stored.
+   * Stores a stream under `key`, piece by piece, no faster than the disk can write. Survives crashes like {@link put}.
+   * If the stream fails or is too long, nothing is stored.
    * @param key from {@link newBlobKey}
    * @throws BlobTooLarge once more than `maxBytes` have arrived; the error of the stream
    */
@@ -50,22 +53,25 @@ export interface BlobStore extends BlobShelf {
    * @returns how many were moved
    */
   setAside(keys: readonly string[], before: Date): Promise<number>;
-  /** Blobs that were set aside, under their former keys and with the time of the move. An operator can move them back. */
+  /**
+   * The blobs that were set aside, under their former keys and with the time of the move. An operator can move them
+   * back.
+   */
   aside: BlobShelf;
   /** @returns the id of the installation that the store belongs to; null if none has claimed it */
   owner(): Promise<string | null>;
-  /** Makes the store that of an installation, unless another has claimed it. */
+  /** Claims the store for an installation, unless another one has claimed it. */
   claim(installationId: string): Promise<void>;
 }
 
 export interface BlobListing {
   keys: string[];
-  /** Names of half-written blobs, of a running or a dead process. They are never opened. */
+  /** The half-written blobs of running or dead processes. They are never opened. */
   drafts: string[];
 }
 
 export interface Blob {
-  /** Bytes of the whole blob, wherever the stream starts. */
+  /** Size of the whole blob in bytes, wherever the stream starts. */
   size: number;
   stream: Readable;
 }
@@ -77,7 +83,7 @@ export interface StoredStream {
   sha256: string;
 }
 
-/** A stream has more bytes than may be stored. */
+/** Thrown if a stream has more bytes than may be stored. */
 export class BlobTooLarge extends Error {
   readonly maxBytes: number;
 
@@ -107,7 +113,7 @@ export function newDraftName(key: string): string {
   return `${key}.${randomBytes(DRAFT_BYTES).toString('hex')}.part`;
 }
 
-/** Tells keys and drafts apart; null for a file that is neither. */
+/** Whether a file name is that of a blob or of a draft; null for a file that is neither. */
 export function kindOfName(name: string): 'key' | 'draft' | null {
   if (KEY.test(name)) return 'key';
   return DRAFT_ENDING.test(name) && KEY.test(name.replace(DRAFT_ENDING, '')) ? 'draft' : null;

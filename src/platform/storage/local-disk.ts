@@ -13,9 +13,9 @@ import {
   type StoredStream,
 } from './blob-store.ts';
 
-/** Inside the folder of the blobs, so that a blob is moved there by a rename. */
+/** Inside the folder of the blobs, so that a rename moves a blob there. */
 const ASIDE_FOLDER = 'orphaned';
-/** Has the id of the installation that the folder belongs to. */
+/** The file with the id of the installation that the folder belongs to. */
 const OWNER_FILE = 'installation';
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
@@ -53,7 +53,7 @@ async function writeWhole(
 
 /**
  * Passes a stream on and measures it.
- * @param measured receives the facts when the stream has ended
+ * @param measured called with the measurements when the stream has ended
  * @throws BlobTooLarge
  */
 async function* measure(
@@ -76,7 +76,7 @@ function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
-/** Creates a file with all of its content at once, unless there is one. */
+/** Creates a file with its whole content in one step, unless the file exists. */
 async function createOnce(path: string, content: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.part`;
   await writeWhole(draft, draft, Buffer.from(content));
@@ -90,7 +90,7 @@ async function createOnce(path: string, content: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Reads the names in a folder one by one; none if there is no such folder. */
+/** Reads the names in a folder one by one; yields none if there is no such folder. */
 async function* namesIn(folder: string): AsyncIterable<string> {
   try {
     for await (const entry of await opendir(folder)) yield entry.name;

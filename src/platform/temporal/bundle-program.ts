@@ -1,6 +1,6 @@
 /**
- * The process that bundles the workflows' code: it sends the bundle to its parent and ends. A bundler needs 160 MB, which
- * a worker would keep for as long as it runs.
+ * Bundles the workflows' code, sends the bundle to the parent process and ends. It is a process of its own because a
+ * bundler needs 160 MB, which a worker would keep for as long as it runs.
  */
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
@@ -9,7 +9,7 @@ function ignore(): void {
   // Drops the line: the progress of bundling is of no use to an operator.
 }
 
-// Nobody waits for the bundle any more.
+// The parent no longer waits for the bundle.
 process.once('disconnect', () => process.exit(1));
 const bundle = await bundleWorkflowCode({
   workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),

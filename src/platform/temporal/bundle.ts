@@ -27,7 +27,7 @@ function bundleInChild(): Promise<WorkflowBundle> {
 }
 
 /**
- * Bundles the workflows' code once per process, in a process of its own, which takes about 2 s.
+ * Bundles the workflows' code once per process. A child process does this, in about 2 s.
  * @throws Error if it fails; the next call tries again
  */
 export function bundleWorkflows(): Promise<WorkflowBundle> {

@@ -3,10 +3,10 @@ import { NativeConnection } from '@temporalio/worker';
 import { requireSettings, type Config } from '../../config.ts';
 import { engineTls, type TlsSettings } from './tls.ts';
 
-/** Time limit of one call to the engine; detects a network that drops packets, too. */
+/** Time limit of one call to the engine, in ms. It also detects a network that drops packets. */
 const CALL_MS = 10_000;
 
-/** gRPC codes that concern the request and not the engine's health. */
+/** gRPC codes that concern the request, not the engine's health. */
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
@@ -52,7 +52,7 @@ function commonOptions(config: EngineSettings) {
 export function openEngine(config: EngineSettings): Engine {
   const connection = Connection.lazy({
     ...commonOptions(config),
-    // No retries by the library, which would take up to half a minute for a call: callers decide about retries.
+    // Callers decide about retries. Those of the library would take up to half a minute for a call.
     interceptors: [],
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 200,
@@ -75,10 +75,7 @@ export function openEngine(config: EngineSettings): Engine {
   };
 }
 
-/**
- * Runs calls to the engine with a time limit.
- * @throws ServiceError and the library's other errors, as `work` does
- */
+/** Runs calls to the engine with a time limit. @throws ServiceError and the library's other errors, like `work` */
 export function callEngine<T>(client: Client, work: () => Promise<T>): Promise<T> {
   return client.connection.withDeadline(Date.now() + CALL_MS, work);
 }
@@ -96,14 +93,14 @@ export function grpcErrorOf(error: unknown) {
   return undefined;
 }
 
-/** The engine's own message; the library's message only names the call. */
+/** The engine's own message; the library's message names only the call. */
 export function reasonOf(error: unknown): string {
   return grpcErrorOf(error)?.details ?? (error instanceof Error ? error.message : String(error));
 }
 
 /**
- * Whether an error concerns this one request: the engine understood and refused it, or it could not be encoded. Any
- * other error (unreachable, overloaded, no such namespace, no permission) would affect every request.
+ * Whether an error concerns only this request: the engine understood and refused it, or the request could not be
+ * encoded. Any other error (unreachable, overloaded, no such namespace, no permission) would affect every request.
  */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return false;

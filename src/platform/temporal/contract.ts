@@ -1,14 +1,13 @@
 /**
- * What the rest of the code says to the workflow engine. This file imports nothing, so that features, services and
- * workflows may use it.
+ * The requests that the rest of the code makes to the workflow engine. This file imports nothing, so that features,
+ * services and workflows may use it.
  */
 
 /**
- * Where work waits for a process. `orchestration` carries workflows and short activities; `flows` carries the workflows of
- * runs of flows, thousands of which may be started at once, so that they delay no other workflow; `bulk` carries long or
- * many activities, so that they never delay the short ones; `calls` carries the requests of flows to endpoints of clients,
- * which may not answer. The `worker` role serves these. `delivery` carries only the lanes' activities and is served by
- * `sender`.
+ * The task queues. `orchestration` is for workflows and short activities. `flows` is for the workflows of flow runs:
+ * thousands may start at once, and must not delay other workflows. `bulk` is for long or numerous activities, which
+ * must not delay the short ones. `calls` is for the requests of flows to clients' endpoints, which may not answer. The
+ * `worker` role serves these. `delivery` is only for the lanes' activities, and `sender` serves it.
  */
 export const taskQueues = {
   orchestration: 'orchestration',
@@ -20,7 +19,7 @@ export const taskQueues = {
 
 export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 
-/** What an operator may filter workflows by. All are Keywords; their values are ids, never personal data. */
+/** The attributes that operators filter workflows by. All are Keywords; their values are ids, never personal data. */
 export const searchAttributeNames = [
   'AccountId',
   'BrandId',
@@ -32,16 +31,16 @@ export const searchAttributeNames = [
 
 export type SearchAttributeName = (typeof searchAttributeNames)[number];
 
-/** Ids as they are in the database; sent to the engine as strings. */
+/** Ids from the database. They are sent to the engine as strings. */
 export type SearchAttributeValues = Partial<Record<SearchAttributeName, number | string>>;
 
 /** A workflow to run. */
 export interface WorkflowStart {
   /** The name under which `workflows/index.ts` exports it. */
   workflowType: string;
-  /** From the feature's contract: a pure function of a row's id. */
+  /** Comes from the feature's contract, as a pure function of a row's id. */
   workflowId: string;
-  /** Where the workflow itself runs; `orchestration` by default. */
+  /** The queue in which the workflow itself runs; `orchestration` by default. */
   taskQueue?: TaskQueue;
   /** The workflow's arguments: ids, never a body, an address or a secret. */
   input?: unknown[];
@@ -52,13 +51,13 @@ export interface WorkflowStart {
   details?: string;
 }
 
-/** What an activity gives to a long piece of work. */
+/** What an activity passes to a long task. */
 export interface Attendance {
-  /** Reports that the work goes on. @param details what the engine shows from now on, instead of what it showed */
+  /** Reports that the task is making progress. @param details replaces what the engine shows */
   progress: (details?: unknown) => void;
-  /** Aborted when the work should end: the process is about to stop, or the activity was canceled. */
+  /** Aborted when the task should end, because the process is about to stop or the activity was canceled. */
   stopping: AbortSignal;
-  /** Which try of the activity it is, from 1 on. */
+  /** Number of this attempt of the activity; starts at 1. */
   attempt: number;
 }
 
@@ -71,8 +70,9 @@ export interface WorkflowSignal {
 }
 
 /**
- * A request to the engine. `start` does nothing if the workflow already runs; `signal` is dropped if the workflow is
- * gone. Each may arrive more than once and out of order, so a workflow reads its row again whenever it is woken.
+ * A request to the engine. `start` does nothing if the workflow is already running; `signal` is dropped if the workflow
+ * has ended. Requests may arrive more than once and out of order, so a workflow reads its row again whenever it is
+ * woken.
  */
 export type OutboxEntry =
   | ({ kind: 'start' } & WorkflowStart)

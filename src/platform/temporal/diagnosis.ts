@@ -9,7 +9,7 @@ const UNAUTHENTICATED = 16;
 const DEFAULT_PORT = 7233;
 const PROBE_MS = 3_000;
 
-/** Codes of OpenSSL for a certificate whose signer is not among the trusted ones. */
+/** OpenSSL's codes for a certificate whose signer is not trusted. */
 const unknownSigner = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -133,7 +133,7 @@ async function codeOfCall(config: EngineSettings, signal: AbortSignal): Promise<
 }
 
 /**
- * Explains why the engine cannot be used if a person must change its settings or ours. Connects once more, for a few
+ * Explains why the engine cannot be used, if someone must change its settings or ours. Connects once more, for a few
  * seconds at most.
  * @returns one line with what to do; null if the engine answers, or is unavailable and may come back by itself
  */

@@ -24,8 +24,8 @@ async function registerMissing(engine: Engine): Promise<void> {
 }
 
 /**
- * Registers the search attributes that the namespace lacks. Temporal Cloud does not let a client do that: there a
- * warning asks the operator to make them.
+ * Registers the search attributes that the namespace lacks. Temporal Cloud does not allow this, so a warning asks the
+ * operator to create them.
  * @throws if the engine is unavailable
  */
 export async function ensureSearchAttributes(engine: Engine, log: Logger): Promise<void> {
@@ -43,12 +43,12 @@ export async function ensureSearchAttributes(engine: Engine, log: Logger): Promi
 
 const CHECK_MS = 5_000;
 const RETRY_MS = 2_000;
-/** After a refused request, the steps run again at most this often. */
+/** Minimum time between two runs of the steps after refused requests, in ms. */
 const REPEAT_MS = 5_000;
 
 /**
- * Makes one thing that the engine needs before it can run our workflows. Safe to repeat.
- * @param isNew whether this is the first time for the namespace, as far as this process knows
+ * One step that prepares the engine for our workflows. Safe to repeat.
+ * @param isNew whether this is the namespace's first time, as far as this process knows
  */
 export type PreparationStep = (namespace: { isNew: boolean }) => Promise<void>;
 
@@ -61,8 +61,8 @@ export interface Preparation {
 }
 
 /**
- * Keeps an engine ready for our workflows. The steps run one after another, and again if the engine turns out to be a
- * new one or refuses a request.
+ * Keeps the engine ready for our workflows. Runs the steps one after another, and again if the engine turns out to be
+ * new or refuses a request.
  */
 export function createPreparation(deps: {
   engine: Engine;

@@ -28,12 +28,12 @@ function startOptions(start: WorkflowStart) {
   };
 }
 
-/** Starts a workflow unless one with this id runs. */
+/** Starts a workflow unless one with this id is running. */
 export async function startWorkflow(client: EngineClient, start: WorkflowStart): Promise<void> {
   await client.workflow.start(start.workflowType, startOptions(start));
 }
 
-/** Signals a workflow, and starts it first unless one with this id runs. */
+/** Signals a workflow, and starts it first unless one with this id is running. */
 export async function signalWithStart(
   client: EngineClient,
   entry: WorkflowStart & WorkflowSignal,
@@ -45,7 +45,7 @@ export async function signalWithStart(
   });
 }
 
-/** @returns false if no workflow with this id runs */
+/** @returns false if no workflow with this id is running */
 export async function signalWorkflow(client: EngineClient, entry: WorkflowSignal): Promise<boolean> {
   try {
     await client.workflow.getHandle(entry.workflowId).signal(entry.signal, ...(entry.signalInput ?? []));

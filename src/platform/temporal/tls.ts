@@ -13,9 +13,9 @@ export type TlsSettings = Pick<
   | 'TEMPORAL_TLS_CA_FILE'
 >;
 
-/** All in PEM. */
+/** Certificates and keys, all in PEM. */
 export interface EngineTls {
-  /** Authorities that may sign the engine's certificate; by default the public ones. */
+  /** The authorities that may sign the engine's certificate; by default the public ones. */
   ca?: Buffer;
   /** Carillon's own certificate, for engines that ask for one (mTLS). */
   client?: { certificate: Buffer; key: Buffer };

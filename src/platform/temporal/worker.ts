@@ -25,8 +25,9 @@ const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 let installed = false;
 
 /**
- * Sends the library's log lines to ours, and keeps it from handling signals: it would stop every worker at the first
- * SIGTERM, which is up to the role. The library has one runtime per process, so only the first call has an effect.
+ * Sends the library's log lines to our log, and keeps the library from handling signals: it would stop every worker at
+ * the first SIGTERM, but the role decides that. The library has one runtime per process, so only the first call has an
+ * effect.
  */
 export function installRuntime(log: Logger): void {
   if (installed) return;
@@ -44,9 +45,12 @@ export function installRuntime(log: Logger): void {
 /** While no worker can run, the pause doubles from the first value to the second. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 4_000;
-/** Workflows kept in memory between their steps. A workflow beyond these is replayed when an event reaches it. */
+/**
+ * Maximum number of workflows kept in memory between their steps. Other workflows are replayed when an event reaches
+ * them.
+ */
 const MAX_CACHED_WORKFLOWS = 600;
-/** While the same error repeats, the engine is diagnosed again only after this time. */
+/** Minimum time between two diagnoses of the engine while the same error repeats, in ms. */
 const DIAGNOSE_AGAIN_MS = 30_000;
 
 /** One worker of a role; connection, namespace and shutdown times are the same for all. */
@@ -66,7 +70,7 @@ export interface KeepWorkingOptions {
 export interface KeptWorkers {
   /** Whether the workers are polling, as far as this process knows. */
   working(): boolean;
-  /** Takes no more work, gives running work the grace time, and ends. */
+  /** Takes no more work, gives running work the grace time to finish, and ends. */
   stop(): Promise<void>;
 }
 
@@ -119,8 +123,8 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
 }
 
 /**
- * Logs why the workers cannot run: each new reason once, with what to do if that is known. Repeated errors go to debug
- * level.
+ * Logs why the workers cannot run: each new reason once, with the remedy if it is known. Repeated errors are logged at
+ * debug level.
  */
 function createFailureLog({ config, log }: KeepWorkingOptions, signal: AbortSignal) {
   let reported: string | null = null;
@@ -143,14 +147,14 @@ function createFailureLog({ config, log }: KeepWorkingOptions, signal: AbortSign
       const message = explanation
         ? `the engine at ${config.TEMPORAL_ADDRESS} cannot be used: ${explanation}`
         : 'the engine is unavailable: workers will connect again';
-      // Without an explanation only the error has the reason, which may have nothing to do with the engine.
+      // Without an explanation, only the error says why, and the reason may have nothing to do with the engine.
       const reason = explanation ? message : `${message}: ${text}`;
       const isNew = reason !== reported;
       reported = reason;
       if (explanation && isNew) log.error(message);
       log[explanation || !isNew ? 'debug' : 'warn']({ err: error }, message);
     },
-    /** The workers run: the next failure is a new one. */
+    /** Call this when the workers run: the next failure is then logged as new. */
     clear() {
       reported = null;
       diagnosed = null;

@@ -53,7 +53,7 @@ describe('a path', () => {
     expect(answer.status).toBe(405);
     expect(answer.body).toMatchObject({
       code: 'method_not_allowed',
-      message: 'DELETE is not possible here, only GET, HEAD, OPTIONS, PATCH',
+      message: 'DELETE is not supported here; use GET, HEAD, OPTIONS, PATCH',
     });
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS, PATCH');
   });

@@ -4,7 +4,7 @@ import { refuseTestKey } from '../../auth/test-keys.ts';
 import type { Middleware } from '../context.ts';
 import type { RouteDefinition } from '../route.ts';
 
-/** Finds out who is calling. @throws AppError `unauthorized`, and the others of {@link Authenticate} */
+/** Identifies the caller. @throws AppError `unauthorized`, and the other errors of {@link Authenticate} */
 export function authenticate(identify: Authenticate): Middleware {
   return async function authenticate(ctx, next) {
     ctx.state.principal = await identify(ctx.req.headers);
@@ -14,7 +14,8 @@ export function authenticate(identify: Authenticate): Middleware {
 
 /**
  * Checks that the caller may use the route. Runs after `rateLimit`, so that refused requests count.
- * @throws AppError `test_key` for a test key, if the route refuses these; `forbidden` for a role that the route does not list; `brand_required` without a brand
+ * @throws AppError `test_key` if the route refuses test keys; `forbidden` if the route does not list the caller's role;
+ *   `brand_required` without a brand
  */
 export function authorize({ roles, auth, testKeys }: RouteDefinition): Middleware {
   return function authorize(ctx, next) {

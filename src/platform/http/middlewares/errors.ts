@@ -5,10 +5,12 @@ import { ClientGone } from '../body.ts';
 import { requestFields, type HttpContext, type Middleware } from '../context.ts';
 import { replyError } from '../reply.ts';
 
-/** The status in logs and metrics of a request whose client left before the response. */
+/** The status, in logs and metrics, of a request whose client disconnected before the response. */
 const CLIENT_GONE = 499;
 
-/** PostgreSQL: lock and statement time-outs, deadlocks, no connection left, starting up, shutting down. */
+/**
+ * PostgreSQL's codes for lock and statement time-outs, deadlocks, too many connections, starting up, and shutting down.
+ */
 const TEMPORARY = new Set(['55P03', '57014', '53300', '57P01', '57P02', '57P03', '40001', '40P01']);
 
 function isTemporary(error: unknown): boolean {
@@ -37,7 +39,7 @@ function toAppError(thrown: unknown): AppError {
 
 /**
  * Turns the errors of the inner middlewares into responses, and logs them.
- * @param show puts the error into the response; by default as JSON
+ * @param show writes the error into the response; by default as JSON
  */
 export function errors(
   log: Logger,

@@ -32,10 +32,10 @@ function idempotentRequest(input: RouteInput, endpoint: string): IdempotentReque
 }
 
 /**
- * Does the work of a request once for its key, in the phases that {@link IdempotentPhases} describes.
+ * Handles a request once for each key, in the phases that {@link IdempotentPhases} describes.
  *
  * If `prepare` refuses a request that has a key, the refusal waits until the transaction has taken the key: another
- * request with the key may just have done the work, and this one is then a replay.
+ * request with the key may just have succeeded, which makes this request a replay.
  */
 async function once(
   pool: pg.Pool,

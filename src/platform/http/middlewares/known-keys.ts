@@ -15,8 +15,8 @@ async function isKnown(pool: pg.Pool, { method, path }: RouteDefinition, ctx: Ht
 }
 
 /**
- * Answers 409 to a payload that is refused by its schema if an earlier request has taken its key: that one had another
- * payload, which was accepted.
+ * Answers 409 to an invalid payload if an earlier request has taken its key: that request had a different, valid
+ * payload.
  */
 export function knownKeys(pool: pg.Pool, route: RouteDefinition): Middleware {
   return async function knownKeys(ctx, next) {

@@ -7,7 +7,7 @@ import { createProcessRegistry } from '../operators.ts';
 export interface HttpMetrics {
   /** @param route the path pattern, never the path itself; `unknown` if no route matches */
   observe(method: string, route: string, status: number, seconds: number): void;
-  /** Adds a counter of a feature. @returns a function that adds to it */
+  /** Adds a counter for a feature. @returns a function that increases it */
   counter(name: string, help: string): (count: number) => void;
   /** All metrics in Prometheus' text format. */
   text(): Promise<{ contentType: string; body: string }>;
@@ -26,7 +26,7 @@ export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
     buckets: BUCKETS,
     registers: [registry],
   });
-  // Finding a series by its labels costs more than observing a value, so each is looked up once.
+  // Finding a series by its labels costs more than observing a value, so each series is looked up once.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
     observe(method, route, status, seconds) {
@@ -48,7 +48,7 @@ export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
   };
 }
 
-/** Observes each request, and logs slow ones. Stands outside `errors`, so that it sees the final status. */
+/** Measures each request, and logs slow ones. Runs outside of `errors`, so that it sees the final status. */
 export function metrics({ observe }: Pick<HttpMetrics, 'observe'>, log: Logger): Middleware {
   return async function metrics(ctx, next) {
     const startedAtMs = performance.now();

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from '../context.ts';
 
-/** What may appear in logs and headers without escaping. */
+/** Characters that need no escaping in logs and headers. */
 const ACCEPTABLE = /^[\w.:+/=@-]{1,128}$/;
 
-/** Names each request in the response and the logs: by the client's `X-Request-Id` if it is acceptable, else a UUID. */
+/**
+ * Identifies each request in the response and the logs: by the client's `X-Request-Id` if it is acceptable, else by a
+ * UUID.
+ */
 export function requestId(): Middleware {
   return function requestId(ctx, next) {
     const given = ctx.req.headers['x-request-id'];

@@ -9,8 +9,8 @@ function allowedMethods({ matched = [] }: HttpContext): string | null {
 }
 
 /**
- * Answers what no route handled: OPTIONS with the allowed methods, another method of an existing path with 405, and
- * everything else with 404. Replaces `router.allowedMethods()`, whose errors are not in our shape.
+ * Answers requests that no route handles: OPTIONS with the allowed methods, an unsupported method of an existing path
+ * with 405, and everything else with 404. Replaces `router.allowedMethods()`, whose errors are not in our shape.
  */
 export function unmatched(): Middleware {
   return function unmatched(ctx) {
@@ -21,7 +21,7 @@ export function unmatched(): Middleware {
       ctx.set('Allow', allow);
       return;
     }
-    throw new AppError('method_not_allowed', `${ctx.method} is not possible here, only ${allow}`, {
+    throw new AppError('method_not_allowed', `${ctx.method} is not supported here; use ${allow}`, {
       headers: { Allow: allow },
     });
   };

@@ -1,7 +1,7 @@
 import { discardRest } from '../body.ts';
 import type { Middleware } from '../context.ts';
 
-/** Discards what the client still sends after its request was answered, after a 413 for example. */
+/** Discards what the client still sends after the response, for example after a 413. */
 export function unreadBody(): Middleware {
   return async function unreadBody(ctx, next) {
     await next();

@@ -54,16 +54,16 @@ interface Payload {
   file: UploadedFile | null;
   stored: StoredFile | null;
   errors: ValidationErrors;
-  /** Ends the use of a stored file. */
+  /** Ends the request's use of a stored file. */
   release: (() => Promise<void>) | null;
 }
 
-/** Whether no body is expected. What comes nevertheless is discarded at once, and the response does not wait for it. */
+/** Whether no body is expected. If one arrives, it is discarded at once, and the response does not wait for it. */
 function isBodiless({ opaque, method, body, multipart }: RouteDefinition): boolean {
   return opaque ? method !== 'POST' : !body && !multipart;
 }
 
-/** Counts what is read of a request. Most read nothing, or once. */
+/** Counts the bytes that are read of a request. Most requests have no body, or read it once. */
 function createMeters({ req, state }: HttpContext, { budgets, networkOf }: ValidateDeps) {
   const opened: BodyMeter[] = [];
   return {
@@ -134,10 +134,10 @@ function refuse(...parts: Parsed<unknown>[]): never {
 
 export interface ValidateDeps {
   log: Logger;
-  /** Base address of the service; null means the address that the client used. */
+  /** Base URL of the service; null means the address that the client used. */
   publicUrl: string | null;
   budgets: BodyBudgets;
-  /** The network whose strangers share a budget. */
+  /** The network of a client; strangers in one network share a budget. */
   networkOf: (request: IncomingMessage) => string;
 }
 
@@ -152,7 +152,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
     const params = parseParams(route, ctx.params ?? {});
     const query = parseQuery(route, ctx.querystring);
     const key = parseIdempotencyKey(route, ctx.req);
-    // A large file is not read for a request that fails anyway.
+    // Do not read a large file for a request that fails anyway.
     if (route.multipart?.sink && (!query.ok || !key.ok)) refuse(query, key);
     const meters = createMeters(ctx, deps);
     const readBytes: RouteInput['readBytes'] = (sender) =>
