@@ -5,8 +5,12 @@ import { posix } from 'node:path';
 const COVERED = [
   'activities',
   'migrations',
+  'src/cli',
   'src/delivery',
   'src/features',
+  'src/local',
+  'src/platform',
+  'src/roles',
   'test/bench',
   'test/ci',
   'workflows',
