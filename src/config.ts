@@ -52,7 +52,7 @@ const MAX_DAILY_VOLUME = 1_000_000_000;
 const MAX_WARM_UP_DAYS = 100;
 
 const secret = z.string().trim().min(32, 'must be at least 32 characters');
-/** Every token from outside is checked with the key of each secret. */
+/** Each token that arrives from outside is checked with the key of every secret. */
 const MAX_PREVIOUS_SECRETS = 20;
 const mailboxToken = z.string().min(16, 'must be at least 16 characters');
 
@@ -77,14 +77,17 @@ const settings = z.object({
    */
   OPS_HOST: z.string().default('127.0.0.1'),
   OPS_PORT: port.optional(),
-  /** Connections of one API process, and those of one client's address, which does not count for TRUSTED_PROXIES. */
+  /**
+   * Maximum number of connections of one API process, and of one client address. The second does not apply to
+   * TRUSTED_PROXIES.
+   */
   MAX_CONNECTIONS: z.coerce.number().int().min(1).default(4_000),
   MAX_CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
-  /** Leads past a transaction pooler, for connections that keep a session or have settings of their own. */
+  /** Bypasses a transaction pooler, for connections that keep a session or have settings of their own. */
   DATABASE_DIRECT_URL: z.string().optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
   POSTGRES_PORT: port.default(54329),
@@ -100,7 +103,7 @@ const settings = z.object({
   MAILBOX_PORT: port.default(8025),
   /** The password of the mailbox page; `--dev` generates and stores one. */
   MAILBOX_TOKEN: mailboxToken.optional(),
-  /** Where the mail role listens. Port 25 of MAIL_DOMAIN's MX leads there. */
+  /** Where the mail role listens. Port 25 of MAIL_DOMAIN's MX must be forwarded to it. */
   MAIL_LISTEN_HOST: z.string().default('127.0.0.1'),
   MAIL_PORT: port.default(2525),
   /** PEM of a certificate for MAIL_DOMAIN and of its key; with both, the mail role offers STARTTLS. */
@@ -118,16 +121,19 @@ const settings = z.object({
   /** Secrets that are still accepted, the latest first. */
   APP_SECRET_PREVIOUS: list.pipe(z.array(secret).max(MAX_PREVIOUS_SECRETS)),
   DNS_SERVERS: list,
-  /** The name of the worker's host in EHLO. With it, validations ask mail servers for mailboxes, on port 25. */
+  /**
+   * The name of the worker's host in EHLO. If it is set, validations ask mail servers on port 25 whether mailboxes
+   * exist.
+   */
   VALIDATION_PROBE_NAME: z
     .string()
     .regex(/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/i, 'must be a host name such as probe.example.com')
     .optional(),
-  /** Recipients that one worker asks each operator of mail servers for in a minute. */
+  /** Maximum number of recipients per minute that one worker asks each operator of mail servers about. */
   VALIDATION_PROBES_PER_MINUTE: z.coerce.number().positive().max(6_000).default(30),
   /**
-   * Private ranges whose mail servers count, and may be asked. EGRESS_ALLOW is not for these: validations would show
-   * tenants which internal mail servers there are.
+   * Private ranges whose mail servers count as mail servers, and may be queried. EGRESS_ALLOW is not for these:
+   * validations would show tenants which internal mail servers there are.
    */
   VALIDATION_PROBE_ALLOW: networks,
   /** A service that validates addresses, for accounts for which it is enabled: `kickbox://KEY@api.kickbox.com`. */
@@ -157,30 +163,33 @@ const settings = z.object({
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),
   ALLOWANCE_TRUSTED: count(1_000_000),
-  /** Emails of a calendar month (UTC) that cost nothing, by tier; accounts may have others. */
+  /** Number of free emails in a calendar month (UTC), by tier; an account may have its own. */
   MONTHLY_EMAILS_FREE: count(10_000),
   MONTHLY_EMAILS_PAID: count(100_000),
   MONTHLY_EMAILS_TRUSTED: count(1_000_000),
   /** ISO 4217. Prices, wallets and payments are in its hundredths. */
   CURRENCY: currency.default('USD'),
-  /** With it, wallets may be filled by payments of Stripe. */
+  /** If it is set, wallets can be topped up by payments through Stripe. */
   STRIPE_SECRET_KEY: z.string().trim().min(1).optional(),
-  /** Signing secrets of the endpoint `/payments/stripe`; two while one replaces the other. */
+  /** Signing secrets of the endpoint `/payments/stripe`; two while one is being replaced. */
   STRIPE_WEBHOOK_SECRET: list.pipe(z.array(z.string()).max(MAX_WEBHOOK_SECRETS)),
   STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com'),
-  /** Who runs the command, in the log of operators' changes; by default the user of the system. */
+  /** Who runs the command, for the log of operators' changes; by default the user of the operating system. */
   CARILLON_OPERATOR: z.string().trim().max(200).optional(),
-  /** Tiers of accounts whose campaigns wait for the approval of an operator. */
+  /** Tiers whose accounts need an operator's approval for each campaign. */
   APPROVAL_TIERS: list.pipe(z.array(z.enum(['free', 'paid', 'trusted']))),
-  /** Emails of a sending domain in each day of its warm-up. */
+  /** Maximum number of emails of a sending domain on each day of its warm-up. */
   WARM_UP_SCHEDULE: z
     .string()
     .default('50,100,200,400,800,1500,3000,6000,12000,25000,50000,100000')
     .transform((value) => value.split(',').map(Number))
     .pipe(z.array(z.int().positive().max(MAX_DAILY_VOLUME)).min(1).max(MAX_WARM_UP_DAYS)),
-  /** Emails of a sending domain in a minute; 0: as many as the provider accepts. Domains may have others. */
+  /** Maximum number of emails of a sending domain per minute; 0 means no limit. A domain may have its own. */
   PACING_PER_MINUTE: count(0),
-  /** A campaign stops itself at these parts of its emails, if there are at least so many in all and of the kind. */
+  /**
+   * A campaign stops itself when bounces or complaints reach these shares of its emails, if there are at least the
+   * given numbers of emails and of bounces or complaints.
+   */
   CAMPAIGN_MAX_BOUNCE_RATE: rate(0.05),
   CAMPAIGN_MIN_BOUNCES: count(10),
   CAMPAIGN_MAX_COMPLAINT_RATE: rate(0.003),
@@ -192,15 +201,15 @@ const settings = z.object({
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
   FLOW_RUN_RETENTION_DAYS: count(400),
-  /** Size of all uploads of one account, at most. */
+  /** Maximum size of all uploads of one account. */
   UPLOAD_QUOTA_MB: count(500),
-  /** Size of the files of all exports of one account, at most. */
+  /** Maximum size of the files of all exports of one account. */
   EXPORT_QUOTA_MB: count(10_000),
-  /** Size of the files of all imports of one account that have not ended, at most. */
+  /** Maximum size of the files of all unfinished imports of one account. */
   IMPORT_QUOTA_MB: count(5_000),
   /**
-   * An endpoint like OpenAI's, up to and without `/chat/completions`, and the name of its model. With both, a scrape finds
-   * the tone of a brand.
+   * An endpoint like OpenAI's, up to and without `/chat/completions`, and the name of its model. If both are set, a
+   * scrape also finds the tone of a brand.
    */
   AI_URL: z.url({ protocol: /^https?$/ }).optional(),
   AI_KEY: z.string().optional(),

@@ -59,14 +59,14 @@ export class AppError extends Error {
   }
 }
 
-/** The process has no room for the request at the moment. It is not logged as an error. */
+/** The process has no capacity for the request at the moment. This is not logged as an error. */
 export class Overload extends AppError {
   constructor(message: string, retryAfterSeconds: number) {
     super('unavailable', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
   }
 }
 
-/** The fields that a validation error names; null: the error is another one. */
+/** The fields that a validation error names; null if the error is of another kind. */
 export const validationErrorsOf = (error: unknown): ValidationErrors | null =>
   error instanceof AppError && error.code === 'validation_error' ? error.validationErrors : null;
 
@@ -85,7 +85,10 @@ export function invalid(errors: ValidationErrors, code: ErrorCode = 'validation_
   return new AppError(code, message, { validationErrors: errors });
 }
 
-/** Collects everything that is wrong. Its code is more specific than `validation_error` only if there is no ordinary error. */
+/**
+ * Collects everything that is wrong. Its code is more specific than `validation_error` only if all errors are of that
+ * kind.
+ */
 export class Problems {
   readonly errors: ValidationErrors = {};
   #code: ErrorCode | null = null;

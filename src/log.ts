@@ -30,7 +30,7 @@ export type LogOutput = DestinationStream & { isTTY?: boolean };
 /**
  * Creates a structured log: one JSON object per line, or, for people at a terminal, readable lines. Log ids
  * (`request_id`, `account_id`, `message_id`, `workflow_id`), never bodies, addresses or secrets. The usual names of
- * secrets are redacted as a second line of defense. Of a server that is unavailable it says so once in 30 s.
+ * secrets are redacted as a second line of defense. That a server is unavailable is logged once in 30 s.
  * @param role of this process
  * @param output standard output by default
  */
@@ -92,7 +92,7 @@ type Fields = Record<string, unknown>;
 const WARN = 40;
 /** A line is repeated only after this time. */
 const REPEAT_MS = 30_000;
-/** The lines that are remembered. Beyond them, all are forgotten. */
+/** Maximum number of remembered lines. When it is exceeded, all are forgotten. */
 const MAX_REMEMBERED = 1_000;
 /** Fields that differ between lines about the same failure. */
 const PASSING_FIELDS = new Set(['err', 'request_id', 'duration_ms', 'items', 'claims']);
@@ -102,7 +102,7 @@ const UNAVAILABLE = 14;
 
 interface SeenLine {
   loggedAt: number;
-  /** How often it was left out since then. */
+  /** How many repetitions were suppressed since then. */
   repeats: number;
 }
 
@@ -122,16 +122,16 @@ function reasonOf(error: Error): string {
 }
 
 /**
- * Creates a hook for a log that keeps it readable while the database, the engine or another server is unavailable, when every loop
- * and request fails again and again. A warning or error whose `err` is a lost or refused connection is logged with its
- * `reason` instead of the stack, which says only where our code noticed, and again only after 30 s. The next line then says
- * in `repeats` how often it was left out. Lines about other failures, or other ids, are not touched.
+ * Creates a hook for a log that keeps it readable while the database, the engine or another server is unavailable, when
+ * every loop and request fails again and again. A warning or error whose `err` is a lost or refused connection is
+ * logged with its `reason` instead of the stack, which says only where our code noticed. It is logged again only after
+ * 30 s, with the number of suppressed lines in `repeats`. Lines about other failures, or other ids, are not touched.
  * @param now in milliseconds, of a monotonic clock
  */
 export function foldRepeats(now: () => number = () => performance.now()): LogMethod {
   const seen = new Map<string, SeenLine>();
 
-  /** @returns how often the line was left out before, or null if it is to be left out, too */
+  /** @returns how many lines were suppressed before this one; null if this one is to be suppressed, too */
   function take(key: string): number | null {
     const last = seen.get(key);
     if (last && now() - last.loggedAt < REPEAT_MS) {

@@ -102,7 +102,7 @@ async function createAccountAndOwner(options: CreateOptions, command: CarillonCo
 
 function addSet(account: CarillonCommand): void {
   withSettingOptions(account.command('set'))
-    .description('change settings reserved for operators; settings that are not given stay as they are')
+    .description('change settings reserved for operators; settings that are not given stay unchanged')
     .argument('<account>', 'the id of the account', id)
     .option('--name <name>', 'new name', words)
     .option('--comped', 'free of charge')
@@ -116,8 +116,8 @@ function addSet(account: CarillonCommand): void {
       'what the account may use, such as validation=on; may be given several times',
       onOffDefault,
     )
-    .option('--auto-topup', 'fill the wallet by payments; needs the next four options once')
-    .option('--no-auto-topup', 'do not fill the wallet by payments')
+    .option('--auto-topup', 'top up the wallet by payments; the first time, also give the next four options')
+    .option('--no-auto-topup', 'stop topping up the wallet by payments')
     .option('--topup-amount <cents>', 'amount of each payment', amount)
     .option('--topup-below <cents>', 'balance below which a payment is made', amount)
     .option('--payment-customer <id>', 'the customer at the payment service', words)
@@ -201,8 +201,8 @@ function addPauseAndResume(account: CarillonCommand): void {
 function addLog(account: CarillonCommand): void {
   account
     .command('log')
-    .description('show what operators changed of an account, newest first')
-    .argument('[account]', 'the id of the account; left out: changes of the whole installation', id)
+    .description('show what operators changed about an account, newest first')
+    .argument('[account]', 'the id of the account; without it, changes of the whole installation', id)
     .option('--limit <n>', 'how many changes', id, 50)
     .action(async (accountId: number | undefined, { limit }: { limit: number }, command: CarillonCommand) => {
       const changes = await withDatabase(command, async ({ database }) =>
@@ -224,10 +224,10 @@ function withSettingOptions(command: CarillonCommand): CarillonCommand {
       amountOrDefault,
     )
     .option('--allowance <n>', 'messages in a rolling 24 hours, or "default" (by tier)', amountOrDefault)
-    .option('--spend-cap <cents>', 'the most to spend in a month, or "default" (no cap)', amountOrDefault)
+    .option('--spend-cap <cents>', 'maximum spend in a month, or "default" (no cap)', amountOrDefault)
     .option(
       '--monthly-emails <n>',
-      'emails of a calendar month that cost nothing, or "default" (by tier)',
+      'free emails in a calendar month, or "default" (by tier)',
       amountOrDefault,
     )
     .addOption(

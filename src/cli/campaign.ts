@@ -39,9 +39,9 @@ export function addCampaignCommands(program: CarillonCommand): void {
     });
   campaign
     .command('approve')
-    .description('approve a campaign; it is sent when its time has come')
+    .description('approve a campaign; it is sent at its scheduled time')
     .argument('<campaign>', 'the id of the campaign', id)
-    .requiredOption('--versions <ids>', 'what is approved, as "carillon campaign show" shows it', ids)
+    .requiredOption('--versions <ids>', 'the version to approve, as "carillon campaign show" prints it', ids)
     .action(async (campaignId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, campaignId, { approve: versions });
     });

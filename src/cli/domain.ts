@@ -7,7 +7,7 @@ import { pace, words } from './values.ts';
 const warmUps = () => import('../features/domains/service.ts');
 
 const WARM_UP_HELP = `
-A domain that warms up sends at most the volume of its day, after WARM_UP_SCHEDULE. Campaigns and flows
+A domain that warms up sends at most the volume of its day in WARM_UP_SCHEDULE. Campaigns and flows
 wait for the next day; transactional messages count, and never wait.
 
 Example:

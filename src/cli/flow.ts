@@ -23,7 +23,7 @@ export function addFlowCommands(program: CarillonCommand): void {
     });
   flow
     .command('show')
-    .description('show a flow with its steps and all that they send')
+    .description('show a flow with its steps and everything they send')
     .argument('<flow>', 'the id of the flow', id)
     .action(async (flowId: number, _options: object, command: CarillonCommand) => {
       const shown = await withDatabase(command, async ({ database }) =>
@@ -35,7 +35,7 @@ export function addFlowCommands(program: CarillonCommand): void {
     .command('approve')
     .description('approve a flow; contacts enter from now on')
     .argument('<flow>', 'the id of the flow', id)
-    .requiredOption('--versions <ids>', 'what is approved, as "carillon flow show" shows it', ids)
+    .requiredOption('--versions <ids>', 'the version to approve, as "carillon flow show" prints it', ids)
     .action(async (flowId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, flowId, { approve: versions });
     });

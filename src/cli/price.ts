@@ -60,7 +60,7 @@ async function setPrice(
 }
 
 function textOf(prices: Price[]): string {
-  if (prices.length === 0) return 'Nothing costs anything.';
+  if (prices.length === 0) return 'No prices are set: everything is free.';
   return prices
     .map(
       ({ tier, kind, country, cents }) => `${tier.padEnd(8)} ${kind.padEnd(11)} ${country ?? '  '}  ${cents}`,

@@ -1,10 +1,10 @@
-/** What the commands ask services before settings are stored, and to test them. */
+/** Requests to a service that test its settings, also before they are stored. */
 import type { ProviderDeps, ProviderKind } from '../delivery/providers/kind.ts';
 import type { ProviderSettings } from '../delivery/providers/named.ts';
 import type { CommandContext } from './context.ts';
 import { problem } from './provider-settings.ts';
 
-/** Gives work what it needs to ask a service. */
+/** Runs `work` with what requests to a service need. */
 export async function withProviderDeps<T>(
   { config, database }: CommandContext,
   work: (deps: ProviderDeps) => Promise<T>,
@@ -24,7 +24,8 @@ export async function withProviderDeps<T>(
 
 /**
  * Refuses a service that would itself track opens and clicks.
- * @returns what to tell the operator if the service could not be asked: that must not keep a provider from being added
+ * @returns a warning for the operator if the service could not be reached, which must not keep a provider from being
+ *   added
  * @throws AppError validation_error if it tracks them
  */
 export async function refuseTracking(
@@ -34,7 +35,7 @@ export async function refuseTracking(
   given: ProviderSettings,
 ): Promise<string[]> {
   const settings = kind.settings.safeParse(given);
-  // Those that are wrong are refused when they are stored.
+  // Invalid settings are refused when they are stored.
   if (!kind.trackingProblem || !settings.success) return [];
   let wrong: string | null | undefined;
   try {

@@ -48,7 +48,7 @@ async function readSecretFile(name: string, path: string): Promise<string> {
 
 export const problem = (message: string) => new AppError('validation_error', message);
 
-/** Says what is wrong with the options, in their own names, and how the settings are called. */
+/** Words errors with the names of the options, and lists the names of the settings. */
 export async function inOptions<T>(kind: ProviderKind | null, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -71,7 +71,7 @@ export function shapeOf(
   return Object.entries(shape ?? {});
 }
 
-/** The settings of a kind for people, a line each. */
+/** The settings of a kind as text, one per line. */
 export function settingLines(kind: ProviderKind): string[] {
   return shapeOf(kind).map(([name, field]) => {
     const optional = field.safeParse(undefined).success ? ' (optional)' : '';

@@ -36,8 +36,8 @@ Example:
 
 const REMOVE_HELP = `
 A provider that is used is removed only with --force. Its domains then use EMAIL_PROVIDER_URL, its SMS
-senders are removed, and within seconds its queued messages move to a further provider of their account, or to that of
-the settings.
+senders are removed, and within seconds its queued messages move to another provider of their account, or to
+EMAIL_PROVIDER_URL.
 
 Example:
   $ carillon provider remove acme-ses`;
@@ -51,7 +51,7 @@ interface AccountOptions {
   allAccounts?: boolean;
 }
 
-/** @returns undefined if the options say nothing; null: all accounts */
+/** @returns undefined if neither option is given; null for all accounts */
 function accountsOf({ account, allAccounts }: AccountOptions): number[] | null | undefined {
   if (account && allAccounts) throw problem('--account and --all-accounts exclude each other');
   return allAccounts ? null : account;
@@ -172,7 +172,7 @@ async function add(
   });
 }
 
-/** Says what other accounts still send through a provider. */
+/** Warns of what other accounts still send through a provider. */
 function othersNote(uses: UsesOfOthers | null): string[] {
   if (!uses) return [];
   const found = [
@@ -217,7 +217,7 @@ async function change(
   });
 }
 
-/** What the list shows of a row. One that cannot be read is shown with the reason. */
+/** A row as the list shows it. If its settings cannot be read, the list shows the reason. */
 async function listed(row: ProviderRow, context: CommandContext, reveal: boolean) {
   const { callbackUrlOf, openProvider, UnusableProviderError } = await named();
   const { id: rowId, name, kind, channel, accountIds } = row;

@@ -30,7 +30,7 @@ export function addSmsSenderCommands(program: CarillonCommand): void {
       'the provider that has the number; by default that of SMS_PROVIDER_URL',
       words,
     )
-    .option('--stop-words <words>', 'words that mean STOP, beside the usual ones, separated by commas', words)
+    .option('--stop-words <words>', 'words that mean STOP, in addition to the usual ones, separated by commas', words)
     .option('--help-text <text>', 'the reply to HELP and INFO, unless the provider replies itself', words)
     .addHelpText('after', ADD_HELP)
     .action(add);
@@ -41,7 +41,7 @@ export function addSmsSenderCommands(program: CarillonCommand): void {
     .action(listSenders);
   sender
     .command('remove')
-    .description("take a brand's sender away; its SMS go through SMS_PROVIDER_URL again")
+    .description("remove a brand's sender; its SMS go through SMS_PROVIDER_URL again")
     .requiredOption('--brand <id>', 'the brand', id)
     .action(removeSender);
 }

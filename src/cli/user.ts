@@ -35,7 +35,7 @@ export function addUserCommands(program: CarillonCommand): void {
     .action(add);
   user
     .command('set')
-    .description('change a user; what is not given stays as it is')
+    .description('change a user; values that are not given stay unchanged')
     .argument('<email>', 'email address of the user', email)
     .option('--first-name <name>', 'first name', words)
     .option('--last-name <name>', 'last name', words)

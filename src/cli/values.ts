@@ -87,7 +87,7 @@ export function nameList(text: string): string[] {
   return names;
 }
 
-/** Parses a number in each minute: `off` is 0, `default` is null. */
+/** Parses a number per minute: `off` is 0, `default` is null. */
 export function pace(text: string): number | null {
   if (text === 'default') return null;
   return text === 'off' ? 0 : id(text);

@@ -10,7 +10,7 @@ const wallets = () => import('../features/wallet/service.ts');
 /** `carillon wallet credit | debit | show` */
 export function addWalletCommands(program: CarillonCommand): void {
   const wallet = program.command('wallet').description('the funds of accounts');
-  addBooking(wallet, 'credit', 'add funds to an account; its held messages are looked at again');
+  addBooking(wallet, 'credit', 'add funds to an account; its held messages are checked again');
   addBooking(wallet, 'debit', 'take funds from an account');
   wallet
     .command('show')
@@ -32,7 +32,7 @@ function addBooking(wallet: CarillonCommand, kind: Booking['kind'], description:
     .argument('<cents>', 'with up to three decimals', positiveMillicents)
     .requiredOption(
       '--reference <text>',
-      'such as the number of an invoice; a reference is used once in an account, so repeating the command does no harm',
+      'such as the number of an invoice; an account accepts a reference once, so repeating the command does no harm',
       words,
     )
     .action(

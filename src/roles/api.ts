@@ -45,10 +45,10 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
-/** Connections that record opens, clicks and reports: one group of each at a time, and one to spare. */
+/** Number of connections that record opens, clicks and reports: one for a group of each, and a spare one. */
 const RECORDING_POOL = 3;
 const USER_AGENT = 'Carillon/1';
-/** Threads that compile and render templates. Each starts when it is needed, and takes 100 MB then. */
+/** Number of threads that compile and render templates. Each starts when it is first needed, and then takes 100 MB. */
 const CONTENT_THREADS = 2;
 
 export interface ApiServerDeps {
@@ -72,7 +72,7 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/** What was started, to be stopped in the opposite order. */
+/** How to stop what was started, in the order of the starts; called in reverse. */
 type Started = (() => Promise<void>)[];
 
 async function stopAll(started: Started): Promise<void> {

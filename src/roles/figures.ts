@@ -1,4 +1,4 @@
-/** What the roles without an API show in `/metrics` beside their processes. */
+/** What the roles without an API show in `/metrics`, beside the metrics of their processes. */
 import type pg from 'pg';
 import { readQueueAges } from '../delivery/send/claim/queue-ages.ts';
 import { upkeep } from '../features/upkeep.ts';
@@ -98,7 +98,7 @@ export function senderFigures(loops: readonly Pick<QueueLoop, 'kind' | 'report'>
     },
     {
       name: 'carillon_lane_backlog',
-      help: 'What waits, as the loop last looked, by lane and part',
+      help: 'What waited when the loop last polled, by lane and part',
       labels: ['lane', 'part'],
       read: () =>
         reports().flatMap(({ kind, report }) =>

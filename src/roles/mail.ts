@@ -16,7 +16,7 @@ import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
-/** Mails that arrive together are recorded in one transaction, two of which run at a time. */
+/** Mails that arrive together are recorded in one transaction; two transactions run at a time. */
 const POOL = 4;
 
 async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
@@ -31,7 +31,7 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
   const { MAIL_TLS_CERT_FILE: cert, MAIL_TLS_KEY_FILE: key } = config;
   if (cert === undefined && key === undefined) return null;
   if (cert === undefined || key === undefined)
-    throw new ConfigError('MAIL_TLS_CERT_FILE and MAIL_TLS_KEY_FILE need each other');
+    throw new ConfigError('set both MAIL_TLS_CERT_FILE and MAIL_TLS_KEY_FILE, or neither');
   return {
     cert: await readPem('MAIL_TLS_CERT_FILE', cert),
     key: await readPem('MAIL_TLS_KEY_FILE', key),
@@ -39,8 +39,8 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
 }
 
 /**
- * The `mail` role: takes bounces and complaints by SMTP. It waits for the database; while that is unavailable later,
- * servers are asked to try again.
+ * The `mail` role: takes bounces and complaints by SMTP. It waits for the database. If the database becomes unavailable
+ * later, servers are asked to try again.
  * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {

@@ -51,9 +51,11 @@ import { senderFigures } from './figures.ts';
  */
 const POOL = 10;
 
-/** Threads that render contents with tags. A thread starts with the first of them; one account has one at once. */
+/**
+ * Threads that render contents with tags. A thread starts with the first such content; an account uses one at a time.
+ */
 const CONTENT_THREADS = 2;
-/** Batches of one account that wait for a thread, and for how long: the queue can wait. */
+/** Maximum number of batches of one account that wait for a thread, and how long they wait: the queue can wait. */
 const MAX_WAITING_BATCHES = 1_000;
 const MAX_WAIT_MS = 5 * 60_000;
 
@@ -103,11 +105,11 @@ interface Channels {
   named: NamedChannels;
   /** Of recipients whom named providers refuse. */
   optOuts: OptOutRecording;
-  /** Renders contents of campaigns. */
+  /** Renders the contents of campaigns. */
   engine: ContentEngine;
 }
 
-/** What messages are rendered from whose content is not stored. */
+/** The sources of messages whose rendered content is not stored. */
 function openContents(
   { config, database: { pool }, keyring }: ChannelDeps,
   engine: ContentEngine,

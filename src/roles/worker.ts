@@ -59,11 +59,11 @@ const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
  * a hundred failing endpoints would make the others wait.
  */
 const BULK_ACTIVITIES = 1_000;
-/** Requests of webhook steps at the same time. An account and a host have a small part of them each. */
+/** Maximum number of concurrent requests of webhook steps. Each account and each host gets a small part of them. */
 const CALL_ACTIVITIES = 500;
 /**
- * Runs of flows that advance or wait for their turn. It is more than the workflow tasks at once, so that the turns decide
- * whose transactions go first, see `advance-turns.ts`.
+ * Maximum number of flow runs that advance or wait for their turn. It exceeds the number of concurrent workflow tasks,
+ * so that the turns decide whose transactions go first; see `advance-turns.ts`.
  */
 const LOCAL_ACTIVITIES = 100;
 /** After this time another worker takes over the workflows of a killed one. */
@@ -89,7 +89,7 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
     config: deps.config,
     log: deps.log,
     tasks: async () => [
-      // Also of runs of flows that began before these had a queue of their own.
+      // Also for flow runs that began before they had a queue of their own.
       await servesWorkflows(taskQueues.orchestration, activities),
       { ...(await servesWorkflows(taskQueues.flows, activities)), enableNonLocalActivities: false },
       {
@@ -132,7 +132,7 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
   return { stop: () => Promise.all([dispatcher.stop(), reconciler.stop(), preparation.stop()]) };
 }
 
-/** What is left to do of requests about lists and contacts. */
+/** Continues what requests about lists and contacts have begun. */
 function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log: Logger) {
   const plusAddresses = config.SUPPRESS_PLUS_ADDRESSES;
   const repeating = [
@@ -148,7 +148,7 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
   return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
 }
 
-/** Entries into flows, changes of all runs of a flow, and what is counted of flows. */
+/** Entries into flows, changes of all runs of a flow, and counts of flows. */
 function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, waker: Waker, log: Logger) {
   const versions = createFlowVersionReader(pool);
   const loops = [
@@ -164,7 +164,7 @@ function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<
   return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
 }
 
-/** Claims the folder of blobs while it is empty. If that fails, housekeeping tries it again each hour. */
+/** Claims the folder of blobs while it is empty. If that fails, housekeeping retries it each hour. */
 async function claimFolder(
   { CARILLON_HOME: home }: Config,
   owns: (store: BlobStore) => Promise<boolean>,

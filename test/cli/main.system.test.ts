@@ -26,7 +26,7 @@ describe('the program carillon', () => {
   it('writes a result to standard output, and exits with 0', () => {
     expect(carillon(['price', 'list'])).toEqual({
       status: 0,
-      stdout: 'Nothing costs anything.\n',
+      stdout: 'No prices are set: everything is free.\n',
       stderr: '',
     });
   });

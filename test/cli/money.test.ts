@@ -22,7 +22,7 @@ async function carillon(...args: string[]): Promise<string> {
 }
 
 it('sets prices with three decimals, and refuses what is no price', async () => {
-  expect(await carillon('price', 'list')).toBe('Nothing costs anything.\n');
+  expect(await carillon('price', 'list')).toBe('No prices are set: everything is free.\n');
   expect(await carillon('price', 'set', 'paid', 'sms', '7.125', '--country', 'de')).toMatch(
     /^paid +sms +DE +7\.125\n$/,
   );

@@ -53,7 +53,7 @@ async function lockHolder(path: string): Promise<Holder | null> {
   }
 }
 
-/** Waits for a former Carillon, once in all: the lock and the processes of one start have one limit. */
+/** Waits for an earlier Carillon; the lock and the processes of a start share one time limit. */
 interface Patience {
   /**
    * Waits until `look` finds nobody.
@@ -124,7 +124,7 @@ function alreadyRuns(folder: string, { pid, stopping }: Holder): LocalError {
 export interface OpenOptions {
   /** Called before a long wait. */
   progress?: Progress;
-  /** How long to wait for a former Carillon that is still stopping. */
+  /** How long to wait for an earlier Carillon that is still stopping. */
   limitMs?: number;
 }
 
@@ -139,7 +139,7 @@ export async function openHome(given: string, options: OpenOptions = {}): Promis
   const patience = createPatience(options);
   const lock = await takeLock(folder, patience);
   const processRecord = join(folder, PROCESS_RECORD);
-  // If some stay, they may still do no harm: the check of the ports decides.
+  // Processes that remain may do no harm: the check of the ports decides.
   await patience.until(() => recordedRunning(processRecord));
   return {
     folder,

@@ -16,10 +16,10 @@ const SENDER_FLAGS = [
   '--heap-growing-percent=150',
 ];
 /**
- * A worker has several heaps, one of them for workflows. By default the young generation of each grows to 48 MB or more, and
- * the old one to twice and a half of what is in use. With these flags it grows to 1.3 times that: half a gigabyte less where
- * thousands of runs of flows are under way, and 341 instead of 418 MB at most in an import and campaigns of 100,000, which
- * take as long.
+ * A worker has several heaps, one of them for workflows. By default the young generation of each grows to 48 MB or
+ * more, and the old one to twice and a half of what is in use. With these flags it grows to 1.3 times that: half a
+ * gigabyte less with thousands of active flow runs, and a peak of 341 instead of 418 MB during an import and campaigns
+ * of 100,000, which take no longer.
  */
 const WORKER_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=30'];
 
@@ -32,7 +32,7 @@ export function nodeFlagsOf(role: string): string[] {
   return role === 'worker' ? WORKER_FLAGS : [];
 }
 
-/** Returns environment variables that keep a role's memory small, where it has not set them. */
+/** Returns environment variables that keep a role's memory small, unless they are set already. */
 export function memoryEnvironmentOf(role: string): Record<string, string> {
   // The engine's library has many threads. By default each keeps freed memory in an arena of its own.
   return role === 'worker' ? { MALLOC_ARENA_MAX: '2' } : {};
