@@ -30,7 +30,11 @@ export function addSmsSenderCommands(program: CarillonCommand): void {
       'the provider that has the number; by default that of SMS_PROVIDER_URL',
       words,
     )
-    .option('--stop-words <words>', 'words that mean STOP, in addition to the usual ones, separated by commas', words)
+    .option(
+      '--stop-words <words>',
+      'words that mean STOP, in addition to the usual ones, separated by commas',
+      words,
+    )
     .option('--help-text <text>', 'the reply to HELP and INFO, unless the provider replies itself', words)
     .addHelpText('after', ADD_HELP)
     .action(add);

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRow, RowProblem } from './rows.ts';
 
-/** A row with an address that an earlier row has claimed. */
+/** A row that is not imported, because an earlier row claimed one of its addresses. */
 export interface BlockedRow {
   row: ImportRow;
   /** The address. */
@@ -16,7 +16,10 @@ const phoneConflict: RowProblem = {
   column: null,
 };
 
-/** The address that decides whether a row is the first one or a duplicate. Checked rows have one. */
+/**
+ * The address that decides whether a row is the first one or a duplicate. A checked row always has an email address or
+ * a phone number.
+ */
 const leadOf = ({ email, phone }: ImportRow): string => email?.key ?? phone ?? '';
 
 const keysOf = ({ email, phone }: ImportRow): string[] => [
@@ -45,8 +48,8 @@ export class Claims {
   }
 
   /**
-   * Lets the first row of each address claim its addresses. A row fails if its phone number is in an earlier row with
-   * another email address: as a duplicate, its own email address would be lost silently.
+   * Lets the first row of each address claim its addresses. A row fails if its email address is new but an earlier row
+   * has its phone number: counting it as a duplicate would silently drop its email address.
    */
   take(rows: readonly ImportRow[]): { first: ImportRow[]; blocked: BlockedRow[] } {
     const first: ImportRow[] = [];

@@ -8,7 +8,7 @@ const PACE_BYTES = 1_024 * PACE_SECONDS;
 const TICK_MS = 1_000;
 /** The deadline for a body that is stored while it arrives: enough for 1 GB at 5 Mbit/s. */
 const SLOW_BODY_MS = 1_800_000;
-/** Such a body must not stall: a client that sends nothing for this time is disconnected within twice this time. */
+/** How often such a body is checked for progress. A stalled client is disconnected within twice this time. */
 const STALLED_MS = 30_000;
 
 interface Deadline {
@@ -55,15 +55,18 @@ export function endBodyDeadline(request: CountedRequest): void {
   if (deadline) clearInterval(deadline.timer);
 }
 
-/** Call this when the reading begins. From then on, 1 KiB of the body must arrive per second. */
+/**
+ * Call this when a handler starts to read the body. From then on, at least {@link PACE_BYTES} must arrive in every
+ * interval.
+ */
 export function expectPace(request: CountedRequest): void {
   const deadline = deadlines.get(request);
   if (deadline) deadline.pace = { seconds: 0, bytesBefore: request.receivedBytes };
 }
 
 /**
- * Gives the body 30 minutes, as long as bytes keep arriving. Time in which our disk accepts no bytes counts as a stall,
- * too.
+ * Extends the deadline to 30 minutes for a body that is stored while it arrives, provided that bytes keep arriving. A
+ * slow disk on our side also counts as a stall, because reading stops.
  */
 export function allowSlowBody(request: CountedRequest): void {
   const deadline = deadlines.get(request);

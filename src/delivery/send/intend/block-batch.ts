@@ -17,14 +17,14 @@ import {
 import { noPriceCase } from './checked-sql.ts';
 
 /**
- * Texts of a contact that most contents name. They are separate columns of the result, as JSON for each message costs
+ * Contact fields that most contents use. They are columns of the result, because building JSON for every message costs
  * more.
  */
 const texts = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source'] as const;
 
 const quoted = texts.map((name) => `'${name}'`).join(', ');
 
-/** SQL: which values of a contact a version names: a column for each text, and all other paths. */
+/** SQL: which contact fields a version uses: a boolean for each common field, and an array of all other paths. */
 const namedSql = `${texts.map((name) => `'${name}' = any(v.paths) as ${name}`).join(', ')},
         array(select p from unnest(v.paths) as p where p not in (${quoted})) as further`;
 
@@ -33,7 +33,7 @@ const textsSql = texts
   .map((name) => `case when v.${name} then left(k.${name}, ${MAX_VALUE}) end as ${name}`)
   .join(', ');
 
-/** The money that a text of the block `q` has reserved. */
+/** The money that an SMS in the block `q` has reserved. */
 const reservedInBlock = {
   millicents: '(q.price_list -> m.id::text ->> 0)::bigint',
   none: `q.price_list -> m.id::text -> 0 = 'null'::jsonb`,
@@ -44,8 +44,8 @@ const table: Limits = blockLimits.filter(({ name }) => name !== 'content_missing
 
 /**
  * SQL: checks batches of a block and writes an intent for each. Values shared by all messages are read and decided
- * once, and returned with the first message. The parameters are those of `batch.ts`, with an intent for each message,
- * and then the rest of the block's key.
+ * once, and returned with the first message. `$1` to `$9` are as in `batch.ts`, but `$2` has one intent number per
+ * message; `$10` and `$11` complete the block's key.
  */
 const blockSql = `
     with alive as (
@@ -102,13 +102,13 @@ export const blockIntentStatement = defineStatement({
   does: 'Checks batches of a block and writes an intent for each batch.',
   parameters: [
     'bigint: the process',
-    'bigint[]: the number of the intent of each message',
+    'bigint[]: the intent number of each message',
     'text: the provider',
     'bigint[]: the messages',
     'bigint: the campaign',
-    'bigint: the first message',
-    'bigint: the last message',
-    'boolean: whether tags such as +news are no part of an address',
+    'bigint: the lowest id of the messages',
+    'bigint: the highest id of the messages',
+    'boolean: whether to ignore tags such as +news when comparing addresses',
     'integer: seconds to wait for a report if the process dies',
     'integer: the number of the block',
     'integer: the epoch of its claim',
@@ -214,11 +214,12 @@ function valuesOf(batches: Batches, { campaignId, n, epoch }: BlockClaim): unkno
 }
 
 /**
- * Checks first attempts at recipients of a block and writes the intents, as `intendBatch` does for queue rows. The
- * block is the fence: its owner and epoch must be those of the claim. Campaigns are read under shared locks that a
- * pause waits for, like accounts. The statement is half of the cost of a batch, so batches of a block share one.
+ * Checks messages of a block before their first attempt and writes the intents, as `intendBatch` does for queue rows. A
+ * claim is valid only while the block still has its owner and epoch. Campaign and account are locked in share mode, so
+ * a pause waits until the intents are committed. The statement is half of the cost of a batch, so batches of a block
+ * share one.
  * @param batches of one owner and provider
- * @returns the messages of each batch with their verdicts; none if the claim is no longer valid
+ * @returns the messages of each batch with their verdicts; an empty list for each batch if the claim is no longer valid
  */
 export async function intendBatches(
   client: Queryable,
@@ -244,7 +245,7 @@ export async function intendBatches(
   });
 }
 
-/** Checks one batch, see {@link intendBatches}. */
+/** Like {@link intendBatches}, for one batch. */
 export async function intendBlock(
   client: Queryable,
   request: CampaignBatchRequest,

@@ -123,7 +123,7 @@ export const retryIntentStatement = defineStatement({
     'integer[]: the epochs of their claims',
     'bigint: the first message',
     'bigint: the last message',
-    'boolean: whether tags such as +news are no part of an address',
+    'boolean: whether to ignore tags such as +news when comparing addresses',
     'integer: seconds to wait for a report if the process dies',
   ],
   shapes: { intend_retries: {} },

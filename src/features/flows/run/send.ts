@@ -132,7 +132,7 @@ export const recipientStatement = defineStatement({
     'bigint: the flow',
     'integer: the step',
     'text: the channel',
-    'boolean: whether tags such as +news are no part of an address',
+    'boolean: whether to ignore tags such as +news when comparing addresses',
   ],
   shapes: { facts_of_flow_send: {} },
   compose: () => factsSql,

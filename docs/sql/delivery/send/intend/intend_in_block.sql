@@ -5,13 +5,13 @@
 -- Defined in src/delivery/send/intend/block-batch.ts, sent by intendBatches().
 --
 -- $1 bigint: the process
--- $2 bigint[]: the number of the intent of each message
+-- $2 bigint[]: the intent number of each message
 -- $3 text: the provider
 -- $4 bigint[]: the messages
 -- $5 bigint: the campaign
--- $6 bigint: the first message
--- $7 bigint: the last message
--- $8 boolean: whether tags such as +news are no part of an address
+-- $6 bigint: the lowest id of the messages
+-- $7 bigint: the highest id of the messages
+-- $8 boolean: whether to ignore tags such as +news when comparing addresses
 -- $9 integer: seconds to wait for a report if the process dies
 -- $10 integer: the number of the block
 -- $11 integer: the epoch of its claim

@@ -11,7 +11,7 @@
 -- $5 integer[]: the epochs of their claims
 -- $6 bigint: the first message
 -- $7 bigint: the last message
--- $8 boolean: whether tags such as +news are no part of an address
+-- $8 boolean: whether to ignore tags such as +news when comparing addresses
 -- $9 integer: seconds to wait for a report if the process dies
 
 with alive as (

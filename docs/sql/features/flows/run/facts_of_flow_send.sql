@@ -10,7 +10,7 @@
 -- $4 bigint: the flow
 -- $5 integer: the step
 -- $6 text: the channel
--- $7 boolean: whether tags such as +news are no part of an address
+-- $7 boolean: whether to ignore tags such as +news when comparing addresses
 
 select nextval('messages_id_seq') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
   exists (
