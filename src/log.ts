@@ -30,7 +30,7 @@ export type LogOutput = DestinationStream & { isTTY?: boolean };
 /**
  * Creates a structured log: one JSON object per line, or, for people at a terminal, readable lines. Log ids
  * (`request_id`, `account_id`, `message_id`, `workflow_id`), never bodies, addresses or secrets. The usual names of
- * secrets are redacted as a second line of defense. That a server is unavailable is logged once in 30 s.
+ * secrets are redacted as a second line of defense. A server that is unavailable is logged once in 30 s.
  * @param role of this process
  * @param output standard output by default
  */
@@ -102,7 +102,7 @@ const UNAVAILABLE = 14;
 
 interface SeenLine {
   loggedAt: number;
-  /** How many repetitions were suppressed since then. */
+  /** Number of repetitions suppressed since then. */
   repeats: number;
 }
 

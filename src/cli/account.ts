@@ -50,7 +50,7 @@ interface SettingOptions {
   smsProviders?: string[];
 }
 
-/** What only `set` takes. */
+/** Options that only `set` has. */
 interface SetOptions extends SettingOptions {
   capability?: OperatorSettings['capabilities'];
   autoTopup?: boolean;

@@ -55,7 +55,7 @@ export interface ApiServerDeps {
   /** `APP_SECRET` must be set. */
   config: Config;
   database: Database;
-  /** Those of `database`. */
+  /** The emitter that `database` was opened with. */
   serverChanges?: ServerChanges | undefined;
   log: Logger;
   /** Routes beyond those of the features; for tests. */
@@ -72,7 +72,7 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/** How to stop what was started, in the order of the starts; called in reverse. */
+/** Functions that stop what was started, in the order of the starts; called in reverse. */
 type Started = (() => Promise<void>)[];
 
 async function stopAll(started: Started): Promise<void> {

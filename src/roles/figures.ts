@@ -6,10 +6,10 @@ import type { FigureSource } from '../platform/http/operators.ts';
 import { readOutboxBacklog } from '../platform/outbox/backlog.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 
-/** More rows than this without their workflow are not counted. */
+/** Maximum number of rows without their workflow that are counted. */
 const MAX_COUNTED = 1_000;
 
-/** Of the worker, for the whole installation. */
+/** Metrics of the worker, about the whole installation. */
 export function workerFigures(pool: pg.Pool): FigureSource[] {
   const outbox = () => readOutboxBacklog(pool);
   return [
@@ -69,7 +69,7 @@ export function workerFigures(pool: pg.Pool): FigureSource[] {
   ];
 }
 
-/** Of a sender: what its lanes report. */
+/** Metrics of a sender, as its lanes report them. */
 export function senderFigures(loops: readonly Pick<QueueLoop, 'kind' | 'report'>[]): FigureSource[] {
   const reports = () => loops.map((loop) => ({ kind: loop.kind, report: loop.report() }));
   return [

@@ -46,20 +46,22 @@ import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import { senderFigures } from './figures.ts';
 
 /**
- * Connections of the pool. With those outside it a sender has twelve, however many it has to the provider: statements
- * are short and cover many messages, so more connections would only wait for each other in the database.
+ * Size of the pool. With those outside it a sender has twelve connections to the database, however many it has to the
+ * provider: statements are short and cover many messages, so more connections would only wait for each other in the
+ * database.
  */
 const POOL = 10;
 
 /**
- * Threads that render contents with tags. A thread starts with the first such content; an account uses one at a time.
+ * Number of threads that render contents with tags. A thread starts with the first such content; an account uses one at
+ * a time.
  */
 const CONTENT_THREADS = 2;
 /** Maximum number of batches of one account that wait for a thread, and how long they wait: the queue can wait. */
 const MAX_WAITING_BATCHES = 1_000;
 const MAX_WAIT_MS = 5 * 60_000;
 
-/** Of requests to the APIs of providers. */
+/** User-Agent of requests to the APIs of providers. */
 const PROVIDER_USER_AGENT = 'Carillon/1';
 
 async function loadSigners(
@@ -100,10 +102,10 @@ interface ChannelDeps {
 }
 
 interface Channels {
-  /** Of the providers of the settings. */
+  /** The channels of the providers in the settings. */
   defaults: ProviderChannel[];
   named: NamedChannels;
-  /** Of recipients whom named providers refuse. */
+  /** Records the opt-outs of recipients whom named providers refuse. */
   optOuts: OptOutRecording;
   /** Renders the contents of campaigns. */
   engine: ContentEngine;
@@ -155,7 +157,7 @@ function openChannels(given: ChannelDeps): Channels {
   };
 }
 
-/** The ledger comes first: it counts at once, and the contact's column may wait for the brand's consent lock. */
+/** Writes the ledger first: it counts at once, while the contact's column may wait for the brand's consent lock. */
 function recordOptOuts({ pool }: Database, keyring: Keyring, log: Logger): OptOutRecording {
   return createOptOutRecording(async (refused) => {
     await inTransaction(pool, (trx) => recordRefusedInLedger(trx, keyring, [refused]));

@@ -71,7 +71,7 @@ const STICKY_TIMEOUT = '5s';
 /** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
 const heartbeats = { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' } as const;
 
-/** What serves a queue of workflows. Their local activities run in it. */
+/** Returns the options of a worker that serves a queue of workflows and runs their local activities. */
 async function servesWorkflows(taskQueue: TaskQueue, activities: object): Promise<WorkerTask> {
   return {
     taskQueue,

@@ -109,8 +109,8 @@ async function obtain(cached: string, options: FindEngineOptions): Promise<strin
 
 /**
  * Finds the `temporal` program, which contains the development server. Takes the one on PATH, else the cached one, else
- * downloads it as Temporal's SDKs do (10 s without data end the try), else builds it with Go. If several processes ask
- * at the same time, one gets the program and the others wait.
+ * downloads it as Temporal's SDKs do (it gives up after 10 s without data), else builds it with Go. If several
+ * processes ask at the same time, one gets the program and the others wait.
  * @throws LocalError if there is no way to get the program
  */
 export async function findEngineProgram(options: FindEngineOptions): Promise<string> {

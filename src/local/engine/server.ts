@@ -15,9 +15,9 @@ interface EngineOptions {
   program: string;
   /** The folder of the engine's SQLite file; created if it is missing. */
   folder: string;
-  /** The port of the gRPC service on 127.0.0.1; 0 takes a free one. */
+  /** The port of the gRPC service on 127.0.0.1; 0 for any free one. */
   port: number;
-  /** The port of the Web UI; 0 takes a free one, null runs no Web UI. */
+  /** The port of the Web UI; 0 for any free one, null for no Web UI. */
   uiPort: number | null;
   guard: Guard;
   onLog?: (line: string) => void;
@@ -36,7 +36,7 @@ export interface EngineServer {
 }
 
 const START_LIMIT_MS = 60_000;
-/** By default gRPC waits a second before it tries again to connect to a server that does not listen yet. */
+/** By default gRPC waits a second before it reconnects to a server that is not listening yet. */
 const CONNECT_AGAIN = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 50 };
 const RETENTION_SECONDS = 7 * 24 * 3_600;
 
@@ -74,7 +74,7 @@ async function prepareFolder(folder: string): Promise<void> {
 /** Waits until the server answers, and sets the retention of closed workflows. Resolves to whether it did. */
 async function becomesReady(address: string, alive: () => boolean): Promise<boolean> {
   const end = Date.now() + START_LIMIT_MS;
-  // Without interceptors a call is not repeated by itself, so that the end of the server is noticed.
+  // Without interceptors the client does not retry calls on its own, so the loop notices that the server has ended.
   const connection = Connection.lazy({ address, channelArgs: CONNECT_AGAIN, interceptors: [] });
   const setRetention = () =>
     connection.workflowService.updateNamespace({
@@ -101,19 +101,19 @@ async function becomesReady(address: string, alive: () => boolean): Promise<bool
 interface Output {
   /** The line that says why it ended: its first error, or else the last line. */
   reason: string;
-  /** Whether it ended for a cause that another start may not meet. */
+  /** Whether it ended for a cause that may be gone at the next start. */
   passing: boolean;
 }
 
 /**
- * The server chooses its inner ports itself, and another program may take one before it does. It then only logs the
- * error and goes on without the port, until that ends it with a stack trace.
+ * The server chooses its internal ports itself, and another program may take one before the server listens on it. The
+ * server then logs the error and continues without the port, until it panics.
  */
 const PASSING_CAUSE = /address already in use|^panic: /;
 const ERROR_LINE = /level=ERROR|^panic: |^fatal error: /;
 const MAX_STARTS = 3;
 
-/** Reads what the server writes, and passes each line to `onLog`. Returns a function that returns what it was. */
+/** Reads the lines that the server writes, and passes each to `onLog`. Returns a function that summarizes them. */
 function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => Output {
   let error: string | undefined;
   let last = '';

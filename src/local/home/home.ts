@@ -17,7 +17,7 @@ export interface Home {
   path(name: string): string;
   /** Where the processes of this start are recorded. */
   readonly processRecord: string;
-  /** Lets another start wait for this one to stop. */
+  /** Records that this process is stopping, so that the next start waits for it. */
   markStopping(): Promise<void>;
   release(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const PROCESS_RECORD = 'processes.json';
 const holder = z.object({ pid: z.number().int(), mark: z.string(), stopping: z.boolean().default(false) });
 type Holder = z.infer<typeof holder>;
 
-/** How long a start waits for a former one that is still stopping. */
+/** How long a start waits for an earlier one that is still stopping, in ms. */
 const FORMER_MS = 15_000;
 const LOOK_MS = 100;
 
@@ -56,8 +56,8 @@ async function lockHolder(path: string): Promise<Holder | null> {
 /** Waits for an earlier Carillon; the lock and the processes of a start share one time limit. */
 interface Patience {
   /**
-   * Waits until `look` finds nobody.
-   * @returns whether it did in time
+   * Waits until `look` returns no process ids.
+   * @returns false if the time limit passed first
    */
   until(look: () => Promise<number[]>): Promise<boolean>;
 }
@@ -129,8 +129,8 @@ export interface OpenOptions {
 }
 
 /**
- * Locks the folder for this process, and creates it if it is missing. Waits for a former Carillon that is still stopping,
- * and for what a killed one has left: its processes still have their ports.
+ * Locks the folder for this process, and creates it if it is missing. Waits for an earlier Carillon that is still
+ * stopping, and for processes that a killed one has left: they still have their ports.
  * @throws LocalError if another Carillon runs in it, or it cannot be written
  */
 export async function openHome(given: string, options: OpenOptions = {}): Promise<Home> {
@@ -139,7 +139,7 @@ export async function openHome(given: string, options: OpenOptions = {}): Promis
   const patience = createPatience(options);
   const lock = await takeLock(folder, patience);
   const processRecord = join(folder, PROCESS_RECORD);
-  // Processes that remain may do no harm: the check of the ports decides.
+  // Go on even if some remain: the check of the ports fails if they are in the way.
   await patience.until(() => recordedRunning(processRecord));
   return {
     folder,

@@ -34,7 +34,7 @@ function startWatchdog(): ChildProcess {
 
 const AT_ONCE_MS = 3_000;
 
-/** Hears which processes are watched. */
+/** Is notified of the processes that the guard watches. */
 interface GuardListener {
   add(pid: number): void;
   remove(pid: number): void;

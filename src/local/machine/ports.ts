@@ -11,8 +11,8 @@ function listen(port: number, host: string): Promise<Server> {
 }
 
 /**
- * Free ports are taken from here. The ports that systems give to programs begin above it: one of those may belong to
- * another program by the time that the child process listens on it.
+ * Free ports are picked from this range, which is below the system's ephemeral ports: the system could give one of
+ * those to another program before the child process listens on it.
  */
 const FREE_FROM = 20_000;
 const FREE_BELOW = 32_000;
@@ -37,7 +37,7 @@ function close(server: Server): Promise<unknown> {
 
 /** A port that a child process will listen on. */
 export interface PortClaim {
-  /** 0 takes any free port. */
+  /** 0 for any free port. */
   port: number;
   /** The setting of this port, named in errors. */
   setting: string;

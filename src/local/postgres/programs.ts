@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { withFileLock } from '../machine/cache.ts';
 import { LocalError } from '../machine/local-error.ts';
 
-/** Paths of PostgreSQL's programs. They find their libraries by their own place, in the same folder tree. */
+/** Paths of PostgreSQL's programs. They find their libraries relative to their own paths. */
 export interface Programs {
   postgres: string;
   initdb: string;

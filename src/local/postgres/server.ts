@@ -15,7 +15,7 @@ import { majorVersionOf } from './programs.ts';
 interface PostgresOptions {
   /** The folder of `data` and `password`; created if it is missing. */
   folder: string;
-  /** The port on 127.0.0.1; 0 takes a free one. */
+  /** The port on 127.0.0.1; 0 for any free one. */
   port: number;
   guard: Guard;
   /** If false, the server is faster, but a power failure may lose data. For tests that do not kill the database. */
@@ -190,7 +190,7 @@ async function launch(
   return { child, ended, failure: up ? null : (problems.at(-1) ?? 'it ended without a message') };
 }
 
-/** Tries again for a while after a crash: the old backends keep the shared memory for a moment. */
+/** Retries for a while: after a crash, the old backends keep the shared memory for a moment. */
 async function launchWithRetries(
   program: string,
   args: string[],

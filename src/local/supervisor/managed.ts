@@ -38,7 +38,7 @@ const STEADY_MS = 10_000;
 
 /**
  * Starts a process and keeps it running: restarts it with growing delays.
- * @throws the error of the first start; later starts log their errors and are tried again
+ * @throws the error of the first start; later starts log their errors and are retried
  */
 export async function keepRunning(options: ManagedOptions): Promise<Managed> {
   const { name, start, onPid, log, firstDelayMs = 250, maxDelayMs = MAX_DELAY_MS } = options;

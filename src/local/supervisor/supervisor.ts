@@ -20,7 +20,7 @@ import { startRoleProcess } from './role-process.ts';
 type SupervisedRole = Exclude<keyof Pids, 'temporal' | 'postgres'>;
 
 interface SupervisorOptions {
-  /** With APP_SECRET and EMAIL_PROVIDER_URL. If database or engine have no address, they are embedded. */
+  /** Must have APP_SECRET and EMAIL_PROVIDER_URL. A database or engine without an address is embedded. */
   config: Config;
   home: Home;
   roles: readonly SupervisedRole[];
@@ -54,7 +54,7 @@ interface State {
 
 const NO_PIDS: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
 
-/** In development, a person waits for the restart. */
+/** Shorter than in production, because in development a person waits for the restart. */
 const DEVELOPMENT_MAX_DELAY_MS = 5_000;
 
 function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void {
