@@ -1,4 +1,4 @@
-/** The text with which SMS of campaigns and flows tell recipients how to unsubscribe. */
+/** The text in SMS of campaigns and flows that explains how to unsubscribe. */
 export const name = '0040_sms_stop_text';
 
 export const up = `

@@ -41,7 +41,11 @@ export function addCampaignCommands(program: CarillonCommand): void {
     .command('approve')
     .description('approve a campaign; it is sent at its scheduled time')
     .argument('<campaign>', 'the id of the campaign', id)
-    .requiredOption('--versions <ids>', 'the version to approve, as "carillon campaign show" prints it', ids)
+    .requiredOption(
+      '--versions <ids>',
+      'the versions to approve, as "carillon campaign show" prints them',
+      ids,
+    )
     .action(async (campaignId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, campaignId, { approve: versions });
     });

@@ -35,7 +35,7 @@ export function addFlowCommands(program: CarillonCommand): void {
     .command('approve')
     .description('approve a flow; contacts enter from now on')
     .argument('<flow>', 'the id of the flow', id)
-    .requiredOption('--versions <ids>', 'the version to approve, as "carillon flow show" prints it', ids)
+    .requiredOption('--versions <ids>', 'the versions to approve, as "carillon flow show" prints them', ids)
     .action(async (flowId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, flowId, { approve: versions });
     });

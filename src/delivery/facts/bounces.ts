@@ -36,7 +36,7 @@ const hardCodes: Record<string, BounceSubtype> = {
  * if a reply has no meaningful code, because servers word the same refusal in a hundred ways.
  */
 const words = {
-  /** Why a server refuses this sender or this content, whoever the recipient is. */
+  /** Why a server refuses this sender or this content, independent of the recipient. */
   policy:
     /spam|polic(?:y|ies)|block|(?:black|deny|gr[ea]y)[ -]?list|\b(?:dns|uri|s|p)?[rb]bl\b|reputation|\bspf\b|\bdkim\b|\bdmarc\b|relaying|(?:not|to) relay|relay (?:not|access|denied|attempt)|junk|virus|malware|phish|\bban(?:ned)?\b|prohibit|not (?:allowed|permitted|authori[sz]ed)|authenticat|access denied|listed (?:in|at|by|on)|reverse dns|\bptr\b|sender|unsolicited|rate limit|too many|content reject/i,
   full: /over ?-?quota|quota (?:is )?(?:exceeded|full)|exceed\w{0,3} (?:the |his |her |its |their |storage |disk |mailbox )?(?:quota|storage)|(?:mailbox|inbox|account)(?: is)?(?: almost)? full|mailbox (?:size )?(?:limit )?exceeded|out of storage|storage (?:is )?(?:full|limit)|exceeded storage allocation|not enough (?:disk )?space/i,
@@ -156,7 +156,7 @@ export function classifyBounce(refusal: Refusal): RefusalVerdict {
 }
 
 /**
- * Returns what a refusal in reply to RCPT proves about the mailbox, whoever the sender is. Stricter than
+ * Returns what a refusal in reply to RCPT proves about the mailbox, independent of the sender. Stricter than
  * {@link classifyBounce}: only codes about the recipient count, never a bare 550 or a reply that names a policy.
  * @returns null if it proves nothing
  */

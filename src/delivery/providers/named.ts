@@ -44,7 +44,7 @@ export interface NamedProvider {
   updatedAt: Date;
 }
 
-/** This process cannot use a row. The message tells the operator why and contains no secret. */
+/** This process cannot use a row. The message gives the reason to the operator and contains no secret. */
 export class UnusableProviderError extends Error {}
 
 /** The names of the providers that the settings define, and keywords of the command line. */

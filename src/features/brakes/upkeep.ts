@@ -26,7 +26,7 @@ const softBounces = batchTask(
 /**
  * SQL: counts the messages that have a place in the allowance of the last 24 hours, and compares them with the buckets.
  *
- * Once a message has left the queue, its row no longer tells which bucket its place is in. So `certain` counts the
+ * Once a message has left the queue, its row no longer says which bucket its place is in. So `certain` counts the
  * messages that are young enough to have one, and `possible` also older ones whose outcome came within the 24 hours.
  * Any count between the two is right. Messages and buckets are read at one moment, and claims and records change them
  * together, so the difference may be added to a bucket whatever happens meanwhile.
