@@ -9,7 +9,7 @@ import { inTransaction, isConnectionError } from '../../src/platform/db/queryabl
 import { writeCampaign, type WrittenCampaign, wrongTallies } from '../support/campaigns.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
-import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { accountOf, type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { eventually } from '../support/eventually.ts';
 
 const { recipients, kills } = scale.campaigns;
@@ -195,10 +195,7 @@ describe.each(scale.seeds)('a campaign whose processes are killed at random mome
         seen.add(to);
         return '450 4.2.0 later';
       };
-      const { rows } = await pool.query<{ id: number }>('select id from brands where account_id = $1', [
-        stage.accountId,
-      ]);
-      const account = { accountId: stage.accountId, brandId: rows[0]?.id ?? 0 };
+      const account = await accountOf(stage);
       const mailsBefore = sink.arrivals.length;
       const campaign = await writeCampaign(stage.database, account, { recipients, blockSize: BLOCK, prefix });
       const { campaignId } = campaign;

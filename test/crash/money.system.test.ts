@@ -5,7 +5,7 @@ import { isConnectionError } from '../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../support/campaigns.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf, send } from '../support/crash/send-and-kill.ts';
-import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { accountOf, type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { credit, monthsOf, setPrice, wrongMonths } from '../support/money.ts';
 
@@ -38,13 +38,6 @@ async function throughOutages<T>(work: () => Promise<T>): Promise<T> {
       await delay(200);
     }
   }
-}
-
-async function accountOf({ database, accountId }: CrashStage) {
-  const { rows } = await database.pool.query<{ id: number }>('select id from brands where account_id = $1', [
-    accountId,
-  ]);
-  return { accountId, brandId: rows[0]?.id ?? 0 };
 }
 
 /** What waits: queue rows, and blocks that are not closed. */

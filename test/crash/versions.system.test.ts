@@ -17,7 +17,7 @@ import {
 } from '../support/crash/flow-crash.ts';
 import type { Role } from '../support/crash/role.ts';
 import { scale } from '../support/crash/scale.ts';
-import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { accountOf, type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { importForm } from '../support/imports.ts';
 
@@ -47,12 +47,9 @@ let isOver = false;
 
 beforeAll(async () => {
   stage = await openCrashStage({ settings, before: other });
-  const { apiKey, accountId, database, before } = stage;
+  const { apiKey, before } = stage;
   apis = [stage, { apiKey, apiPort: before?.apiPort ?? 0 }];
-  const { rows } = await database.pool.query<{ id: number }>('select id from brands where account_id = $1', [
-    accountId,
-  ]);
-  account = { accountId, brandId: rows[0]?.id ?? 0 };
+  account = await accountOf(stage);
   await prepareSender(stage, account, 'versions.example');
 }, 180_000);
 afterAll(async () => {

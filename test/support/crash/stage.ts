@@ -129,6 +129,17 @@ export async function createSendingAccount(
   return { accountId: account.id, apiKey: key };
 }
 
+/** The account of the stage, with its brand. */
+export async function accountOf({
+  database,
+  accountId,
+}: Pick<CrashStage, 'database' | 'accountId'>): Promise<{ accountId: number; brandId: number }> {
+  const { rows } = await database.pool.query<{ id: number }>('select id from brands where account_id = $1', [
+    accountId,
+  ]);
+  return { accountId, brandId: rows[0]?.id ?? 0 };
+}
+
 async function createWebhook(apiPort: number, apiKey: string, url: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${apiPort}/v1/my/webhooks`, {
     method: 'POST',
