@@ -2,7 +2,7 @@
 import type { BrandParts } from './content.ts';
 import { type Design, designSchema, type DesignSection, type PlainSection } from './design.ts';
 import type { Look } from './theme.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 /** An element of MJML. `content` is HTML. */
 export interface MjmlNode {
@@ -28,7 +28,8 @@ const leaf = (tagName: string, attributes: Record<string, string>, content = '')
 /** The attributes of an element, without undefined ones, and with texts escaped. */
 function attributes(given: Record<string, string | undefined>): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) found[name] = escapeHtml(value);
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) found[name] = escapeValue(value);
   return found;
 }
 
@@ -47,7 +48,7 @@ function header({ props, styles = {} }: Section<'header'>, look: Look, brand: Br
   }
   if (title) {
     const font = { 'font-family': look.fontHeading, 'font-size': '24px', 'font-weight': 'bold' };
-    nodes.push(leaf('mj-text', attributes({ ...font, 'line-height': '1.25', align }), escapeHtml(title)));
+    nodes.push(leaf('mj-text', attributes({ ...font, 'line-height': '1.25', align }), escapeValue(title)));
   }
   return nodes;
 }
@@ -57,9 +58,9 @@ function social({ props, styles = {} }: Section<'social'>, brand: BrandParts): M
     const name = title || icon || url;
     const isImage = /^https?:\/\//i.test(icon);
     const label = isImage
-      ? `<img src="${escapeHtml(icon)}" alt="${escapeHtml(name)}" width="24" height="24" style="border:0;display:inline">`
-      : escapeHtml(name);
-    return `<a href="${escapeHtml(url)}" style="color:inherit">${label}</a>`;
+      ? `<img src="${escapeValue(icon)}" alt="${escapeValue(name)}" width="24" height="24" style="border:0;display:inline">`
+      : escapeValue(name);
+    return `<a href="${escapeValue(url)}" style="color:inherit">${label}</a>`;
   });
   if (links.length === 0) return [];
   return [leaf('mj-text', attributes({ align: styles.align ?? 'center' }), links.join(' &nbsp; '))];
@@ -86,7 +87,7 @@ function elements(section: PlainSection, look: Look, brand: BrandParts): MjmlNod
     }
     case 'button': {
       const colors = { 'background-color': look.brandColor, color: look.onBrandColor };
-      const label = escapeHtml(section.props.label);
+      const label = escapeValue(section.props.label);
       return [leaf('mj-button', attributes({ ...colors, href: section.props.href, align }), label)];
     }
     case 'divider':

@@ -1,6 +1,6 @@
 /** Builds complete HTML documents from what authors write. Texts have placeholders instead of Liquid. */
 import { scanHtml } from './html-scan.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 /** Detects the kind of a body by how it begins and whether it has HTML tags. */
 export type BodyKind = 'mjml' | 'html' | 'text';
@@ -43,15 +43,15 @@ function linked(text: string, isUrl: (word: string) => boolean): string {
   const pieces: string[] = [];
   let done = 0;
   const put = (start: number, url: string) => {
-    const escaped = escapeHtml(url);
-    pieces.push(escapeHtml(text.slice(done, start)), `<a href="${escaped}">${escaped}</a>`);
+    const escaped = escapeValue(url);
+    pieces.push(escapeValue(text.slice(done, start)), `<a href="${escaped}">${escaped}</a>`);
     done = start + url.length;
   };
   for (const { 0: found, index } of text.matchAll(WEB_ADDRESS_OR_WORD)) {
     if (found.startsWith('http') && found.includes('://')) put(index, found.replace(CLOSING, ''));
     else if (isUrl(found)) put(index, found);
   }
-  pieces.push(escapeHtml(text.slice(done)));
+  pieces.push(escapeValue(text.slice(done)));
   return pieces.join('');
 }
 
@@ -87,7 +87,7 @@ export function withPreheader(html: string, preheader: string): string {
   const at = Math.max(bodyStart, 0);
   const hidden =
     '<div style="display:none;max-height:0;max-width:0;opacity:0;overflow:hidden;mso-hide:all">' +
-    `${escapeHtml(preheader)}</div>`;
+    `${escapeValue(preheader)}</div>`;
   return `${html.slice(0, at)}\n${hidden}${html.slice(at)}`;
 }
 

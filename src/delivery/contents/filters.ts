@@ -4,7 +4,7 @@
  */
 import { formatDate } from './dates.ts';
 import { isAllowedUrl } from './urls.ts';
-import { bounded, escapeHtml, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
+import { bounded, escapeValue, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
 
 /** What a text is part of: HTML, where values are escaped; plain text; or a header, which has one line. */
 export type Mode = 'html' | 'text' | 'header';
@@ -87,7 +87,7 @@ export function createFilters(now: () => number = Date.now): Readonly<Record<str
         isBlank(value) ? '' : (formatDate(value, textOf(format), textOf(zone) || 'UTC', now()) ?? value),
     },
     escape: {
-      run: (value, _args, mode) => (mode === 'html' ? checked(escapeHtml(textOf(value))) : textOf(value)),
+      run: (value, _args, mode) => (mode === 'html' ? checked(escapeValue(textOf(value))) : textOf(value)),
       returnsHtml: true,
     },
     escape_once: {

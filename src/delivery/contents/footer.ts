@@ -1,6 +1,6 @@
 /** The footer of marketing emails: the sender, its postal address, and how to unsubscribe. */
 import type { BrandParts } from './content.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 export interface FooterNeeds {
   /** The content itself has no link to `unsubscribe_url`. */
@@ -46,7 +46,7 @@ export function footerHtml(
   style: FooterStyle,
 ): string {
   const parts: string[] = [];
-  if (needs.address) parts.push(...addressOf(brand).map(escapeHtml));
+  if (needs.address) parts.push(...addressOf(brand).map(escapeValue));
   if (needs.unsubscribeLink) {
     parts.push(`<a href="${unsubscribe}" style="color:inherit;text-decoration:underline">Unsubscribe</a>`);
   }

@@ -8,7 +8,7 @@ import { linesOf } from './footer.ts';
 import { hiddenElements, shownTags } from './hidden-elements.ts';
 import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
 import type { Placeholder, Placeholders } from './placeholders.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 const UNSUBSCRIBE = /^\{\{-?\s*unsubscribe_url\s*-?\}\}$/;
 const ADDRESS = /^\{\{-?\s*brand\.physical_address(?:\s*\|\s*newline_to_br)?\s*-?\}\}$/;
@@ -80,5 +80,5 @@ export function hasUnsubscribeLink(html: string, placeholders: Placeholders): bo
 export function showsAddress(html: string, brand: BrandParts, placeholders: Placeholders): boolean {
   const text = shownText(html, scanHtml(html), conditionalRange(placeholders.find(html)));
   if (placeholders.find(text).some(({ token }) => ADDRESS.test(token.source))) return true;
-  return linesOf(brand.physical_address).every((line) => text.includes(escapeHtml(line)));
+  return linesOf(brand.physical_address).every((line) => text.includes(escapeValue(line)));
 }

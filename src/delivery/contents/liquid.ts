@@ -15,7 +15,7 @@ import {
 import { checkRenderedLength, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { withLimits } from './list-limits.ts';
-import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
+import { escapeValue, headerValue, textOf, withoutControls } from './values.ts';
 
 /** Maximum length of a template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
 export const MAX_TEMPLATE = 4 * 1024 * 1024;
@@ -85,7 +85,7 @@ function boundedTextOf(value: unknown): string {
 function escaperOf(mode: Mode): (value: unknown) => string {
   if (mode === 'text') return (value) => withoutControls(boundedTextOf(value));
   if (mode === 'header') return (value) => headerValue(boundedTextOf(value));
-  return (value) => (value instanceof CapturedText ? value.text : escapeHtml(boundedTextOf(value)));
+  return (value) => (value instanceof CapturedText ? value.text : escapeValue(boundedTextOf(value)));
 }
 
 function handlerOf(filter: Filter, mode: Mode) {

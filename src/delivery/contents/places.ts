@@ -5,7 +5,7 @@
 import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
 import { type Placeholder, type Placeholders, withFilter } from './placeholders.ts';
 import { applyEdits, type Edit, hasAllowedScheme, isAllowedAttribute, NO_URL } from './urls.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 /** How far before a position to search for `url(`, in characters. */
 const MAX_LOOK_BACK = 2_000;
@@ -84,7 +84,7 @@ export function closeAttributes(html: string, placeholders: Placeholders): strin
       if (url && !withWord && !isAllowedAttribute(url)) {
         edits.push({ start, end, by: quoted ? NO_URL : `"${NO_URL}"` });
       } else if (withWord && !quoted)
-        edits.push({ start, end, by: `"${value.replaceAll('"', escapeHtml('"'))}"` });
+        edits.push({ start, end, by: `"${value.replaceAll('"', escapeValue('"'))}"` });
     }
   }
   return applyEdits(html, edits);

@@ -8,7 +8,7 @@ import type { Mode } from './filters.ts';
 import { isServiceName } from './names.ts';
 import type { Key, Operand, Output, Pieces, Slot } from './parse-outputs.ts';
 import { enforceUrls, isAllowedUrl, NO_URL } from './urls.ts';
-import { escapeHtml, headerText, headerValue, textOf, withoutControls } from './values.ts';
+import { escapeValue, headerText, headerValue, textOf, withoutControls } from './values.ts';
 
 /**
  * Maximum number of characters and elements that the filters and outputs of one batch may read on the caller's thread.
@@ -84,7 +84,7 @@ function renderOutput(
   const text = textOf(value);
   if (mode === 'text') return { text, escaped: withoutControls(text) };
   if (mode === 'header') return { text, escaped: headerValue(text) };
-  return { text, escaped: isHtml ? text : escapeHtml(text) };
+  return { text, escaped: isHtml ? text : escapeValue(text) };
 }
 
 /** Renders a slot for one message, escaped for its place. @throws ReadLimitError */

@@ -1,6 +1,6 @@
 /** Decides which URLs are allowed in an email, before and after rendering. */
 import { scanHtml, type UrlAttribute } from './html-scan.ts';
-import { escapeHtml } from './values.ts';
+import { escapeValue } from './values.ts';
 
 /** What a URL is for: links are followed, images and the like are loaded. */
 export type UrlKind = 'link' | 'image';
@@ -70,7 +70,7 @@ export function enforceUrls(html: string): string {
   for (const attribute of scanHtml(html).urls) {
     const { start, end, quoted, value } = attribute;
     if (!isAllowedAttribute(attribute)) edits.push({ start, end, by: quoted ? NO_URL : `"${NO_URL}"` });
-    else if (!quoted) edits.push({ start, end, by: `"${escapeHtml(value)}"` });
+    else if (!quoted) edits.push({ start, end, by: `"${escapeValue(value)}"` });
   }
   return applyEdits(html, edits);
 }

@@ -1,4 +1,5 @@
 /** Converts values of a template to text, and text to a part of HTML or of a header. */
+import { ENTITIES } from '../mime/escape-html.ts';
 
 const MAX_DEPTH = 5;
 /** Maximum length of a text that a filter or a list may produce. */
@@ -44,20 +45,12 @@ export function textOf(value: unknown, depth = 0): string {
   return textOfList(value, depth + 1);
 }
 
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 const SPECIAL = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 const ALL_SPECIAL = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 
 /** Escapes a text for HTML, including quoted attributes, and removes control characters. */
-export function escapeHtml(text: string): string {
-  return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, (character) => entities[character] ?? '') : text;
+export function escapeValue(text: string): string {
+  return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, (character) => ENTITIES[character] ?? '') : text;
 }
 
 const ENTITY_OR_SPECIAL =
@@ -65,7 +58,7 @@ const ENTITY_OR_SPECIAL =
 
 /** Escapes a text for HTML, but keeps existing entities. */
 export function escapeOnce(text: string): string {
-  return text.replace(ENTITY_OR_SPECIAL, (found) => (found.length > 1 ? found : (entities[found] ?? '')));
+  return text.replace(ENTITY_OR_SPECIAL, (found) => (found.length > 1 ? found : (ENTITIES[found] ?? '')));
 }
 
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;

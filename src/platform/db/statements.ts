@@ -48,18 +48,17 @@ export class ComposedStatement<Name extends string, Given extends object | undef
    * @param given what its text depends on besides the shape, always the same object
    */
   prepared(shape: Name, ...[given]: undefined extends Given ? [] : [Given]): PreparedStatement {
-    const composed = this.#composed.get(given ?? this) ?? new Map<Name, PreparedStatement>();
-    this.#composed.set(given ?? this, composed);
-    const statement = composed.get(shape) ?? this.#compose(shape, given as Given);
-    composed.set(shape, statement);
-    return statement;
+    return this.#composed.get(given ?? this)?.get(shape) ?? this.#compose(shape, given as Given);
   }
 
   #compose(shape: Name, given: Given): PreparedStatement {
     const { shapes, version, compose } = this.#definition;
     if (!(shape in shapes)) throw new Error(`the statement has no shape ${shape}`);
     const name = version === undefined ? shape : `${shape}_${version}`;
-    return { name, text: compose(shapes[shape], given) };
+    const statement = { name, text: compose(shapes[shape], given) };
+    const composed = this.#composed.get(given ?? this) ?? new Map<Name, PreparedStatement>();
+    this.#composed.set(given ?? this, composed.set(shape, statement));
+    return statement;
   }
 }
 

@@ -156,12 +156,15 @@ export interface BacklogClaim {
  * Behind a pooler, another version may have prepared its own claim on the connection. So the name depends on the text
  * of the statement.
  */
-const preparedName = (table: Limits) =>
-  `claim_backlog_${createHash('sha256').update(claimSql(table)).digest('hex').slice(0, 12)}`;
+const namedClaim = (priority: number) => {
+  const table = limitsOf(priority);
+  const hash = createHash('sha256').update(claimSql(table)).digest('hex').slice(0, 12);
+  return { table, name: `claim_backlog_${hash}` };
+};
 
-const tables = {
-  claim_reserved_backlog: limitsOf(messageClasses.transactional),
-  claim_backlog: limitsOf(messageClasses.flow),
+const shapes = {
+  claim_reserved_backlog: namedClaim(messageClasses.transactional),
+  claim_backlog: namedClaim(messageClasses.flow),
 };
 
 export const claimStatement = defineStatement({
@@ -169,16 +172,17 @@ export const claimStatement = defineStatement({
   sentBy: 'claimBacklogs',
   does: 'Decides on the first due messages of a backlog, and claims those that no limit holds.',
   parameters: ['jsonb: the ClaimRequest, with the settings of the limits'],
-  shapes: tables,
+  shapes,
   when: {
     claim_reserved_backlog: 'transactional messages, which have reserved their price',
     claim_backlog: 'all others, which reserve their price now',
   },
-  compose: (table: Limits) => claimSql(table, preparedName(table)),
+  compose: ({ table, name }: { table: Limits; name: string }) => claimSql(table, name),
 });
 
-const preparedFor = (shape: keyof typeof tables) => ({
-  name: preparedName(tables[shape]),
+/** Unlike other statements, it is prepared under the name in its text. */
+const preparedFor = (shape: keyof typeof shapes) => ({
+  name: shapes[shape].name,
   text: claimStatement.prepared(shape).text,
 });
 

@@ -134,21 +134,24 @@ const batchSql = () => `
       idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign
     from checked order by id`;
 
+/** The parameters of a statement that writes an intent for messages of the queue. */
+export const intentParameters = [
+  'bigint: the process',
+  'bigint: the number of the intent',
+  'text: the provider',
+  'bigint[]: the messages',
+  'integer[]: the epochs of their claims',
+  'bigint: the first message',
+  'bigint: the last message',
+  'boolean: whether to ignore tags such as +news when comparing addresses',
+  'integer: seconds to wait for a report if the process dies',
+];
+
 export const batchIntentStatement = defineStatement({
   from: import.meta.url,
   sentBy: 'intendBatch',
   does: 'Checks a batch of transactional messages and writes the intent for those that may leave.',
-  parameters: [
-    'bigint: the process',
-    'bigint: the number of the intent',
-    'text: the provider',
-    'bigint[]: the messages',
-    'integer[]: the epochs of their claims',
-    'bigint: the first message',
-    'bigint: the last message',
-    'boolean: whether to ignore tags such as +news when comparing addresses',
-    'integer: seconds to wait for a report if the process dies',
-  ],
+  parameters: intentParameters,
   shapes: { intend_batch: {} },
   compose: batchSql,
 });

@@ -5,7 +5,7 @@ import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { campaignsToSendSql } from '../../blocks/campaign-lock.ts';
 import { verdictSql } from '../../limits/authority.ts';
 import { hasUnapplied } from '../../consent/unapplied-opt-outs.ts';
-import type { BatchMessage, BatchRequest } from './batch.ts';
+import { type BatchMessage, type BatchRequest, intentParameters } from './batch.ts';
 import {
   claimedSql,
   intentSql,
@@ -115,17 +115,7 @@ export const retryIntentStatement = defineStatement({
   from: import.meta.url,
   sentBy: 'intendRetries',
   does: 'Checks a batch of retries of campaigns and writes the intent for those that may leave.',
-  parameters: [
-    'bigint: the process',
-    'bigint: the number of the intent',
-    'text: the provider',
-    'bigint[]: the messages',
-    'integer[]: the epochs of their claims',
-    'bigint: the first message',
-    'bigint: the last message',
-    'boolean: whether to ignore tags such as +news when comparing addresses',
-    'integer: seconds to wait for a report if the process dies',
-  ],
+  parameters: intentParameters,
   shapes: { intend_retries: {} },
   compose: () => retriesSql,
 });

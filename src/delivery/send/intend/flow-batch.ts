@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
 import { furtherCtes, giveBackCtes, verdictSql } from '../../limits/authority.ts';
-import type { BatchMessage } from './batch.ts';
+import { type BatchMessage, intentParameters } from './batch.ts';
 import {
   type CampaignBatchRequest,
   type CheckedRow,
@@ -95,17 +95,7 @@ export const flowIntentStatement = defineStatement({
   from: import.meta.url,
   sentBy: 'intendFlows',
   does: 'Checks a batch of messages of flows and writes the intent for those that may leave.',
-  parameters: [
-    'bigint: the process',
-    'bigint: the number of the intent',
-    'text: the provider',
-    'bigint[]: the messages',
-    'integer[]: the epochs of their claims',
-    'bigint: the first message',
-    'bigint: the last message',
-    'boolean: whether to ignore tags such as +news when comparing addresses',
-    'integer: seconds to wait for a report if the process dies',
-  ],
+  parameters: intentParameters,
   shapes: { intend_or_hold_of_flows: {} },
   compose: () => flowsSql,
 });

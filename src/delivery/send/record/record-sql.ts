@@ -260,6 +260,27 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
   select ${publication.counts} as counts`;
 };
 
+const shapes = {
+  record_outcomes: { forContacts: false },
+  record_outcomes_of_contacts: { forContacts: true },
+  record_outcomes_in_blocks: { forContacts: true, forCampaigns: true },
+  record_outcomes_of_flows: { forContacts: true, forFlows: true },
+  record_outcomes_of_flows_and_blocks: { forContacts: true, forCampaigns: true, forFlows: true },
+  record_priced_outcomes: { forContacts: true, priced: true },
+  record_priced_outcomes_of_flows_and_blocks: {
+    forContacts: true,
+    forCampaigns: true,
+    forFlows: true,
+    priced: true,
+  },
+} as const satisfies Record<string, RecordShape>;
+
+export type RecordShapeName = keyof typeof shapes;
+
+/** Whether the statement has the last parameter, the blocks of the batches. */
+export const takesBlocks = (name: RecordShapeName): boolean =>
+  (shapes[name] as RecordShape).forCampaigns === true;
+
 /** What the statement depends on besides its shape. */
 export interface RecordingParts {
   publication: Publication;
@@ -280,20 +301,7 @@ export const recordStatement = defineStatement({
     'bigint[]: the messages that stay in the queue',
     'json: the blocks of the batches, with what each batch has used of its block',
   ],
-  shapes: {
-    record_outcomes: { forContacts: false },
-    record_outcomes_of_contacts: { forContacts: true },
-    record_outcomes_in_blocks: { forContacts: true, forCampaigns: true },
-    record_outcomes_of_flows: { forContacts: true, forFlows: true },
-    record_outcomes_of_flows_and_blocks: { forContacts: true, forCampaigns: true, forFlows: true },
-    record_priced_outcomes: { forContacts: true, priced: true },
-    record_priced_outcomes_of_flows_and_blocks: {
-      forContacts: true,
-      forCampaigns: true,
-      forFlows: true,
-      priced: true,
-    },
-  },
+  shapes,
   when: {
     record_outcomes: 'transactional messages of accounts without contacts',
     record_outcomes_of_contacts: 'transactional messages whose recipients may be contacts',

@@ -10,7 +10,7 @@ import { isPaidBySegment } from '../../money/units.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import { divideSent, recordSent } from './record-sent.ts';
-import { type RecordingParts, recordStatement } from './record-sql.ts';
+import { type RecordingParts, type RecordShapeName, recordStatement, takesBlocks } from './record-sql.ts';
 
 /** A batch with the outcomes of all its messages. */
 export interface BatchRecord {
@@ -69,7 +69,7 @@ function changesCharge({ priced, status, queue, giveBack, keep, message }: Outco
   return !(isSent && keep === null && message.class === messageClasses.transactional);
 }
 
-function shapeFor(outcomes: readonly OutcomeRecord[]) {
+function shapeFor(outcomes: readonly OutcomeRecord[]): RecordShapeName {
   const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
   if (outcomes.some(changesCharge)) {
@@ -148,7 +148,7 @@ async function recordBatches(
       idsOf(queued, ({ queue }) => queue === 'delete'),
       idsOf(queued, ({ giveBack }) => giveBack),
       idsOf(queued, ({ queue }) => queue !== 'delete'),
-      ...(shape.endsWith('_blocks') ? [JSON.stringify(batches.flatMap(blockRow))] : []),
+      ...(takesBlocks(shape) ? [JSON.stringify(batches.flatMap(blockRow))] : []),
     ],
   });
   return rows[0]?.counts ?? [];
