@@ -72,6 +72,7 @@ import * as listedTests from './0085_listed_tests.ts';
 import * as templatesOfTestKeys from './0086_templates_of_test_keys.ts';
 import * as testNames from './0087_test_names.ts';
 import * as queuedFlows from './0088_queued_flows.ts';
+import * as inboxes from './0089_inboxes.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -149,4 +150,5 @@ export const migrations = [
   templatesOfTestKeys,
   testNames,
   queuedFlows,
+  inboxes,
 ];

@@ -1,0 +1,91 @@
+/** What a mail says, once it has been read. Texts are shown to people, so they contain no invisible characters. */
+
+/** Why a mail is in quarantine. */
+export const quarantineReasons = ['spam', 'blocked', 'virus', 'unreadable'] as const;
+export type QuarantineReason = (typeof quarantineReasons)[number];
+
+/** A mail that was accepted, as it is to be read. */
+export interface AcceptedMail {
+  accountId: number;
+  /** The blob with the message as it arrived. */
+  rawKey: string;
+  /** Bytes. */
+  size: number;
+  /** Empty for the null return path. */
+  envelopeFrom: string;
+  recipient: string;
+  /** Null: not known, so that SPF is `none`. */
+  ip: string | null;
+  helo: string | null;
+}
+
+export interface MailAttachment {
+  filename: string;
+  /** Detected from the content. */
+  contentType: string;
+  /** Bytes. */
+  size: number;
+  /** Without angle brackets; null: no other part can refer to it. */
+  contentId: string | null;
+  inline: boolean;
+  storageKey: string;
+  /** Why no scanner can see all of it; null: it can be scanned. */
+  unscannable: 'encrypted' | 'too_deep' | null;
+}
+
+/** A result of RFC 8601, such as `pass`, `fail` or `none`, and the domain that it is about. */
+export interface AuthenticationResult {
+  result: string;
+  domain: string | null;
+}
+
+/** As clients see it. */
+export interface MailAuthentication {
+  spf: AuthenticationResult;
+  /** The signature that counts: one that passes and is aligned, else the first. */
+  dkim: AuthenticationResult;
+  dmarc: AuthenticationResult & { policy: string | null };
+  arc: AuthenticationResult;
+  /** SPF or DKIM passes for the domain of the From field, or its organizational domain, whether or not there is a DMARC record. */
+  aligned: boolean;
+}
+
+/** The contents of a mail. */
+export interface ReadMail {
+  /** The Message-ID field, without angle brackets. */
+  internetId: string | null;
+  /** The ids in In-Reply-To and References, the nearest first, without angle brackets, without repetitions. */
+  referenceIds: string[];
+  /** As in the field: `Ada <ada@example.com>`. */
+  from: string;
+  /** The normalized address of the From field (`key` of `parseEmailAddress`); null: it has none, or several. */
+  senderKey: string | null;
+  to: string[];
+  cc: string[];
+  replyTo: string | null;
+  subject: string | null;
+  text: string | null;
+  /** As it arrived: never show it without sanitizing it. */
+  html: string | null;
+  /** `text` or `html` was cut. */
+  truncated: boolean;
+  /** An automatic mail (RFC 3834), which must not be answered automatically. */
+  autoSubmitted: boolean;
+  attachments: MailAttachment[];
+  authentication: MailAuthentication;
+  /** Hash of Message-ID, From, Date and body. */
+  digest: Buffer;
+  /** Null: it is not suspicious. */
+  suspicion: { reason: Exclude<QuarantineReason, 'virus' | 'blocked'>; detail: string } | null;
+}
+
+/** Reads accepted mails. */
+export interface MailReader {
+  /**
+   * Reads a mail and stores its attachments. A mail that cannot be parsed is read as far as possible, with the suspicion
+   * `unreadable`.
+   * @throws the error of the storage, or ThreadUnavailableError: try again later
+   */
+  read(mail: AcceptedMail): Promise<ReadMail>;
+  close(): Promise<void>;
+}
