@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { openDatabase, type Database } from '../../src/platform/db/database.ts';
 import { askService } from './ask-service.ts';
 import type { DatabaseService } from './test-services.ts';
@@ -26,4 +27,20 @@ export async function createTestDatabase(options: { poolMax?: number } = {}): Pr
       await askService('database', name);
     },
   };
+}
+
+/**
+ * Empties tables that running processes may be using. PostgreSQL may abort this statement if they wait for each other,
+ * so it is repeated.
+ * @param tables names, separated by commas
+ */
+export async function emptyTables(pool: pg.Pool, tables: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await pool.query(`truncate ${tables} cascade`);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01' || attempt === 5) throw error;
+    }
+  }
 }

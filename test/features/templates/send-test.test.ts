@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { emptyTables } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
 import { credit, monthsOf, setPrice } from '../../support/money.ts';
@@ -38,8 +39,9 @@ const count = async (table: string) => {
 
 beforeEach(async () => {
   server.received.length = 0;
-  await pool().query(
-    'truncate messages, message_contents, send_queue, test_messages, webhook_deliveries, idempotency_keys cascade',
+  await emptyTables(
+    pool(),
+    'messages, message_contents, send_queue, test_messages, webhook_deliveries, idempotency_keys',
   );
   await api.request('PATCH', '/v1/my/account', { body: { test_email_recipients: QA } });
 });
