@@ -41,7 +41,7 @@ import { describeClient, findUtm } from '../src/features/contact-events/enrichme
 import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
 import { numberOf, timeOf } from '../src/features/segments/json-values.ts';
 import { parseFilters } from '../src/features/segments/parse.ts';
-import { contentDisposition, safeFilename, sniffContentType } from '../src/features/uploads/file.ts';
+import { contentDisposition, safeFilename, sniffContentType } from '../src/platform/storage/file.ts';
 import { previewHtml, readMail } from '../src/local/mailbox/mail-content.ts';
 import { markup } from '../src/local/mailbox/markup.ts';
 import { guardCell, unguardCell } from '../src/platform/csv/guard.ts';

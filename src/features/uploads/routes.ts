@@ -10,7 +10,7 @@ import {
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
-import { contentDisposition, isDisplayed } from './file.ts';
+import { contentDisposition, isDisplayed } from '../../platform/storage/file.ts';
 import { type UploadBody, uploadSchema } from './schema.ts';
 import { createUploads, type UploadRow, type Uploads, uploadUrl } from './service.ts';
 

@@ -3,7 +3,7 @@ import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { SignedIds } from '../../platform/secrets/signed-id.ts';
 import { newBlobKey, type Blob, type BlobStore } from '../../platform/storage/blob-store.ts';
-import { sniffContentType, safeFilename } from './file.ts';
+import { sniffContentType, safeFilename } from '../../platform/storage/file.ts';
 import {
   bytesUnderLock,
   deleteUnused,

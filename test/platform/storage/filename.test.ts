@@ -1,6 +1,6 @@
 // An uploaded file name is made safe in linear time, and is quoted as RFC 6266 requires.
 import { describe, expect, it } from '@jest/globals';
-import { contentDisposition, safeFilename } from '../../../src/features/uploads/file.ts';
+import { contentDisposition, safeFilename } from '../../../src/platform/storage/file.ts';
 
 describe('the name of an uploaded file', () => {
   it.each([

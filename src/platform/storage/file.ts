@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { create as createContentDisposition } from 'content-disposition';
 import { fileTypeFromBuffer } from 'file-type';
+import { cutUtf8 } from '../input/cut-utf8.ts';
 
 const MAX_NAME_BYTES = 200;
 /** In UTF-16 code units, including the dot. */
@@ -22,7 +23,7 @@ export function safeFilename(given: string): string {
   const dot = name.lastIndexOf('.');
   const extension = dot > 0 && name.length - dot <= MAX_EXTENSION_LENGTH ? name.slice(dot) : '';
   const stem = extension === '' ? name : name.slice(0, dot);
-  return shortened(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
+  return cutUtf8(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
 /**
@@ -34,18 +35,6 @@ function trimmed(name: string): string {
   while (start < end && SPACE_OR_DOT.test(name.charAt(start))) start += 1;
   while (end > start && SPACE_OR_DOT.test(name.charAt(end - 1))) end -= 1;
   return name.slice(start, end);
-}
-
-/** Cuts between characters, never inside one. */
-function shortened(name: string, maxBytes: number): string {
-  let kept = '';
-  let bytes = 0;
-  for (const character of name) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > maxBytes) break;
-    kept += character;
-  }
-  return kept;
 }
 
 /**
