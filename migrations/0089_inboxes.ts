@@ -23,9 +23,6 @@ create unique index inboxes_address on inboxes (brand_id, address_key) where rem
 create unique index inboxes_built_in on inboxes (address_key) where domain_name is null and removed_at is null;
 create index inboxes_of_address on inboxes (address_key) where removed_at is null;
 
-alter table domains add column receives_mail boolean not null default false;
-comment on column domains.receives_mail is 'an inbox has an address at the domain, so its MX record is shown and checked';
-
 create table inbound_tokens (
   account_id bigint primary key references accounts on delete cascade,
   digest bytea not null unique,
@@ -210,6 +207,5 @@ export const down = `
 drop table inbox_removed_files, inbox_storage, inbox_digests, conversation_attachments, conversation_messages,
   conversations, inbound_mails, inbox_blocks, inbound_tokens;
 drop function note_removed_mail, note_removed_attachments;
-alter table domains drop column receives_mail;
 drop table inboxes;
 `;

@@ -82,6 +82,8 @@ interface Related {
   domain_id: number;
   provider: string | null;
   keys: { selector: string; algorithm: 'rsa' | 'ed25519'; public_key: string }[];
+  /** Whether the brand has an inbox at the domain. */
+  has_inbox: boolean;
 }
 
 export type DomainRelated = Omit<Related, 'domain_id'>;
@@ -282,7 +284,7 @@ export async function completeDomainStep(trx: Queryable, accountId: number, at: 
   );
 }
 
-/** The provider names and public keys of domains, by domain id. */
+/** What the records of domains depend on besides their rows, by domain id. */
 export async function findRelated(
   db: Queryable,
   ids: readonly number[],
@@ -291,7 +293,9 @@ export async function findRelated(
     `select d.id as domain_id, p.name as provider,
        (select coalesce(json_agg(json_build_object(
           'selector', k.selector, 'algorithm', k.algorithm, 'public_key', k.public_key) order by k.id), '[]')
-        from dkim_keys k where k.domain_id = d.id and k.retired_at is null) as keys
+        from dkim_keys k where k.domain_id = d.id and k.retired_at is null) as keys,
+       exists (select from inboxes i
+               where i.brand_id = d.brand_id and i.domain_name = d.name and i.removed_at is null) as has_inbox
      from domains d left join providers p on p.id = d.provider_id where d.id = any($1::bigint[])`,
     [ids],
   );

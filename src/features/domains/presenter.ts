@@ -27,6 +27,7 @@ export function recordsOfDomain({ row, related }: LoadedDomain, hosts: ServiceHo
     trackingHost: row.tracking_host,
     carillonSigns: row.carillon_signs,
     providerRecords: row.provider_records ?? [],
+    receivesMail: related.has_inbox,
   };
   return recordsOf(source, { rsa: record('rsa'), ed25519: record('ed25519') }, hosts);
 }

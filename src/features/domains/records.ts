@@ -6,7 +6,7 @@ import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
 export interface ServiceHosts {
   /** MAIL_DOMAIN: its SPF record lists the hosts that send mail. */
   mailDomain: string;
-  /** Receives bounces. */
+  /** Receives bounces, and mail to inboxes. */
   mailHost: string;
   /** The host of PUBLIC_URL, which serves opens and clicks; null if PUBLIC_URL is not set, or has no host name. */
   publicHost: string | null;
@@ -39,6 +39,8 @@ export interface RecordSource {
   carillonSigns: boolean;
   /** The records that a named provider requires. */
   providerRecords: readonly ProviderDnsRecord[];
+  /** Whether an inbox has an address at the domain. */
+  receivesMail: boolean;
 }
 
 /** The keys of a domain as DNS records. */
@@ -48,6 +50,9 @@ export interface DomainKeys {
 }
 
 const MX_PRIORITY = 10;
+
+/** The key of the record that leads mail to the inboxes of a domain here. */
+export const INBOX_RECORD = 'inbox_mx';
 
 /** The host under a sending domain that the links in its mail point to. */
 export function trackingHostOf(domain: string): string {
@@ -90,6 +95,13 @@ function dmarc(name: string): DomainRecord {
   };
 }
 
+/** Mail to the domain's inboxes. Sending does not need it. */
+function inbox({ name, receivesMail }: RecordSource, { mailHost: value }: ServiceHosts): DomainRecord[] {
+  if (!receivesMail) return [];
+  const shared = { type: 'MX', priority: MX_PRIORITY, required: false, rule: 'mx', fallbacks: [] } as const;
+  return [{ ...shared, key: INBOX_RECORD, name, value }];
+}
+
 function tracking({ trackingHost: name }: RecordSource, { publicHost }: ServiceHosts): DomainRecord[] {
   if (publicHost === null) return [];
   const shared = { priority: null, required: false, rule: 'cname', fallbacks: [] } as const;
@@ -126,6 +138,7 @@ export function recordsOf(source: RecordSource, keys: DomainKeys, hosts: Service
     ...(source.carillonSigns ? [dkim('dkim_ed25519', keys.ed25519, false)] : []),
     dmarc(source.name),
     ...tracking(source, hosts),
+    ...inbox(source, hosts),
   ];
   return [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)];
 }

@@ -148,7 +148,11 @@ async function takeFrom(
     nextCheckAt: nextCheck(state, asOf),
   });
   await appendToOutbox(trx, watchWake({ id: row.id, accountId: row.account_id, brandId: row.brand_id }));
-  const related = (await findRelated(trx, [row.id])).get(row.id) ?? { provider: null, keys: [] };
+  const related = (await findRelated(trx, [row.id])).get(row.id) ?? {
+    provider: null,
+    keys: [],
+    has_inbox: false,
+  };
   const records = recordsOfDomain({ row, related }, hosts);
   return publish(trx, events, row, 'verificationLost', { asOf, records, checks: row.checks });
 }

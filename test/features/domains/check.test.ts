@@ -12,7 +12,7 @@ const BOUNCES = 'crl-bounces.acme.example';
 const KEY = `v=DKIM1; k=rsa; p=${'MIIBIjAN'.repeat(49)}`;
 const SPF = 'v=spf1 include:mail.test ~all';
 
-const records = (name = NAME): DomainRecord[] =>
+const records = (name = NAME, receivesMail = false): DomainRecord[] =>
   recordsOf(
     {
       name,
@@ -20,6 +20,7 @@ const records = (name = NAME): DomainRecord[] =>
       trackingHost: `links.${name}`,
       carillonSigns: true,
       providerRecords: [],
+      receivesMail,
     },
     {
       rsa: { type: 'TXT', name: RSA, value: KEY },
@@ -192,6 +193,31 @@ describe('the optional records', () => {
     expect((await check()).tracking).toEqual({ valid: 'true' });
     dns.zone['alias.test'] = { CNAME: 'else.test' };
     expect((await check()).tracking).toEqual({ valid: 'false', found: 'alias.test' });
+  });
+});
+
+describe('the MX record of an inbox', () => {
+  const checkInbox = async () => (await checkRecords(resolver, records(NAME, true))).inbox_mx;
+
+  it('is right if our host is a preferred exchange of the domain', async () => {
+    dns.zone[NAME] = { MX: [{ exchange: 'MX.mail.test', preference: 10 }] };
+    expect(await checkInbox()).toEqual({ valid: 'true' });
+    dns.zone[NAME] = { MX: [{ exchange: 'mx.other.test', preference: 5 }] };
+    expect(await checkInbox()).toEqual({ valid: 'false', found: '5 mx.other.test' });
+  });
+
+  it('is not required, and is there only if the domain receives mail', async () => {
+    expect(records(NAME, true).find(({ key }) => key === 'inbox_mx')).toEqual({
+      key: 'inbox_mx',
+      type: 'MX',
+      name: NAME,
+      value: 'mx.mail.test',
+      priority: 10,
+      required: false,
+      rule: 'mx',
+      fallbacks: [],
+    });
+    expect(records().map(({ key }) => key)).not.toContain('inbox_mx');
   });
 });
 
