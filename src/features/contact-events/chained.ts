@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { consumeEvents, findActiveBrands, lockContacts, type TrackedEventConsumer } from './consumers.ts';
 import { draftEvent } from './draft.ts';
 import { internName } from './names.ts';
-import { trackEventBody } from './schema.ts';
+import { isReservedEventName, trackEventBody } from './schema.ts';
 import { EVENT_ID_SEQUENCE, findKept, type NewEvent, writeEvents } from './write-events.ts';
 
 /** An event that a flow tracks. */
@@ -20,10 +20,13 @@ export interface ChainedEvent {
   chainDepth: number;
 }
 
+/** `reserved_event_name`: the flow was saved before Carillon reserved the name. */
+type Refusal = 'contact_deleted' | 'too_many_event_names' | 'reserved_event_name';
+
 export type ChainedResult =
   | { status: 'tracked' | 'known'; id: number }
   /** `invalid_data`: with what is wrong. */
-  | { status: 'refused'; reason: 'contact_deleted' | 'too_many_event_names' }
+  | { status: 'refused'; reason: Refusal }
   | { status: 'refused'; reason: 'invalid_data'; message: string };
 
 async function nextId(trx: Queryable): Promise<number> {
@@ -43,16 +46,17 @@ export async function trackChained(
   consumers: readonly TrackedEventConsumer[],
   { accountId, brandId, contactId, name, data, test, key, chainDepth }: ChainedEvent,
 ): Promise<{ result: ChainedResult; afterCommit: (() => void)[] }> {
-  const refused = (reason: 'contact_deleted' | 'too_many_event_names') => ({
+  const refused = (reason: Refusal) => ({
     result: { status: 'refused', reason } as const,
     afterCommit: [],
   });
+  if (isReservedEventName(name)) return refused('reserved_event_name');
   const body = trackEventBody.safeParse({ event: name, contact_id: contactId, data, test });
   if (!body.success) {
     const message = body.error.issues[0]?.message ?? 'is not valid';
     return { result: { status: 'refused', reason: 'invalid_data', message }, afterCommit: [] };
   }
-  const source = { accountId, brandId, test, userId: null, chainDepth };
+  const source = { accountId, brandId, test, userId: null, chainDepth, generated: true };
   const nameId = await internName(trx, { brand_id: brandId, name });
   if (nameId === null) return refused('too_many_event_names');
   const event: NewEvent = { ...draftEvent(source, body.data, key), id: await nextId(trx), name_id: nameId };

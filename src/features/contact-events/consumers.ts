@@ -26,7 +26,7 @@ export interface TrackedEvent {
   resourceUrl: string | null;
   /** A test event must not change anything that live events change. */
   test: boolean;
-  /** Number of flow runs that led to it, one after another; 0 for events that clients track. */
+  /** Number of flow runs that led to it, one after another; 0 if no flow tracked it. */
   chainDepth: number;
   createdAt: Date;
 }

@@ -25,13 +25,15 @@ export interface EventDraft extends Client, Utm {
   user_agent: string | null;
   referrer: string | null;
   occurred_at: Date | null;
-  /** Number of flow runs that led to it, one after another; 0 for events that clients track. */
+  /** Number of flow runs that led to it, one after another; 0 if no flow tracked it. */
   chain_depth: number;
-  /** Whether a flow tracked it. */
+  /** Whether a flow or Carillon itself tracked it. */
   generated: boolean;
+  /** Whether it is no interaction of the contact, and does not change `last_interacted_at`. */
+  passive: boolean;
 }
 
-/** The origin of an event: a client, or a flow. */
+/** The origin of an event: a client, a flow, or Carillon itself. */
 export interface EventSource {
   accountId: number;
   brandId: number;
@@ -39,11 +41,12 @@ export interface EventSource {
   test: boolean;
   userId: number | null;
   chainDepth: number;
+  generated: boolean;
 }
 
 export function clientSource({ accountId, brandId, actor }: Tenant): EventSource {
   const userId = actor.kind === 'user' ? actor.id : null;
-  return { accountId, brandId, test: isTestCaller(actor), userId, chainDepth: 0 };
+  return { accountId, brandId, test: isTestCaller(actor), userId, chainDepth: 0, generated: false };
 }
 
 function emailOf(text: string | undefined): EventDraft['email'] {
@@ -51,11 +54,15 @@ function emailOf(text: string | undefined): EventDraft['email'] {
   return parsed && !('error' in parsed) ? { address: parsed.address, key: parsed.key } : null;
 }
 
-/** @param idempotencyKey from the header or the body */
+/**
+ * @param idempotencyKey from the header or the body
+ * @param passive whether it is no interaction of the contact
+ */
 export function draftEvent(
-  { accountId, brandId, test: testKey, userId, chainDepth }: EventSource,
+  { accountId, brandId, test: testKey, userId, chainDepth, generated }: EventSource,
   body: TrackEventBody,
   idempotencyKey: string | null,
+  passive = false,
 ): EventDraft {
   return {
     account_id: accountId,
@@ -77,7 +84,8 @@ export function draftEvent(
     referrer: body.referrer ?? null,
     occurred_at: body.occurred_at === undefined ? null : new Date(body.occurred_at),
     chain_depth: chainDepth,
-    generated: chainDepth > 0,
+    generated,
+    passive,
     ...describeClient(body.user_agent),
     ...findUtm(body, body),
   };

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { ReservedEventName } from './schema.ts';
 
 /** Maximum number of event names per brand. */
 export const MAX_NAMES = 1_000;
@@ -77,6 +78,35 @@ export async function internName(trx: Queryable, name: EventName): Promise<numbe
   if (known !== undefined) return known;
   const added = await addNames(trx, name.brand_id, [name.name], false);
   return added.get(keyOf(name)) ?? null;
+}
+
+/**
+ * Returns the number of a name that Carillon reserves, for each of these brands, in the caller's transaction. The
+ * maximum number of names does not apply. Adding it to a brand waits for a transaction that does the same.
+ */
+export async function internReserved(
+  trx: Queryable,
+  brandIds: readonly number[],
+  name: ReservedEventName,
+): Promise<Map<number, number>> {
+  const ids = new Map<number, number>();
+  const find = async (wanted: readonly number[]) => {
+    const { rows } = await trx.query<{ brand_id: number; id: number }>(
+      'select brand_id, id from event_names where brand_id = any($1) and name = $2',
+      [wanted, name],
+    );
+    for (const row of rows) ids.set(row.brand_id, row.id);
+    return wanted.filter((brandId) => !ids.has(brandId));
+  };
+  const missing = await find(brandIds);
+  if (missing.length === 0) return ids;
+  await trx.query(
+    `insert into event_names (brand_id, name) select b.id, $2 from unnest($1::bigint[]) as b (id) order by b.id
+     on conflict (brand_id, name) do nothing`,
+    [missing, name],
+  );
+  await find(missing);
+  return ids;
 }
 
 const STRENGTH = { live: 2, test: 1 };

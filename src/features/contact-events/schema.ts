@@ -26,8 +26,19 @@ const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 /** The same as for the header `Idempotency-Key`. */
 const KEY = /^[\x20-\x7e]{1,128}$/;
 
+/** Events that Carillon itself tracks. Filters, triggers and waits may name them; only Carillon tracks them. */
+const RESERVED_NAMES = ['email_received'] as const;
+export type ReservedEventName = (typeof RESERVED_NAMES)[number];
+
+export const isReservedEventName = (name: string): boolean =>
+  (RESERVED_NAMES as readonly string[]).includes(name);
+
 /** The name of an event (interface section 4.4). */
 export const eventName = z.string().regex(EVENT_NAME);
+/** The name of an event that a client or a flow tracks. */
+export const trackableEventName = eventName
+  .refine((name) => !isReservedEventName(name), 'is reserved: Carillon tracks this event itself')
+  .meta({ not: { enum: [...RESERVED_NAMES] } });
 const id = z.int().positive().max(MAX_ID);
 const text = z.string().max(MAX_TEXT_LENGTH);
 const utm = z.string().max(MAX_UTM_LENGTH);
@@ -93,7 +104,7 @@ const url = z
 /** POST /events (interface section 4.4). */
 export const trackEventBody = z
   .strictObject({
-    event: eventName,
+    event: trackableEventName,
     contact_id: id.optional(),
     contact_email: email.optional(),
     idempotency_key: z.string().regex(KEY, 'must have 1 to 128 printable ASCII characters').optional().meta({
@@ -197,10 +208,9 @@ export const eventResource = z
     user_id: z
       .int()
       .nullable()
-      .meta({ description: 'The user who tracked it. Null if an API key or a flow did.' }),
+      .meta({ description: 'The user who tracked it. Null if an API key, a flow or Carillon did.' }),
     chain_depth: z.int().meta({
-      description:
-        'The number of flow runs that led to it, one after another. 0 for events that clients track.',
+      description: 'The number of flow runs that led to it, one after another. 0 if no flow tracked it.',
     }),
     event: z.string(),
     amount: z.number().nullable(),
@@ -210,7 +220,7 @@ export const eventResource = z
     resource_name: nullableText,
     resource_url: nullableText,
     test: z.boolean(),
-    generated: z.boolean().meta({ description: 'Whether a flow tracked it.' }),
+    generated: z.boolean().meta({ description: 'Whether a flow or Carillon itself tracked it.' }),
     ip: nullableText,
     user_agent: nullableText,
     browser: nullableText,

@@ -60,6 +60,7 @@ const inputColumns = {
   email_key: 'text',
   test_key: 'boolean',
   occurred_at: 'timestamptz',
+  passive: 'boolean',
 };
 
 const names = Object.keys(eventColumns).join(', ');
@@ -106,7 +107,10 @@ const writeSql = (gate: Pick<Gate, 'with' | 'from'>) => `
   ), active as (
     insert into contact_activity as a (contact_id, last_interacted_at)
     select n.contact_id, n.at
-    from (select contact_id, max(created_at) as at from written where not test group by contact_id) n
+    from (
+      select w.contact_id, max(w.created_at) as at from written w join input i using (id)
+      where not w.test and not i.passive group by w.contact_id
+    ) n
     where not exists (
       select 1 from contact_activity k
       where k.contact_id = n.contact_id and k.last_interacted_at > n.at - interval '1 minute')
@@ -136,7 +140,7 @@ function inOrder(rows: readonly (WriteOutcome & { index: number })[]): WriteOutc
  */
 export async function writeEvents(db: Queryable, events: readonly NewEvent[]): Promise<WriteOutcome[]> {
   const { rows } = await db.query<WriteOutcome & { index: number }>({
-    name: 'write_contact_events',
+    name: 'write_contact_events_2',
     text: openSql,
     values: [inputOf(events)],
   });
@@ -158,7 +162,7 @@ export function createGate(functions: readonly string[]): Gate {
   // Added up instead of `or`: every function must run, to take its locks.
   const closed = functions.map((each) => `${each}($2, $3, $4)::int`).join(' + ');
   return {
-    name: `write_contact_events_past_${functions.join('_')}`,
+    name: `write_contact_events_2_past_${functions.join('_')}`,
     with: `gate as materialized (select (${closed}) > 0 as closed),`,
     from: 'cross join gate where not gate.closed',
   };

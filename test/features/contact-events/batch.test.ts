@@ -32,9 +32,10 @@ describe('POST /events/batch', () => {
       null,
       visit({ id: 5, browser: 'Ignored', created_at: 'yesterday' }),
       visit({ data: { text: 'x'.repeat(33_000) } }),
+      visit({ event: 'email_received' }),
     ]);
     expect(status).toBe(200);
-    expect(results.map((result) => result.index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(results.map((result) => result.index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     const [good, bad] = ['created', 'invalid'];
     expect(results.map((result) => result.status)).toEqual([
       good,
@@ -46,6 +47,7 @@ describe('POST /events/batch', () => {
       bad,
       bad,
       good,
+      bad,
       bad,
     ]);
     expect(results.map((result) => Object.keys(result.errors ?? {}))).toEqual([
@@ -59,6 +61,7 @@ describe('POST /events/batch', () => {
       ['body'],
       [],
       ['data'],
+      ['event'],
     ]);
     for (const result of results) {
       if ((result.status as unknown) === bad) expect(result.id).toBeNull();

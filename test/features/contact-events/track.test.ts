@@ -173,6 +173,13 @@ describe('POST /events', () => {
     });
   });
 
+  it('refuses a name that only Carillon tracks', async () => {
+    expect(errorsOf(await track(order({ event: 'email_received' })))).toEqual({
+      event: ['is reserved: Carillon tracks this event itself'],
+    });
+    expect((await track(order({ event: 'email_received_twice' }))).status).toBe(201);
+  });
+
   it('adds a hundred names from test keys, but only for events whose contact exists', async () => {
     const { pool } = api.database;
     const [id = 0] = await insertContacts(pool, api, 1, 'named-');

@@ -51,6 +51,15 @@ describe('reads', () => {
         filters: [{ name: 'received.total', predicate: 'gt', value: 5 }],
       },
     ],
+    [
+      'a wait for mail of the contact',
+      {
+        type: 'wait_for_event',
+        event_name: 'email_received',
+        duration: 60,
+        filters: [{ name: 'received.auto_submitted', predicate: 'eq', value: false }],
+      },
+    ],
     ['an event', { type: 'event', event_name: 'onboarded', forward_event_data: true, data: { a: 1 } }],
     ['an update', { type: 'update_contact', data: { stage: 'active', old: null } }],
     ['a list', { type: 'add_to_list', list_id: 7 }],
@@ -188,6 +197,12 @@ describe('rejects', () => {
       [{ type: 'split', branches: [{ weight: 50 }, { weight: 50, steps: [wait, { type: 'wait' }] }] }],
       'steps[0].branches[1].steps[1].duration',
       'is required',
+    ],
+    [
+      'an event that only Carillon tracks',
+      [{ type: 'event', event_name: 'email_received' }],
+      'steps[0].event_name',
+      'is reserved',
     ],
     ['an event name in capitals', [{ ...event, event_name: 'Order' }], 'steps[0].event_name', 'must match'],
     [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventData, eventName } from '../../contact-events/schema.ts';
+import { eventData, trackableEventName } from '../../contact-events/schema.ts';
 import { type ChainedResult, trackChained } from '../../contact-events/service.ts';
 import type { StepResult } from '../run/interpreter.ts';
 import { presentedFields, stepShape } from './shapes.ts';
@@ -52,7 +52,7 @@ async function act(step: EventStep, { trx, run, consumers, afterCommit, holdLock
 export const event: StepType<EventStep> = {
   type: 'event',
   shape: stepShape('event', {
-    event_name: eventName,
+    event_name: trackableEventName,
     forward_event_data: z.boolean().optional(),
     data: eventData.optional(),
   }),

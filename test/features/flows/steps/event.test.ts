@@ -119,6 +119,14 @@ describe('an event step', () => {
     expect((await track(event({ event_name: 'n7' }))).outcome).toBe('done');
   });
 
+  it('is refused if Carillon has reserved the name since the flow was saved', async () => {
+    expect(await track(event({ event_name: 'email_received' }))).toEqual({
+      outcome: 'refused',
+      detail: { reason: 'reserved_event_name' },
+    });
+    expect(await eventsOfContact()).toEqual([]);
+  });
+
   it('tracks nothing for a deleted contact', async () => {
     await stage.pool.query('delete from contacts where id = $1', [stage.contactId]);
     expect(await track()).toEqual({ outcome: 'refused', detail: { reason: 'contact_deleted' } });
