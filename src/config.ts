@@ -109,6 +109,14 @@ const settings = z.object({
   /** PEM of a certificate for MAIL_DOMAIN and of its key; with both, the mail role offers STARTTLS. */
   MAIL_TLS_CERT_FILE: z.string().optional(),
   MAIL_TLS_KEY_FILE: z.string().optional(),
+  /** ClamAV's clamd, which scans mail to inboxes: `tcp://host:3310` or `unix:///path`. */
+  CLAMD_URL: z
+    .url({ protocol: /^(tcp|unix)$/ })
+    .refine((text) => {
+      const { protocol, hostname, pathname } = new URL(text);
+      return protocol === 'tcp:' ? hostname !== '' : hostname === '' && pathname.length > 1;
+    }, 'must be like tcp://host:3310 or unix:///run/clamav/clamd.ctl')
+    .optional(),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),

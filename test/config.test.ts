@@ -26,3 +26,16 @@ describe('APP_SECRET_PREVIOUS', () => {
     );
   });
 });
+
+describe('CLAMD_URL', () => {
+  it.each(['tcp://clamd:3310', 'tcp://[::1]', 'unix:///run/clamav/clamd.ctl'])('accepts %s', (url) => {
+    expect(loadConfig({ CLAMD_URL: url }).CLAMD_URL).toBe(url);
+  });
+
+  it.each(['clamd:3310', 'http://clamd', 'unix://', 'unix://run/clamd.ctl', 'tcp://'])(
+    'refuses %s',
+    (url) => {
+      expect(() => loadConfig({ CLAMD_URL: url })).toThrow(/CLAMD_URL/);
+    },
+  );
+});

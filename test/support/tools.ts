@@ -8,7 +8,7 @@ import { findSchemathesis } from './schemathesis/program.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 /** Tools that a machine may lack. The tests that need a missing one are skipped. */
-export type OptionalTool = 'smtp-sink' | 'time-skipping server' | 'schemathesis' | 'generators';
+export type OptionalTool = 'smtp-sink' | 'clamd' | 'time-skipping server' | 'schemathesis' | 'generators';
 
 /** Why each of the missing tools is missing, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
@@ -36,10 +36,20 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns the path of Postfix's `smtp-sink`. Its usual folders are not in every user's PATH. */
+/** The usual folders of servers are not in every user's PATH. */
+function findProgram(name: string, ...folders: string[]): string | undefined {
+  const all = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...folders];
+  return all.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** Returns the path of Postfix's `smtp-sink`. */
 export function findSmtpSink(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/libexec/postfix'];
-  return folders.map((folder) => join(folder, 'smtp-sink')).find(isExecutable);
+  return findProgram('smtp-sink', '/usr/libexec/postfix');
+}
+
+/** Returns the path of ClamAV's `clamd`. */
+export function findClamd(): string | undefined {
+  return findProgram('clamd');
 }
 
 /** Returns why `get` failed, or nothing if it succeeded. */
@@ -73,11 +83,13 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
     failureOf(() => findGenerators(cache, progress)),
   ]);
   const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
+  const clamd = findClamd() ? undefined : 'no clamd: install ClamAV (Debian: apt-get install clamav-daemon)';
   return {
     cache,
     missing: {
       ...(timeSkipping && { 'time-skipping server': timeSkipping }),
       ...(sink && { 'smtp-sink': sink }),
+      ...(clamd && { clamd }),
       ...(schemathesis && { schemathesis }),
       ...(generators && { generators }),
     },
