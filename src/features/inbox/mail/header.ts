@@ -1,0 +1,105 @@
+/** Reads the fields of a mail's header that Carillon uses. */
+import { addressParser, decodeWords } from 'postal-mime';
+import type { Address, Header, Mailbox } from 'postal-mime';
+import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { isAutomatic } from './automatic.ts';
+import type { ReadHeader } from './jobs.ts';
+import { visibleLine } from './visible-text.ts';
+
+const MAX_ADDRESSES = 200;
+const MAX_NAME_LENGTH = 256;
+const MAX_ADDRESS_LENGTH = 320;
+const MAX_SUBJECT_LENGTH = 1_000;
+/** Ids are indexed, so they must be short. Those of real programs have at most about 200 characters. */
+const MAX_ID_LENGTH = 500;
+const MAX_REFERENCES = 100;
+
+const ID = /<([^<>\s]+)>/g;
+
+/** Returns the values of all fields of a name, in order. */
+export function valuesOf(fields: readonly Header[], name: string): string[] {
+  return fields.filter(({ key }) => key === name).map(({ value }) => value);
+}
+
+/** Returns the mailboxes of all fields of a name, the members of groups among them. */
+function mailboxesIn(fields: readonly Header[], name: string): Mailbox[] {
+  return valuesOf(fields, name).flatMap((value) => addressParser(value).flatMap(membersOf));
+}
+
+function membersOf(address: Address): Mailbox[] {
+  return address.group ?? [address];
+}
+
+/** Formats a mailbox as `Name <address>`, to be shown. */
+function shownMailbox({ name, address }: Mailbox): string {
+  const shownName = visibleLine(name, MAX_NAME_LENGTH);
+  const shownAddress = visibleLine(address, MAX_ADDRESS_LENGTH);
+  if (shownAddress === '') return shownName;
+  return shownName === '' ? shownAddress : `${shownName} <${shownAddress}>`;
+}
+
+function shownMailboxes(fields: readonly Header[], name: string): string[] {
+  return mailboxesIn(fields, name)
+    .slice(0, MAX_ADDRESSES)
+    .map(shownMailbox)
+    .filter((shown) => shown !== '');
+}
+
+/** Returns the ids of a field in order, without angle brackets. Ids that are too long are left out. */
+function idsIn(value: string): string[] {
+  const ids: string[] = [];
+  for (const [, id = ''] of value.matchAll(ID)) {
+    if (id.length <= MAX_ID_LENGTH) ids.push(id.toWellFormed().replaceAll('\0', ''));
+  }
+  return ids;
+}
+
+/** The Message-ID, without angle brackets. Some programs write an id without them. */
+function messageId(fields: readonly Header[]): string | null {
+  const value = valuesOf(fields, 'message-id')[0] ?? '';
+  const [id] = idsIn(value);
+  if (id !== undefined) return id;
+  const bare = value.trim();
+  return bare !== '' && bare.length <= MAX_ID_LENGTH && /^[^\s<>\0]+$/.test(bare)
+    ? bare.toWellFormed()
+    : null;
+}
+
+/** The ids that the mail refers to, the nearest first: In-Reply-To, then References from its end. */
+function referenceIds(fields: readonly Header[]): string[] {
+  const answered = valuesOf(fields, 'in-reply-to').flatMap(idsIn);
+  const thread = valuesOf(fields, 'references').flatMap(idsIn).reverse();
+  return [...new Set([...answered, ...thread])].slice(0, MAX_REFERENCES);
+}
+
+/** The key of the only address in From. With several authors, nobody in particular sent the mail. */
+function senderKey(authors: readonly Mailbox[], fields: readonly Header[]): string | null {
+  const [author] = authors;
+  if (!author || authors.length > 1 || valuesOf(fields, 'from').length > 1) return null;
+  const parsed = parseEmailAddress(author.address);
+  return 'error' in parsed ? null : parsed.key;
+}
+
+function subjectOf(fields: readonly Header[]): string | null {
+  const [value] = valuesOf(fields, 'subject');
+  return value === undefined ? null : visibleLine(decodeWords(value), MAX_SUBJECT_LENGTH);
+}
+
+/**
+ * @param fields the fields of the mail's header, in order
+ * @param envelopeFrom empty for the null return path
+ */
+export function readHeader(fields: readonly Header[], envelopeFrom: string): ReadHeader {
+  const authors = mailboxesIn(fields, 'from');
+  return {
+    internetId: messageId(fields),
+    referenceIds: referenceIds(fields),
+    from: shownMailboxes(fields, 'from').join(', '),
+    senderKey: senderKey(authors, fields),
+    to: shownMailboxes(fields, 'to'),
+    cc: shownMailboxes(fields, 'cc'),
+    replyTo: shownMailboxes(fields, 'reply-to')[0] ?? null,
+    subject: subjectOf(fields),
+    autoSubmitted: isAutomatic(fields, [envelopeFrom, ...authors.map(({ address }) => address || '-')]),
+  };
+}
