@@ -26,6 +26,8 @@ import { createFlowRoutes, createTemplateOwners } from './flows/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
+import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
+import { createInboxRoutes } from './inbox/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -55,6 +57,8 @@ export interface FeatureDeps {
   websites: Egress;
   /** Compiles and renders templates in threads. */
   contents: ContentEngine;
+  /** Makes the HTML of mail harmless, in threads. */
+  htmlSanitizer: HtmlSanitizer;
   tokens: SessionTokens;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
@@ -95,6 +99,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createValidationRoutes(deps),
     ...createCampaignRoutes({ ...deps, largeLists }),
     ...createFlowRoutes({ ...deps, largeLists }),
+    ...createInboxRoutes({ ...deps, largeLists }),
     ...createCallbackRoutes(deps),
     ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),

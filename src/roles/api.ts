@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
+import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { webhookSection } from '../features/webhooks/openapi.ts';
@@ -79,6 +80,15 @@ async function stopAll(started: Started): Promise<void> {
   for (const stop of started.splice(0).reverse()) await stop();
 }
 
+/** Creates what parses the texts of clients and strangers in threads. */
+function createTextThreads(started: Started) {
+  const contents = createContentEngine({ threads: CONTENT_THREADS });
+  started.push(() => contents.close());
+  const htmlSanitizer = createHtmlSanitizer();
+  started.push(() => htmlSanitizer.close());
+  return { contents, htmlSanitizer };
+}
+
 /** Creates the objects that the routes and the app share. */
 function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
@@ -112,8 +122,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });
   const websites = createEgress({ resolver, allow: config.SCRAPE_ALLOW, userAgent: USER_AGENT });
   for (const each of [egress, websites]) started.push(() => each.close());
-  const contents = createContentEngine({ threads: CONTENT_THREADS });
-  started.push(() => contents.close());
+  const { contents, htmlSanitizer } = createTextThreads(started);
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
@@ -127,6 +136,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     egress,
     websites,
     contents,
+    htmlSanitizer,
     tokens,
     rateLimiter,
     waker,

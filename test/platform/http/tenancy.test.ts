@@ -4,6 +4,8 @@ import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { insertConversation, insertConversationMessage } from '../../support/conversations.ts';
+import { insertInbox } from '../../support/inboxes.ts';
 import { addUpload } from '../../support/uploads.ts';
 
 let api: TestApi;
@@ -23,6 +25,15 @@ type Maker = (tenant: TestTenant) => Promise<number | string>;
 async function inserted(statement: string, values: unknown[]): Promise<number> {
   const { rows } = await api.database.pool.query<{ id: number }>(statement, values);
   return rows[0]?.id ?? 0;
+}
+
+let inboxes = 0;
+async function insertMarked(tenant: TestTenant): Promise<number> {
+  inboxes += 1;
+  const inbox_id = await insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);
+  const id = await insertConversation(api, tenant, { inbox_id, subject: MARK });
+  await insertConversationMessage(api, tenant, { inbox_id, conversation_id: id, subject: MARK });
+  return id;
 }
 
 /**
@@ -45,6 +56,8 @@ const makers: Record<string, Maker> = {
       brandId,
       MARK,
     ]),
+  '/v1/my/conversations/:id': insertMarked,
+  '/v1/my/conversations/:conversation_id': insertMarked,
   '/v1/my/domains/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into domains (account_id, brand_id, name, return_path_host, tracking_host)

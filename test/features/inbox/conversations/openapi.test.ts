@@ -1,0 +1,46 @@
+// The responses of the routes of conversations match the API's description, and have no other field.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestApi, type TestApi } from '../../../support/api.ts';
+import {
+  insertAttachment,
+  insertConversation,
+  insertConversationMessage,
+} from '../../../support/conversations.ts';
+import { insertInbox } from '../../../support/inboxes.ts';
+import { createAnswerCheck, type OpenApi } from '../../../support/openapi.ts';
+
+let api: TestApi;
+let document: OpenApi;
+beforeAll(async () => {
+  api = await startTestApi();
+  document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
+  const inbox_id = await insertInbox(api.database, api, 'support@asked.test');
+  const conversation_id = await insertConversation(api, api, { inbox_id });
+  const id = await insertConversationMessage(api, api, { inbox_id, conversation_id, html: '<p>Hi</p>' });
+  await insertAttachment(api, api, { conversation_message_id: id });
+});
+afterAll(() => api.close());
+
+describe('a response', () => {
+  const asked: [status: number, method: string, path: string, template: string, body?: unknown][] = [
+    [200, 'GET', '', ''],
+    [200, 'GET', '/1', '/{id}'],
+    [200, 'PATCH', '/1', '/{id}', { status: 'closed' }],
+    [200, 'POST', '/1/read', '/{id}/read'],
+    [200, 'POST', '/1/unread', '/{id}/unread'],
+    [200, 'GET', '/1/messages', '/{conversation_id}/messages'],
+    [200, 'GET', '/1/messages/1', '/{conversation_id}/messages/{id}'],
+    [404, 'GET', '/1/messages/999', '/{conversation_id}/messages/{id}'],
+  ];
+
+  it.each(asked)(
+    'with status %d to %s /conversations%s matches',
+    async (status, method, path, template, body) => {
+      const problemsOf = createAnswerCheck(document);
+      const response = await api.request<unknown>(method, `/v1/my/conversations${path}`, { body });
+      expect([response.status, response.text !== '']).toEqual([status, true]);
+      const described = `/v1/my/conversations${template}`;
+      expect(problemsOf(described, method.toLowerCase(), response.status, response.body)).toEqual([]);
+    },
+  );
+});
