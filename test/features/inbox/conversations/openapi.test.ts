@@ -22,15 +22,15 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('a response', () => {
-  const asked: [status: number, method: string, path: string, template: string, body?: unknown][] = [
-    [200, 'GET', '', ''],
-    [200, 'GET', '/1', '/{id}'],
+  const asked: [status: number, method: string, path: string, template: string, body: unknown][] = [
+    [200, 'GET', '', '', undefined],
+    [200, 'GET', '/1', '/{id}', undefined],
     [200, 'PATCH', '/1', '/{id}', { status: 'closed' }],
-    [200, 'POST', '/1/read', '/{id}/read'],
-    [200, 'POST', '/1/unread', '/{id}/unread'],
-    [200, 'GET', '/1/messages', '/{conversation_id}/messages'],
-    [200, 'GET', '/1/messages/1', '/{conversation_id}/messages/{id}'],
-    [404, 'GET', '/1/messages/999', '/{conversation_id}/messages/{id}'],
+    [200, 'POST', '/1/read', '/{id}/read', undefined],
+    [200, 'POST', '/1/unread', '/{id}/unread', undefined],
+    [200, 'GET', '/1/messages', '/{conversation_id}/messages', undefined],
+    [200, 'GET', '/1/messages/1', '/{conversation_id}/messages/{id}', undefined],
+    [404, 'GET', '/1/messages/999', '/{conversation_id}/messages/{id}', undefined],
   ];
 
   it.each(asked)(
