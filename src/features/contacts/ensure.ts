@@ -39,6 +39,7 @@ async function insertMissing(
   { accountId, brandId }: BrandScope,
   missing: Map<string, EmailToEnsure>,
   source: string,
+  subscribed: boolean,
 ): Promise<{ id: number; email_key: string }[]> {
   const given = [...missing.values()];
   const optOuts = await findOptOuts(trx, deps.keyring, {
@@ -52,7 +53,7 @@ async function insertMissing(
   const { rows } = await trx.query<{ id: number; email_key: string }>(
     `insert into contacts (account_id, brand_id, source, email, email_key, email_subscribed, email_opt_out_at,
        email_created_at, email_updated_at)
-     select $1, $2, $3, n.address, n.key, n.opted_out_at is null, n.opted_out_at, now(), now()
+     select $1, $2, $3, n.address, n.key, $7 and n.opted_out_at is null, n.opted_out_at, now(), now()
      from unnest($4::text[], $5::text[], $6::timestamptz[]) as n (address, key, opted_out_at)
      order by n.key
      on conflict (brand_id, email_key) where email_key is not null do nothing
@@ -64,6 +65,7 @@ async function insertMissing(
       given.map(({ address }) => address),
       given.map(({ key }) => key),
       given.map(({ key }) => optOuts.get(key) ?? null),
+      subscribed,
     ],
   );
   return rows;
@@ -72,7 +74,7 @@ async function insertMissing(
 /**
  * Finds the contacts of a brand that have these email addresses, and creates those that do not exist, in a few
  * statements for all of them. New contacts are subscribed without an opt-in time, unless the address has unsubscribed
- * from the brand. Existing contacts do not change.
+ * from the brand, or `subscribed` is false. Existing contacts do not change.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param source what created them, such as `event`: the contacts' `source`
  * @returns the contacts by `key`; one for each address
@@ -83,6 +85,7 @@ export async function ensureContacts(
   tenant: BrandScope,
   addresses: readonly EmailToEnsure[],
   source: string,
+  { subscribed = true }: { subscribed?: boolean } = {},
 ): Promise<Map<string, EnsuredContact>> {
   const found = new Map<string, EnsuredContact>();
   const missing = new Map(addresses.map((each) => [each.key, each]));
@@ -90,7 +93,14 @@ export async function ensureContacts(
   if (missing.size > 0) await lockConsent(trx, tenant.brandId, 'shared');
   for (let round = 0; missing.size > 0; round += 1) {
     if (round === MAX_ROUNDS) throw new Error('contacts are created and deleted at the same time');
-    for (const { id, email_key: key } of await insertMissing(trx, deps, tenant, missing, source)) {
+    for (const { id, email_key: key } of await insertMissing(
+      trx,
+      deps,
+      tenant,
+      missing,
+      source,
+      subscribed,
+    )) {
       missing.delete(key);
       found.set(key, { id, created: true });
     }

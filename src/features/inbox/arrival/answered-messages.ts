@@ -1,0 +1,131 @@
+/** Finds the messages of ours that mails answer. */
+import { parseMessageReference } from '../../../delivery/addresses/reference.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { ArrivingMail } from './arriving-mails.ts';
+
+/** A message of ours. */
+export interface AnsweredMessage {
+  id: number;
+  /** Null: its contact was deleted. */
+  to_key: string | null;
+  idempotency_key: string | null;
+  tags: Record<string, string> | null;
+}
+
+/** What a mail says about the message that it answers. */
+export interface Answer {
+  message: AnsweredMessage;
+  /**
+   * The mail names the message by a reference of ours, or arrived at its return path. Only those who have seen the
+   * message, or an answer, know these.
+   */
+  genuine: boolean;
+}
+
+interface FoundMessage extends AnsweredMessage {
+  account_id: number;
+  brand_id: number;
+}
+
+/** Maximum number of ids of a mail that are looked up, the nearest first. */
+export const MAX_REFERENCES = 50;
+/** Maximum number of messages to one recipient, the newest first, in which the id of a provider is looked for. */
+const MAX_SENT = 200;
+
+const localPart = (id: string): string => id.replace(/@[^@]*$/, '');
+
+const toAnswered = ({ id, to_key, idempotency_key, tags }: FoundMessage): AnsweredMessage => ({
+  id,
+  to_key,
+  idempotency_key,
+  tags,
+});
+
+/** The ids of the messages that a mail names, and of which it has proof: that of the return path, then the nearest. */
+function genuineIds(mail: ArrivingMail, keys: readonly Buffer[]): number[] {
+  const named = mail.reference_ids.slice(0, MAX_REFERENCES).flatMap((id) => {
+    const reference = parseMessageReference(keys, localPart(id));
+    return reference?.accountId === mail.account_id ? [reference.messageId] : [];
+  });
+  return mail.message_id === null ? named : [mail.message_id, ...named];
+}
+
+async function findMessages(trx: Queryable, ids: readonly number[]): Promise<Map<number, FoundMessage>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await trx.query<FoundMessage>({
+    name: 'find_answered_messages',
+    // The bounds let PostgreSQL leave out partitions before it opens them.
+    text: `select id, account_id, brand_id, to_key, idempotency_key, tags from messages
+      where id = any($1) and id between $2 and $3 and channel = 'email'`,
+    values: [ids, Math.min(...ids), Math.max(...ids)],
+  });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+const sentSql = `
+  select w.mail_id, s.* from json_to_recordset($1) as w (mail_id bigint, account_id bigint, brand_id bigint, sender_key text, ids text[])
+  cross join lateral (
+    select n.id, n.account_id, n.brand_id, n.to_key, n.idempotency_key, n.tags, n.provider_message_id
+    from (
+      select * from messages m where m.brand_id = w.brand_id and m.to_key = w.sender_key order by m.id desc
+      limit ${MAX_SENT}
+    ) n
+    where n.channel = 'email' and n.account_id = w.account_id and n.provider_message_id = any(w.ids)
+  ) s`;
+
+/**
+ * Finds messages to the sender by the id that the provider gave them. Some providers replace the Message-ID; the id
+ * then is all of it, or what is before the host.
+ */
+async function findByProviderId(
+  trx: Queryable,
+  mails: readonly ArrivingMail[],
+): Promise<Map<number, AnsweredMessage>> {
+  const wanted = mails.filter((mail) => mail.sender_key !== null && mail.reference_ids.length > 0);
+  const found = new Map<number, AnsweredMessage>();
+  if (wanted.length === 0) return found;
+  const idsOf = (mail: ArrivingMail) =>
+    mail.reference_ids.slice(0, MAX_REFERENCES).flatMap((id) => [id, localPart(id)]);
+  const input = wanted.map((mail) => {
+    const { id, account_id, brand_id, sender_key } = mail;
+    return { mail_id: id, account_id, brand_id, sender_key, ids: idsOf(mail) };
+  });
+  const { rows } = await trx.query<FoundMessage & { mail_id: number; provider_message_id: string }>({
+    name: 'find_answered_by_provider_id',
+    text: sentSql,
+    values: [JSON.stringify(input)],
+  });
+  for (const mail of wanted) {
+    const own = rows.filter((row) => row.mail_id === mail.id);
+    const nearest = idsOf(mail).flatMap((id) => own.find((row) => row.provider_message_id === id) ?? [])[0];
+    if (nearest) found.set(mail.id, toAnswered(nearest));
+  }
+  return found;
+}
+
+/**
+ * Finds which message of ours each mail answers: by its return path, a reference of ours, or the id of a provider.
+ * References to messages of other brands are ignored.
+ * @param keys every subkey `reference` that is still accepted
+ * @returns the answers by the ids of the mails; none for a mail that answers no message
+ */
+export async function findAnswers(
+  trx: Queryable,
+  keys: readonly Buffer[],
+  mails: readonly ArrivingMail[],
+): Promise<Map<number, Answer>> {
+  const ids = new Map(mails.map((mail) => [mail.id, genuineIds(mail, keys)]));
+  const messages = await findMessages(trx, [...new Set([...ids.values()].flat())]);
+  const answers = new Map<number, Answer>();
+  for (const mail of mails) {
+    const own = (ids.get(mail.id) ?? []).flatMap((id) => messages.get(id) ?? []);
+    const nearest = own.find(
+      ({ account_id, brand_id }) => account_id === mail.account_id && brand_id === mail.brand_id,
+    );
+    if (nearest) answers.set(mail.id, { message: toAnswered(nearest), genuine: true });
+  }
+  const others = mails.filter(({ id }) => !answers.has(id));
+  for (const [id, message] of await findByProviderId(trx, others))
+    answers.set(id, { message, genuine: false });
+  return answers;
+}

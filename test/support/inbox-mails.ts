@@ -1,0 +1,107 @@
+import { parseEmailAddress } from '../../src/delivery/addresses/email.ts';
+import { messageReference } from '../../src/delivery/addresses/reference.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
+import type { NewMessage } from '../../src/delivery/accept/new-message.ts';
+import { messageClasses } from '../../src/delivery/message.ts';
+import { createTrackedEventConsumers } from '../../src/features/events.ts';
+import type { ArrivalDeps } from '../../src/features/inbox/arrival/arrive.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { testEvents } from './events.ts';
+import { testKeyring } from './webhooks.ts';
+import { plainStatement } from './write-statement.ts';
+
+interface Owner {
+  accountId: number;
+  brandId: number;
+}
+
+/** What arrival needs, as roles have it. Wakes nothing. */
+export function arrivalDeps(): ArrivalDeps {
+  const waker = { wake: () => undefined };
+  return {
+    keyring: testKeyring,
+    plusAddresses: false,
+    events: testEvents,
+    waker,
+    consumers: createTrackedEventConsumers({ waker }),
+  };
+}
+
+/** Writes an email to `ada@example.com`. @returns its id */
+export async function writeEmail(
+  { pool }: Pick<Database, 'pool'>,
+  { accountId, brandId }: Owner,
+  changes: Partial<NewMessage> = {},
+): Promise<number> {
+  const [id = 0] = await allocateMessageIds(pool, 1);
+  const message: NewMessage = {
+    id,
+    account_id: accountId,
+    brand_id: brandId,
+    channel: 'email',
+    status: 'queued',
+    test: false,
+    to_address: changes.to_key ?? 'ada@example.com',
+    to_key: 'ada@example.com',
+    from_address: 'support@acme.test',
+    subject: 'Your receipt',
+    text: 'Thank you',
+    html: null,
+    ...changes,
+  };
+  const source = { class: messageClasses.transactional };
+  await writeMessages(pool, [message], { statement: plainStatement, source });
+  return id;
+}
+
+/** The Message-ID of a message of ours, without angle brackets. */
+export function internetIdOf({ accountId }: Pick<Owner, 'accountId'>, messageId: number): string {
+  const reference = messageReference(testKeyring.subkey('reference').key, { accountId, messageId });
+  return `${reference}@mail.test`;
+}
+
+/** The columns of a mail that was read. */
+export interface ReadRow {
+  message_id?: number | null;
+  internet_id?: string | null;
+  reference_ids?: string[];
+  sender_key?: string | null;
+  sender_trusted?: boolean;
+  from_address?: string;
+  recipient?: string | null;
+  subject?: string | null;
+  text?: string | null;
+  html?: string | null;
+  truncated?: boolean;
+  auto_submitted?: boolean;
+  quarantine?: object | null;
+}
+
+/** Inserts an authenticated mail from Ada that was read, but has not arrived. @returns its id */
+export async function insertReadMail(
+  { pool }: Pick<Database, 'pool'>,
+  { accountId, brandId }: Owner,
+  inboxId: number,
+  changes: ReadRow = {},
+): Promise<number> {
+  const parsed = parseEmailAddress(changes.from_address ?? 'Ada Lovelace <ada@example.com>');
+  const row = {
+    sender_key: 'error' in parsed ? null : parsed.key,
+    sender_trusted: true,
+    from_address: 'Ada Lovelace <ada@example.com>',
+    subject: 'Re: Your receipt',
+    text: 'Thank you!',
+    account_id: accountId,
+    brand_id: brandId,
+    inbox_id: inboxId,
+    direction: 'inbound',
+    ...changes,
+  };
+  const names = Object.keys(row);
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into conversation_messages (${names.join(', ')})
+     values (${names.map((_name, index) => `$${index + 1}`).join(', ')}) returning id`,
+    Object.values(row),
+  );
+  return rows[0]?.id ?? 0;
+}
