@@ -12,6 +12,7 @@ export const errorStatus = {
   conflict: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   validation_error: 422,
   sender_not_verified: 422,
   reserved_header: 422,

@@ -122,6 +122,7 @@ export const errorMeaning: Record<ErrorCode, string> = {
   payload_too_large:
     'the body or the file is too large, or a JSON body has more than 20,000 values or 2,000 fields in one object',
   unsupported_media_type: 'the Content-Type is not supported',
+  range_not_satisfiable: 'the file has no byte of the range',
   validation_error: 'fields are invalid; `validation_errors` lists them',
   sender_not_verified: 'the sender is not a verified identity of the brand',
   reserved_header: 'only the service may set this header',

@@ -43,9 +43,10 @@ export interface BlobStore extends BlobShelf {
   ): Promise<StoredStream>;
   /**
    * @param start the first byte to read; past the end, the stream is empty
+   * @param end the last byte to read; by default that of the blob
    * @returns null if there is no such blob
    */
-  open(key: string, start?: number): Promise<Blob | null>;
+  open(key: string, start?: number, end?: number): Promise<Blob | null>;
   /** Removes the blob, if it exists. */
   remove(key: string): Promise<void>;
   /**

@@ -177,11 +177,11 @@ export function createLocalDiskStore(folder: string): BlobStore {
       await write(key, measure(stream, maxBytes, measured));
       return measured;
     },
-    async open(key, start = 0) {
+    async open(key, start = 0, end = Infinity) {
       try {
         const handle = await open(pathOf(key), 'r');
         const { size } = await handle.stat();
-        return { size, stream: handle.createReadStream({ start }) };
+        return { size, stream: handle.createReadStream({ start, end }) };
       } catch (error) {
         if (isMissing(error)) return null;
         throw error;

@@ -1,0 +1,80 @@
+import type { Readable } from 'node:stream';
+import { AppError, notFound } from '../../../errors.ts';
+import type { BrandScope } from '../../../platform/db/model.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { BlobStore } from '../../../platform/storage/blob-store.ts';
+import { contentDisposition } from '../../../platform/storage/file.ts';
+import { type ByteRange, parseByteRange } from './byte-range.ts';
+import { type AttachmentRow, findAttachment } from './message-model.ts';
+
+/** Types that a browser could run if it displayed the file in spite of everything. */
+const CAN_RUN = /html|xml|svg|script|xsl/i;
+
+interface AttachmentIds {
+  conversationId: number;
+  messageId: number;
+  id: number;
+}
+
+/** The headers of a request that choose a part of the file. */
+interface Wanted {
+  range: string | undefined;
+  /** The header `If-Range`. */
+  ifRange: string | undefined;
+}
+
+/** An attachment as it is sent. */
+export interface AttachmentFile {
+  content: Readable;
+  contentType: string;
+  disposition: string;
+  etag: string;
+  /** Bytes of the whole file. */
+  size: number;
+  /** Null: the whole file. */
+  range: ByteRange | null;
+}
+
+/** An attachment never changes. */
+const etagOf = ({ id, size }: AttachmentRow) => `"${id}-${size}"`;
+
+function rangeOf(row: AttachmentRow, { range: header, ifRange }: Wanted): ByteRange | null {
+  if (ifRange !== undefined && ifRange !== etagOf(row)) return null;
+  const range = parseByteRange(header, row.size);
+  if (range !== 'unsatisfiable') return range;
+  throw new AppError('range_not_satisfiable', 'the range is beyond the end of the file', {
+    headers: { 'Content-Range': `bytes */${row.size}` },
+  });
+}
+
+/**
+ * Opens an attachment for download.
+ * @param acknowledged whether the client knows that the attachment may not have been scanned
+ * @throws AppError not_found if the ids do not belong together or the attachment is infected; unscanned_attachment;
+ *   range_not_satisfiable
+ */
+export async function openAttachment(
+  { db, store }: { db: Queryable; store: Pick<BlobStore, 'open'> },
+  scope: BrandScope,
+  ids: AttachmentIds,
+  acknowledged: boolean,
+  wanted: Wanted,
+): Promise<AttachmentFile> {
+  const row = await findAttachment(db, scope, ids);
+  if (!row || row.storage_key === null || row.scan_status === 'infected') throw notFound('attachment');
+  if (row.scan_status !== 'clean' && !acknowledged) {
+    const message = 'the attachment was not scanned for viruses: pass acknowledge_unscanned=true to fetch it';
+    throw new AppError('unscanned_attachment', message);
+  }
+  const range = rangeOf(row, wanted);
+  const blob = await store.open(row.storage_key, range?.start, range?.end);
+  if (!blob) throw notFound('attachment');
+  return {
+    content: blob.stream,
+    contentType: CAN_RUN.test(row.content_type) ? 'application/octet-stream' : row.content_type,
+    disposition: contentDisposition('attachment', row.filename),
+    etag: etagOf(row),
+    size: row.size,
+    range,
+  };
+}
