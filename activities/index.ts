@@ -17,6 +17,7 @@ import type { ExportActivities } from '../workflows/exports/contract.ts';
 import type { FlowAudienceActivities, FlowRunActivities } from '../workflows/flows/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
+import type { ScanActivities } from '../workflows/inbox/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
 import type { TopUpActivities } from '../workflows/topups/contract.ts';
 import type { ValidationActivities } from '../workflows/validation/contract.ts';
@@ -29,6 +30,7 @@ import { createFlowAudienceActivities } from './flow-audience.ts';
 import { createFlowActivities } from './flows.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createImportActivities } from './imports.ts';
+import { createInboxActivities } from './inbox.ts';
 import { createLaneModeActivities } from './lanes.ts';
 import { createTopUpActivities } from './topups.ts';
 import { createValidationActivities } from './validation.ts';
@@ -71,6 +73,7 @@ export function createActivities(
   HousekeepingActivities &
   ImportActivities &
   LaneModeActivities &
+  ScanActivities &
   ScrapeActivities &
   TopUpActivities &
   ValidationActivities &
@@ -85,6 +88,7 @@ export function createActivities(
     ...createFlowAudienceActivities(deps),
     ...createFlowActivities(deps),
     ...createImportActivities(deps),
+    ...createInboxActivities(deps),
     ...createTopUpActivities(deps),
     ...createValidationActivities(deps),
     ...createWebhookActivities(deps),

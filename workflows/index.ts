@@ -7,6 +7,7 @@ export * from './flows/audience.ts';
 export * from './flows/workflow.ts';
 export * from './housekeeping/workflow.ts';
 export * from './imports/workflow.ts';
+export * from './inbox/workflow.ts';
 export * from './lanes/workflow.ts';
 export * from './topups/workflow.ts';
 export * from './validation/workflow.ts';

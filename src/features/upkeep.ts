@@ -13,6 +13,7 @@ import { flowsUpkeep } from './flows/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
+import { inboxUpkeep } from './inbox/upkeep.ts';
 import { listsUpkeep } from './lists/upkeep.ts';
 import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
@@ -51,6 +52,7 @@ export const upkeep = gatherUpkeep([
   smsUpkeep,
   suppressionsUpkeep,
   contactEventsUpkeep,
+  inboxUpkeep,
   listsUpkeep,
   templatesUpkeep,
   walletUpkeep,

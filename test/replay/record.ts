@@ -14,10 +14,12 @@ import { openEngine } from '../../src/platform/temporal/connection.ts';
 import { run as runWorker } from '../../src/roles/worker.ts';
 import { TEST_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startDnsServer, type TestDnsServer } from '../support/dns/server.ts';
-import { type FakeStripe, startFakeStripe, STRIPE_KEY } from '../support/fake-stripe.ts';
+import { startDnsServer } from '../support/dns/server.ts';
+import { startFakeClamd } from '../support/fake-clamd.ts';
+import { startFakeStripe, STRIPE_KEY } from '../support/fake-stripe.ts';
 import { engineService } from '../support/engine-service.ts';
 import { useEngine } from '../support/engine.ts';
+import { createTestStore } from '../support/mail-scans.ts';
 import { startTestServices } from '../support/test-services.ts';
 import { getTools } from '../support/tools.ts';
 import { attachLoops, createTestLoop } from '../workflows/test-loop.ts';
@@ -45,7 +47,7 @@ async function save(program: string, config: Config, workflowId: string, file: s
 
 async function onStage(
   config: Config,
-  { dns, stripe }: { dns: TestDnsServer; stripe: FakeStripe },
+  { dns, stripe, clamd, files }: Pick<Stage, 'dns' | 'stripe' | 'clamd' | 'files'>,
   work: (stage: Stage) => Promise<void>,
   url: string,
 ): Promise<void> {
@@ -58,7 +60,7 @@ async function onStage(
   const worker = await runWorker(config);
   const attachment = await attachLoops({ config, database, loops: [send, webhook], log });
   try {
-    await work({ client: engine.client, database, dns, stripe, send, webhook });
+    await work({ client: engine.client, database, dns, stripe, clamd, files, send, webhook });
   } finally {
     await attachment.stop();
     await worker.stop();
@@ -76,7 +78,11 @@ try {
   const test = await createTestDatabase();
   const dns = await startDnsServer();
   const stripe = await startFakeStripe({ plain: true });
+  const clamd = await startFakeClamd();
+  const files = await createTestStore();
   const config = loadConfig({
+    CARILLON_HOME: files.home,
+    CLAMD_URL: clamd.url,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     DATABASE_URL: test.url,
@@ -100,8 +106,10 @@ try {
       process.stdout.write(`recorded ${scenario.name}\n`);
     }
   };
-  await onStage(config, { dns, stripe }, recordAll, test.url);
+  await onStage(config, { dns, stripe, clamd, files }, recordAll, test.url);
   await stripe.close();
+  await clamd.close();
+  await files.remove();
   dns.close();
   await test.drop();
 } finally {

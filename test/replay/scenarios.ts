@@ -23,6 +23,8 @@ import { insertSentCampaign, sendDueBlocks } from '../support/campaign-runs.ts';
 import { insertContacts } from '../support/contacts.ts';
 import type { TestDnsServer } from '../support/dns/server.ts';
 import { insertPendingDomain, rightRecords } from '../support/domains.ts';
+import type { FakeClamd } from '../support/fake-clamd.ts';
+import type { TestStore } from '../support/mail-scans.ts';
 import type { FakeStripe, PayAnswer } from '../support/fake-stripe.ts';
 import { insertActiveFlow } from '../support/flow-entries.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
@@ -30,6 +32,7 @@ import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../supp
 import { startWebsites } from '../support/websites.ts';
 import { flowScenarios } from './flow-scenarios.ts';
 import { rowScenarios } from './row-scenarios.ts';
+import { scanScenarios } from './scan-scenarios.ts';
 import { validation } from './validation-scenario.ts';
 import type { TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
@@ -45,6 +48,10 @@ export interface Stage {
   dns: TestDnsServer;
   /** The payment service of the worker. */
   stripe: FakeStripe;
+  /** The virus scanner of the worker. */
+  clamd: FakeClamd;
+  /** The files of the worker. */
+  files: TestStore;
   send: TestLoop;
   webhook: TestLoop;
 }
@@ -515,6 +522,7 @@ export const scenarios: Scenario[] = [
   },
   ...flowScenarios,
   ...rowScenarios,
+  ...scanScenarios,
   { name: 'flow-audience-1', run: flowAudience },
   { name: 'topup-1', run: (stage) => topUp(stage, 'succeeded') },
   { name: 'topup-2', run: (stage) => topUp(stage, 'break') },

@@ -23,7 +23,7 @@ export const scanQueries = { state: 'state' } as const;
 
 /** What a scan does, as the query and the current details show it. */
 export interface ScanState {
-  /** `scanning`: takes the next file. `waiting`: for the scanner. `done`: has a result for each file. */
+  /** `scanning`: the first attempt is not over. `waiting`: for the scanner. `done`: has a result for each file. */
   phase: 'scanning' | 'waiting' | 'done';
   /** Why the scanner could not scan. */
   problem: string | null;
@@ -37,13 +37,18 @@ export interface ScanState {
 }
 
 /** What one attempt has found. */
-export type ScanProgress = Pick<ScanState, 'phase' | 'problem' | 'files' | 'finished'>;
+export interface ScanProgress {
+  phase: 'waiting' | 'done';
+  problem: string | null;
+  files: number;
+  finished: number;
+}
 
 /** `asOf` is the workflow's time at the call, in ISO 8601. */
 export interface ScanActivities {
   /**
-   * Scans files that have no result yet, for about two minutes, and stores each result. After the last, the mail
-   * arrives, unless a virus was found. If the scanner is unavailable for seven days, the files stay unscanned.
+   * Scans the files that have no result yet, and stores each result. After the last, the mail arrives, unless a virus
+   * was found. If the scanner is unavailable for seven days, the files stay unscanned.
    */
   scanMail(conversationMessageId: number, asOf: string): Promise<ScanProgress>;
   /** Lets the mail arrive, with files that have not been scanned. */
