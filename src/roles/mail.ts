@@ -6,8 +6,6 @@ import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
 import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
 import { eventConsumers } from '../features/events.ts';
-import { resolveInboxAddress } from '../features/inbox/inboxes/resolve.ts';
-import { createMailAcceptance } from '../features/inbox/receive/accept.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
@@ -17,10 +15,9 @@ import { createEventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
-import { createHomeStore } from '../platform/storage/local-disk.ts';
 
-/** Reports, and mails to inboxes, that arrive together are one transaction each; two of each run at a time. */
-const POOL = 6;
+/** Mails that arrive together are recorded in one transaction; two transactions run at a time. */
+const POOL = 4;
 
 async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
   try {
@@ -42,7 +39,7 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
 }
 
 /**
- * The `mail` role: takes bounces, complaints and mail to inboxes by SMTP. It waits for the database. If the database becomes unavailable
+ * The `mail` role: takes bounces and complaints by SMTP. It waits for the database. If the database becomes unavailable
  * later, servers are asked to try again.
  * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
  */
@@ -77,13 +74,6 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       fence: createRecipientFence(database.pool),
     }),
     keep: (mail) => keepOperatorMail(database.pool, mail),
-    inboxes: createMailAcceptance({
-      pool: database.pool,
-      store: createHomeStore(config.CARILLON_HOME),
-      waker,
-      resolve: (address) => resolveInboxAddress(database.pool, address, config.MAIL_DOMAIN),
-      quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
-    }),
     tls,
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,

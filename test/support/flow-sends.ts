@@ -121,15 +121,7 @@ export async function writeRun(
      values ($1, $2, $3, 1, $4, 'm' || gen_random_uuid(), $5, $6, '{}')`,
     [accountId, brandId, flowId, contactId, event && JSON.stringify(event), test],
   );
-  return {
-    id,
-    account_id: accountId,
-    brand_id: brandId,
-    flow_id: flowId,
-    contact_id: contactId,
-    test,
-    event,
-  };
+  return { id, account_id: accountId, brand_id: brandId, flow_id: flowId, contact_id: contactId, test };
 }
 
 /** The same as in a worker. */

@@ -26,8 +26,7 @@ function messageFor(
   keys: MailKeys,
 ): ReferencedMessage | null {
   if (recipient.kind === 'return_path') return recipient.message;
-  if (recipient.kind === 'inbox' || report.kind !== 'complaint' || recipient.name === 'postmaster')
-    return null;
+  if (report.kind !== 'complaint' || recipient.name === 'postmaster') return null;
   return genuine(report.references, keys);
 }
 

@@ -4,7 +4,11 @@ import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
-import { insertConversation, insertConversationMessage } from '../../support/conversations.ts';
+import {
+  insertConversation,
+  insertConversationMessage,
+  insertQuarantined,
+} from '../../support/conversations.ts';
 import { insertInbox } from '../../support/inboxes.ts';
 import { addUpload } from '../../support/uploads.ts';
 
@@ -58,16 +62,17 @@ const makers: Record<string, Maker> = {
     ]),
   '/v1/my/conversations/:id': insertMarked,
   '/v1/my/conversations/:conversation_id': insertMarked,
+  '/v1/my/inbox_quarantine/:conversation_message_id': async (tenant) => {
+    inboxes += 1;
+    const inbox_id = await insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);
+    return insertQuarantined(api, tenant, { inbox_id, subject: MARK });
+  },
   '/v1/my/domains/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into domains (account_id, brand_id, name, return_path_host, tracking_host)
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
-  '/v1/my/inboxes/:id': (tenant) => {
-    inboxes += 1;
-    return insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);
-  },
   '/v1/my/flows/:id': ({ accountId, brandId }) =>
     inserted('insert into flows (account_id, brand_id, name) values ($1, $2, $3) returning id', [
       accountId,

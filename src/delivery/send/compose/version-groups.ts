@@ -7,7 +7,6 @@ import {
 } from '../../contents/content.ts';
 import { nestValues, type SharedOf, type SharedValues, SharedValuesMissingError } from './shared-values.ts';
 import type { SendingDomain } from '../../dkim/domain-signers.ts';
-import { type AnsweredMail, answerHeaders } from '../../mime/answer-headers.ts';
 import { VersionMissingError } from '../../contents/versions.ts';
 import type { BatchMessage } from '../intend/batch.ts';
 import type { PageRecipient, RecipientPages } from './recipient-pages.ts';
@@ -39,7 +38,7 @@ export interface VersionGroup {
 export interface Rendering {
   message: BatchMessage & TrackedMessage;
   values: ContentValues;
-  /** Those for one-click unsubscribe, and those of an automatic answer to a mail. */
+  /** The headers for one-click unsubscribe. */
   headers: Record<string, string>;
 }
 
@@ -63,16 +62,6 @@ const pageRecipient = (message: BatchMessage): PageRecipient => ({
   to: message.to,
 });
 
-/** Marks a message of a flow that answers a mail, so that no machine answers it (RFC 3834 §3.1). */
-const automaticAnswer = (mail: AnsweredMail): Record<string, string> => ({
-  'Auto-Submitted': 'auto-replied',
-  ...answerHeaders(mail),
-});
-
-function headersOf(unsubscribe: Record<string, string> = {}, answers: AnsweredMail | null = null) {
-  return answers ? { ...unsubscribe, ...automaticAnswer(answers) } : unsubscribe;
-}
-
 /** Collects the values of a message. */
 export function renderingOf(
   message: BatchMessage,
@@ -85,7 +74,7 @@ export function renderingOf(
   let preferences: string | null | undefined;
   return {
     message: { ...message, set: version.id },
-    headers: headersOf(unsubscribe?.headers, message.flow?.answers),
+    headers: unsubscribe?.headers ?? {},
     values: {
       contact: nestValues((message.campaign ?? message.flow)?.contact ?? {}),
       event: message.flow?.event ?? null,

@@ -114,3 +114,14 @@ export async function getMessage(
   if (!row) throw notFound('message');
   return presentMessage(sanitizer, row);
 }
+
+/** A message of the brand, whatever conversation it is in. @throws AppError not_found */
+export async function findPresentedMessage(
+  { db, sanitizer }: MessageDeps,
+  scope: BrandScope,
+  id: number,
+): Promise<ConversationMessage> {
+  const [row] = await findMessages(db, scope, [id]);
+  if (!row) throw notFound('message');
+  return presentMessage(sanitizer, row);
+}
