@@ -138,7 +138,8 @@ create index conversation_messages_internet_id on conversation_messages (brand_i
 create index conversation_messages_message on conversation_messages (brand_id, message_id) where message_id is not null;
 create index conversation_messages_quarantine on conversation_messages (brand_id, id)
   where quarantine is not null and arrived_at is null;
-create index conversation_messages_raw on conversation_messages (received_at) where raw_key is not null;
+create index conversation_messages_raw on conversation_messages (received_at) include (account_id, raw_size)
+  where raw_key is not null;
 create index conversation_messages_expected on conversation_messages (engine_expected_by) where engine_expected_by is not null;
 
 create table conversation_attachments (
