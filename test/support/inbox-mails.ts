@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { parseEmailAddress } from '../../src/delivery/addresses/email.ts';
 import { messageReference } from '../../src/delivery/addresses/reference.ts';
 import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
@@ -5,6 +6,7 @@ import type { NewMessage } from '../../src/delivery/accept/new-message.ts';
 import { messageClasses } from '../../src/delivery/message.ts';
 import { createTrackedEventConsumers } from '../../src/features/events.ts';
 import type { ArrivalDeps } from '../../src/features/inbox/arrival/arrive.ts';
+import type { ReadMail } from '../../src/features/inbox/mail/mail.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { testEvents } from './events.ts';
 import { testKeyring } from './webhooks.ts';
@@ -104,4 +106,75 @@ export async function insertReadMail(
     Object.values(row),
   );
   return rows[0]?.id ?? 0;
+}
+
+/** The columns of an accepted mail. */
+export interface AcceptedRow {
+  raw_key?: string;
+  size?: number;
+  envelope_from?: string;
+  recipient?: string;
+  answers_message_id?: number | null;
+  attempts?: number;
+  due_at?: Date;
+}
+
+let accepted = 0;
+
+/** Inserts a mail that was accepted. Its message need not be stored. @returns its id */
+export async function insertAcceptedMail(
+  { pool }: Pick<Database, 'pool'>,
+  { accountId, brandId }: Owner,
+  inboxId: number,
+  changes: AcceptedRow = {},
+): Promise<number> {
+  const row = {
+    raw_key: `inbox/${accountId}/${String((accepted += 1)).padStart(32, '0')}`,
+    size: 1_000,
+    envelope_from: 'ada@example.com',
+    recipient: 'support@acme.test',
+    source: 'smtp',
+    account_id: accountId,
+    brand_id: brandId,
+    inbox_id: inboxId,
+    ...changes,
+  };
+  const names = Object.keys(row);
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into inbound_mails (${names.join(', ')})
+     values (${names.map((_name, index) => `$${index + 1}`).join(', ')}) returning id`,
+    Object.values(row),
+  );
+  return rows[0]?.id ?? 0;
+}
+
+const passed = { result: 'pass', domain: 'example.com' };
+
+/** An authenticated mail from Ada. Its digest is its own. */
+export function readMail(changes: Partial<ReadMail> = {}): ReadMail {
+  return {
+    internetId: null,
+    referenceIds: [],
+    from: 'Ada Lovelace <ada@example.com>',
+    senderKey: 'ada@example.com',
+    to: ['support@acme.test'],
+    cc: [],
+    replyTo: null,
+    subject: 'Hello',
+    text: 'Hello!',
+    html: null,
+    truncated: false,
+    autoSubmitted: false,
+    attachments: [],
+    authentication: {
+      spf: passed,
+      dkim: passed,
+      dmarc: { result: 'pass', domain: 'example.com', policy: 'none' },
+      arc: { result: 'none', domain: null },
+      aligned: true,
+    },
+    digest: randomBytes(32),
+    suspicion: null,
+    ...changes,
+  };
 }

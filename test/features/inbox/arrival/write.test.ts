@@ -1,0 +1,343 @@
+// A mail that was read is written once, to where it belongs, and its row leaves the queue in the same transaction.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ClaimedMail, MailClaims } from '../../../../src/features/inbox/arrival/accepted-mails.ts';
+import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arrival/write.ts';
+import type { MailAttachment, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
+import { inTransaction } from '../../../../src/platform/db/queryable.ts';
+import { startTestApi, type TestApi } from '../../../support/api.ts';
+import {
+  type AcceptedRow,
+  arrivalDeps,
+  insertAcceptedMail,
+  internetIdOf,
+  readMail,
+  writeEmail,
+} from '../../../support/inbox-mails.ts';
+import { insertInbox } from '../../../support/inboxes.ts';
+import { addWebhook } from '../../../support/webhooks.ts';
+
+let api: TestApi;
+let deps: WriteDeps;
+let inboxId: number;
+let n = 0;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  deps = { ...arrivalDeps(), hasScanner: false };
+  await addWebhook(api.database, api, 'https://hooks.example.com/', ['email.received']);
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await pool().query('delete from inbound_mails; delete from inbox_blocks; delete from inbox_removed_files');
+  inboxId = await insertInbox(api.database, api, `support${(n += 1)}@acme.test`);
+});
+
+const pool = () => api.database.pool;
+
+const attachment = (changes: Partial<MailAttachment> = {}): MailAttachment => ({
+  filename: 'invoice.pdf',
+  contentType: 'application/pdf',
+  size: 700,
+  contentId: null,
+  inline: false,
+  storageKey: `inbox/${api.accountId}/a${String((n += 1)).padStart(31, '0')}`,
+  unscannable: null,
+  ...changes,
+});
+
+/** Mails are accepted and claimed. */
+async function claim(count: number, changes?: AcceptedRow, inbox = inboxId): Promise<ClaimedMail[]> {
+  for (let i = 0; i < count; i += 1) await insertAcceptedMail(api.database, api, inbox, changes);
+  return new MailClaims().claim(pool(), 100);
+}
+
+const write = (claimed: readonly ClaimedMail[], reads: readonly ReadMail[], given = deps) =>
+  inTransaction(pool(), (trx) =>
+    writeMails(
+      trx,
+      given,
+      claimed.map((mail, index) => ({ claimed: mail, read: reads[index] as ReadMail })),
+    ),
+  );
+
+/** Accepts and writes one mail. */
+async function receive(changes: Partial<ReadMail> = {}, accepted: AcceptedRow = {}, given = deps) {
+  return write(await claim(1, accepted), [readMail(changes)], given);
+}
+
+async function messages(inbox = inboxId): Promise<Record<string, unknown>[]> {
+  const { rows } = await pool().query<Record<string, unknown>>(
+    'select * from conversation_messages where inbox_id = $1 order by id',
+    [inbox],
+  );
+  return rows;
+}
+
+const attachmentsOf = async (messageId: unknown) =>
+  (
+    await pool().query(
+      `select filename, scan_status, scan_reason from conversation_attachments where conversation_message_id = $1
+       order by id`,
+      [messageId],
+    )
+  ).rows;
+
+async function eventCount(): Promise<number> {
+  const { rows } = await pool().query<{ count: number }>(
+    `select count(*) from events e join conversation_messages m on m.id = (e.data ->> 'conversation_message_id')::bigint
+     where m.inbox_id = $1`,
+    [inboxId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+const queued = async () => (await pool().query('select 1 from inbound_mails')).rowCount;
+const storedBytes = async () =>
+  (
+    await pool().query<{ bytes: number }>('select bytes from inbox_storage where account_id = $1', [
+      api.accountId,
+    ])
+  ).rows[0]?.bytes ?? 0;
+const removedKeys = async () =>
+  (await pool().query<{ key: string }>('select key from inbox_removed_files order by key')).rows.map(
+    ({ key }) => key,
+  );
+
+describe('a mail', () => {
+  it('is stored as it was read, and arrives', async () => {
+    const [claimed] = await claim(1, { recipient: 'support+vip@acme.test', size: 4_321 });
+    const read = readMail({
+      internetId: 'a@example.com',
+      cc: ['Bob <bob@example.com>'],
+      replyTo: 'Ada <private@example.com>',
+      html: '<p>Hello!</p>',
+    });
+    const result = await write([claimed as ClaimedMail], [read]);
+    expect(result).toMatchObject({ arrived: 1, scanned: 0, quarantined: 0, duplicates: 0, stale: [] });
+    expect(await messages()).toEqual([
+      expect.objectContaining({
+        conversation_id: expect.any(Number),
+        direction: 'inbound',
+        message_id: null,
+        internet_id: 'a@example.com',
+        sender_key: 'ada@example.com',
+        sender_trusted: true,
+        from_address: 'Ada Lovelace <ada@example.com>',
+        to_addresses: ['support@acme.test'],
+        cc_addresses: ['Bob <bob@example.com>'],
+        reply_to: 'Ada <private@example.com>',
+        recipient: 'support+vip@acme.test',
+        subject: 'Hello',
+        text: 'Hello!',
+        html: '<p>Hello!</p>',
+        authentication: read.authentication,
+        quarantine: null,
+        raw_key: claimed?.raw_key,
+        raw_size: 4_321,
+        scan_state: 'none',
+        engine_expected_by: null,
+        received_at: claimed?.received_at,
+        arrived_at: expect.any(Date),
+      }),
+    ]);
+    expect(await queued()).toBe(0);
+    expect(await eventCount()).toBe(1);
+  });
+
+  it('is not trusted if it is not aligned', async () => {
+    const { authentication } = readMail();
+    await receive({ authentication: { ...authentication, aligned: false } });
+    expect(await messages()).toMatchObject([{ sender_trusted: false }]);
+  });
+
+  it('at the return path of a message answers it', async () => {
+    const message = await writeEmail(api.database, api);
+    await receive({ autoSubmitted: true }, { answers_message_id: message });
+    expect(await messages()).toMatchObject([{ message_id: message, auto_submitted: true }]);
+  });
+
+  it('keeps its attachments in order, and they count for the quota', async () => {
+    const before = await storedBytes();
+    await receive({ attachments: [attachment({ filename: 'b.pdf' }), attachment({ filename: 'a.pdf' })] });
+    const [message] = await messages();
+    expect(await attachmentsOf(message?.id)).toEqual([
+      { filename: 'b.pdf', scan_status: 'skipped', scan_reason: 'no_scanner' },
+      { filename: 'a.pdf', scan_status: 'skipped', scan_reason: 'no_scanner' },
+    ]);
+    expect((await storedBytes()) - before).toBe(1_400);
+  });
+});
+
+describe('a mail that is delivered twice', () => {
+  const digest = () => Buffer.from('the same');
+
+  it('is written once, and its files are removed', async () => {
+    await receive({ digest: digest() });
+    const again = attachment();
+    const [claimed] = await claim(1);
+    const before = await storedBytes();
+    const result = await write(
+      [claimed as ClaimedMail],
+      [readMail({ digest: digest(), attachments: [again] })],
+    );
+    expect(result).toMatchObject({ arrived: 0, duplicates: 1 });
+    expect(await messages()).toHaveLength(1);
+    expect(await queued()).toBe(0);
+    expect(await removedKeys()).toEqual([claimed?.raw_key, again.storageKey].sort());
+    // Removing the files counts them down.
+    expect((await storedBytes()) - before).toBe(700);
+  });
+
+  it('is written once if both are in one group', async () => {
+    const claimed = await claim(2);
+    const read = readMail();
+    const result = await write(claimed.toReversed(), [read, read]);
+    expect(result).toMatchObject({ arrived: 1, duplicates: 1 });
+    expect(await messages()).toMatchObject([{ raw_key: claimed[0]?.raw_key }]);
+    expect(await eventCount()).toBe(1);
+  });
+
+  it('is written once if both are written at the same time', async () => {
+    const claimed = await claim(2);
+    const read = readMail();
+    const results = await Promise.all(claimed.map((mail) => write([mail], [read])));
+    expect(results.map(({ arrived }) => arrived).sort()).toEqual([0, 1]);
+  });
+
+  it('is written again after 30 days', async () => {
+    await receive({ digest: digest() });
+    await pool().query(
+      `update inbox_digests set received_at = now() - interval '31 days' where inbox_id = $1`,
+      [inboxId],
+    );
+    expect(await receive({ digest: digest() })).toMatchObject({ arrived: 1 });
+    expect(await receive({ digest: digest() })).toMatchObject({ arrived: 0, duplicates: 1 });
+  });
+
+  it('to two inboxes is written for each', async () => {
+    const second = await insertInbox(api.database, api, `sales${(n += 1)}@acme.test`);
+    await insertAcceptedMail(api.database, api, second);
+    const read = readMail();
+    expect(await write(await claim(1), [read, read])).toMatchObject({ arrived: 2 });
+    expect(await messages()).toHaveLength(1);
+    expect(await messages(second)).toHaveLength(1);
+  });
+});
+
+describe('quarantine', () => {
+  it.each([
+    ['spam', { reason: 'spam', detail: '15.2 of 15' }],
+    ['unreadable', { reason: 'unreadable', detail: 'too many parts' }],
+  ] as const)('takes %s mail, which has neither conversation nor event', async (_reason, suspicion) => {
+    expect(await receive({ suspicion })).toMatchObject({ quarantined: 1, arrived: 0 });
+    expect(await messages()).toMatchObject([
+      {
+        conversation_id: null,
+        arrived_at: null,
+        quarantine: { ...suspicion, at: expect.any(String), released_at: null },
+      },
+    ]);
+    expect(await eventCount()).toBe(0);
+  });
+
+  it.each([
+    ['the address', { email: 'eve@mail.example.org' }, true],
+    ['the domain', { domain: 'mail.example.org' }, true],
+    ['a domain above it', { domain: 'example.org' }, true],
+    ['another address', { email: 'bob@mail.example.org' }, false],
+    ['the end of its name', { domain: 'ample.org' }, false],
+  ])('takes mail from senders that are blocked by %s: %j', async (_what, block, isBlocked) => {
+    const { email = null, domain = null } = block as { email?: string; domain?: string };
+    await pool().query(
+      'insert into inbox_blocks (account_id, brand_id, email, domain) values ($1, $2, $3, $4)',
+      [api.accountId, api.brandId, email, domain],
+    );
+    await receive({ from: 'eve@mail.example.org', senderKey: 'eve@mail.example.org' });
+    const [message] = await messages();
+    expect(message?.quarantine ?? null).toEqual(
+      isBlocked
+        ? expect.objectContaining({ reason: 'blocked', detail: `${email ?? domain} is blocked` })
+        : null,
+    );
+  });
+
+  it('does not take mail from a sender whom another brand has blocked', async () => {
+    const { accountId, brandId } = api.other;
+    await pool().query('insert into inbox_blocks (account_id, brand_id, domain) values ($1, $2, $3)', [
+      accountId,
+      brandId,
+      'example.com',
+    ]);
+    expect(await receive()).toMatchObject({ arrived: 1 });
+  });
+});
+
+describe('with a virus scanner', () => {
+  const scanning = () => ({ ...deps, hasScanner: true });
+
+  it('a mail waits for its workflow, and has no event yet', async () => {
+    const attachments = [attachment(), attachment({ unscannable: 'encrypted' })];
+    expect(await receive({ attachments }, {}, scanning())).toMatchObject({ scanned: 1, arrived: 0 });
+    const [message] = await messages();
+    expect(message).toMatchObject({
+      scan_state: 'pending',
+      engine_expected_by: expect.any(Date),
+      arrived_at: null,
+      quarantine: null,
+    });
+    expect(await attachmentsOf(message?.id)).toEqual([
+      { filename: 'invoice.pdf', scan_status: 'pending', scan_reason: null },
+      { filename: 'invoice.pdf', scan_status: 'skipped', scan_reason: 'encrypted' },
+    ]);
+    const { rows } = await pool().query('select kind, account_id from outbox where workflow_id = $1', [
+      `inbox-scan/${String(message?.id)}`,
+    ]);
+    expect(rows).toEqual([{ kind: 'start', account_id: api.accountId }]);
+    expect(await eventCount()).toBe(0);
+  });
+
+  it('a mail in quarantine is not scanned', async () => {
+    const suspicion = { reason: 'spam', detail: 'GTUBE' } as const;
+    await receive({ suspicion, attachments: [attachment()] }, {}, scanning());
+    const [message] = await messages();
+    expect(message).toMatchObject({ scan_state: 'none', engine_expected_by: null });
+    expect(await attachmentsOf(message?.id)).toMatchObject([
+      { scan_status: 'skipped', scan_reason: 'quarantined' },
+    ]);
+  });
+});
+
+describe('a group', () => {
+  it('is written in the order in which its mails were accepted', async () => {
+    const message = await writeEmail(api.database, api);
+    const claimed = await claim(3);
+    const reads = [
+      readMail({ internetId: `first${n}@example.com`, referenceIds: [internetIdOf(api, message)] }),
+      readMail({ internetId: `second${n}@example.com`, referenceIds: [`first${n}@example.com`] }),
+      readMail({ referenceIds: [`second${n}@example.com`] }),
+    ];
+    await write(claimed.toReversed(), reads.toReversed());
+    const ids = (await messages()).map((row) => row.conversation_id);
+    expect(ids).toEqual([ids[0], ids[0], ids[0]]);
+  });
+
+  it('leaves out a mail that another process has claimed meanwhile', async () => {
+    const [late, kept] = (await claim(2)) as [ClaimedMail, ClaimedMail];
+    await pool().query('update inbound_mails set due_at = now() where id = $1', [late.id]);
+    const [taken] = await new MailClaims().claim(pool(), 10);
+    const read = readMail();
+    const result = await write([late, kept], [read, readMail()]);
+    expect(result).toMatchObject({ arrived: 1, stale: [{ claimed: late }] });
+    expect(await queued()).toBe(1);
+    expect(await write([taken as ClaimedMail], [read])).toMatchObject({ arrived: 1 });
+    expect(await messages()).toHaveLength(2);
+  });
+
+  it('writes nothing if it fails, and keeps the mails in the queue', async () => {
+    const claimed = await claim(2);
+    const broken = readMail({ senderKey: 'a\0b@example.com' });
+    await expect(write(claimed, [readMail(), broken])).rejects.toThrow();
+    expect(await messages()).toEqual([]);
+    expect(await queued()).toBe(2);
+  });
+});
