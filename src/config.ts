@@ -117,6 +117,8 @@ const settings = z.object({
       return protocol === 'tcp:' ? hostname !== '' : hostname === '' && pathname.length > 1;
     }, 'must be like tcp://host:3310 or unix:///run/clamav/clamd.ctl')
     .optional(),
+  /** Rspamd's normal worker, which says whether mail to inboxes is spam: `http://host:11333`. */
+  RSPAMD_URL: z.url({ protocol: /^https?$/ }).optional(),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),

@@ -67,7 +67,7 @@ function isAbsent(error: unknown): boolean {
 }
 
 /** Runs a look-up with its own client, so that its queries can be canceled at the deadline. */
-async function withDeadline<T>(
+export async function withDeadline<T>(
   host: string,
   timeoutMs: number,
   servers: readonly string[],

@@ -4,17 +4,30 @@
  */
 import { parentPort } from 'node:worker_threads';
 import type { Email } from 'postal-mime';
-import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
+import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import { storeAttachment } from './attachments.ts';
-import { unauthenticated } from './authentication.ts';
+import { authenticateMail, hasTooManySignatures, prepareSpf, unauthenticated } from './authenticate.ts';
 import { bodyText, parseHeader, parseMail, type ParsedMail } from './contents.ts';
 import { mailDigest } from './digest.ts';
 import { readHeader } from './header.ts';
-import { stages, type ReadBody, type ReadContents, type ReadJob, type ReadReply } from './jobs.ts';
+import {
+  stages,
+  type AuthenticationReply,
+  type ReadBody,
+  type ReadContents,
+  type ReadJob,
+  type ReadReply,
+} from './jobs.ts';
+import { KnownAnswers } from './known-answers.ts';
 import type { MailAttachment } from './mail.ts';
 
+/** The text of the generic test for unsolicited bulk email, which every filter knows. */
+const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
+
 const stores = new Map<string, BlobStore>();
+const answers = new KnownAnswers();
+const resolve = (name: string, type: string) => answers.resolve(name, type);
 
 function storeOf(home: string): BlobStore {
   const known = stores.get(home);
@@ -24,52 +37,83 @@ function storeOf(home: string): BlobStore {
   return store;
 }
 
-/** Reads a blob into memory of its own. */
-async function load(store: BlobStore, key: string): Promise<ArrayBuffer> {
-  const blob = await store.open(key);
+/** Reads the raw message into memory of its own. */
+async function load({ home, mail, stage }: ReadJob): Promise<ArrayBuffer> {
+  const blob = await storeOf(home).open(mail.rawKey);
   if (!blob) throw new Error('the raw message is missing');
   const raw = new ArrayBuffer(blob.size);
   const bytes = Buffer.from(raw);
   let at = 0;
   for await (const piece of blob.stream as AsyncIterable<Buffer>) at += piece.copy(bytes, at);
   if (at !== blob.size) throw new Error(`the raw message has ${at} bytes instead of ${blob.size}`);
+  Atomics.store(stage, 0, stages.parsing);
   return raw;
 }
 
-async function readBody(store: BlobStore, accountId: number, email: Email): Promise<ReadBody> {
+async function readBody({ home, mail }: ReadJob, email: Email): Promise<ReadBody> {
   const text = bodyText(email.text);
   const html = bodyText(email.html);
   const attachments: MailAttachment[] = [];
-  for (const attachment of email.attachments)
-    attachments.push(await storeAttachment(store, accountId, attachment));
+  for (const attachment of email.attachments) {
+    attachments.push(await storeAttachment(storeOf(home), mail.accountId, attachment));
+  }
   return { text: text.text, html: html.text, truncated: text.truncated || html.truncated, attachments };
 }
 
-async function parsePart(job: ReadJob, raw: ArrayBuffer): Promise<ParsedMail> {
-  if (job.part === 'contents') return parseMail(raw);
+async function parsePart(part: ReadJob['part'], raw: ArrayBuffer): Promise<ParsedMail> {
+  if (part === 'contents') return parseMail(raw);
   const bytes = Buffer.from(raw);
   return { fields: await parseHeader(bytes), email: null, unreadable: null, body: bytes };
 }
 
+function spamIn({ fields }: ParsedMail, bytes: Buffer): string | null {
+  if (hasTooManySignatures(fields)) return 'more than 10 signatures';
+  return bytes.includes(GTUBE) ? 'the test text for spam filters' : null;
+}
+
 async function read(job: ReadJob): Promise<ReadContents> {
-  const store = storeOf(job.home);
-  const raw = await load(store, job.rawKey);
-  Atomics.store(job.stage, 0, stages.parsing);
-  const { fields, email, unreadable, body } = await parsePart(job, raw);
-  const header = readHeader(fields, job.envelopeFrom);
-  const digest = mailDigest(fields, body);
+  const raw = await load(job);
+  const bytes = Buffer.from(raw);
+  const parsed = await parsePart(job.part, raw);
+  const header = readHeader(parsed.fields, job.mail.envelopeFrom);
+  const spam = spamIn(parsed, bytes);
+  const authenticates = parsed.email !== null && !hasTooManySignatures(parsed.fields);
+  const authentication = authenticates
+    ? await authenticateMail(bytes, job.mail, header.senderKey, resolve)
+    : unauthenticated();
+  const digest = mailDigest(parsed.fields, parsed.body);
   Atomics.store(job.stage, 0, stages.storing);
+  const body = parsed.email && (await readBody(job, parsed.email));
   return {
     header,
-    body: email && (await readBody(store, job.accountId, email)),
+    body,
     digest,
-    authentication: unauthenticated(),
-    unreadable,
+    authentication,
+    unknown: answers.unknown,
+    unreadable: parsed.unreadable,
+    spam,
   };
 }
 
+async function work(job: ReadJob): Promise<ReadContents | AuthenticationReply> {
+  answers.begin(job.answers, job.last);
+  switch (job.part) {
+    case 'spf':
+      Atomics.store(job.stage, 0, stages.parsing);
+      await prepareSpf(job.mail, resolve);
+      return { authentication: unauthenticated(), unknown: answers.unknown };
+    case 'authentication': {
+      const raw = Buffer.from(await load(job));
+      const authentication = await authenticateMail(raw, job.mail, job.senderKey, resolve);
+      return { authentication, unknown: answers.unknown };
+    }
+    default:
+      return read(job);
+  }
+}
+
 async function reply(job: ReadJob): Promise<void> {
-  const answer: ReadReply = await read(job).catch((error: unknown) => ({ failed: (error as Error).message }));
+  const answer: ReadReply = await work(job).catch((error: unknown) => ({ failed: (error as Error).message }));
   parentPort?.postMessage(answer);
 }
 

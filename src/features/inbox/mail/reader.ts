@@ -1,50 +1,54 @@
 /** Reads accepted mails in threads, so that a mail can exhaust neither the process's time nor its memory. */
-import { FairGate } from '../../../platform/processes/fair-gate.ts';
-import {
-  createThreadPool,
-  ThreadLostError,
-  ThreadTimeoutError,
-} from '../../../platform/processes/thread-pool.ts';
-import { unauthenticated } from './authentication.ts';
-import { stages, type ReadContents, type ReadHeader, type ReadJob, type ReadReply } from './jobs.ts';
-import type { AcceptedMail, MailReader, ReadMail } from './mail.ts';
+import type { Logger } from 'pino';
+import { createDnsAnswers } from '../../../platform/dns/answers.ts';
+import { createHomeStore } from '../../../platform/storage/local-disk.ts';
+import { unauthenticated } from './authenticate.ts';
+import type { ReadContents } from './jobs.ts';
+import type { AcceptedMail, MailAuthentication, MailReader, ReadMail } from './mail.ts';
+import { createMailJobs, UnreadableMailError, type MailJobsOptions } from './mail-jobs.ts';
+import { completeAuthentication } from './questions.ts';
+import { createRspamd, dmarcSpam } from './spam.ts';
 
-export interface MailReaderOptions {
-  /** CARILLON_HOME, whose blobs the threads read and write. */
-  home: string;
-  threads?: number;
-  /** Time limit for a small mail, in ms. */
-  limitMs?: number;
-  maxHeapMb?: number;
-  /** The module that the threads run. */
-  entry?: URL;
+export interface MailReaderOptions extends MailJobsOptions {
+  /** Addresses of name servers (DNS_SERVERS). If empty, the system's. */
+  dnsServers: readonly string[];
+  /** RSPAMD_URL. Without it, plain rules find spam. */
+  rspamdUrl?: string | undefined;
+  log: Logger;
+  /** Time limit for one look-up, and for all look-ups of a mail together, in ms; by default 5 s and 15 s. */
+  lookUpMs?: number;
 }
 
-const THREADS = 2;
-const LIMIT_MS = 5_000;
-const MAX_HEAP_MB = 256;
-const MEGABYTE = 1024 * 1024;
-/** Added for each MB of a mail, because it is read from the storage and its attachments are stored. */
-const STORAGE_MS_PER_MB = 200;
-/** Larger mails are read one at a time, so that the process needs memory for one only. */
-const BIG_MAIL_BYTES = 4 * MEGABYTE;
-
 /** What is known of a mail whose header cannot be read either. */
-function headerFromEnvelope({ envelopeFrom }: AcceptedMail): ReadHeader {
+function fromEnvelope({ envelopeFrom, rawKey }: AcceptedMail): ReadContents {
   return {
-    internetId: null,
-    referenceIds: [],
-    from: envelopeFrom,
-    senderKey: null,
-    to: [],
-    cc: [],
-    replyTo: null,
-    subject: null,
-    autoSubmitted: envelopeFrom === '',
+    header: {
+      internetId: null,
+      referenceIds: [],
+      from: envelopeFrom,
+      senderKey: null,
+      to: [],
+      cc: [],
+      replyTo: null,
+      subject: null,
+      autoSubmitted: envelopeFrom === '',
+    },
+    body: null,
+    digest: Buffer.from(rawKey),
+    authentication: unauthenticated(),
+    unknown: [],
+    unreadable: null,
+    spam: null,
   };
 }
 
-function toReadMail({ header, body, digest, authentication, unreadable }: ReadContents): ReadMail {
+/** @param spam why the mail is spam */
+function toReadMail(
+  { header, body, digest, unreadable }: ReadContents,
+  authentication: MailAuthentication,
+  spam: string | null,
+): ReadMail {
+  const found = unreadable ?? spam;
   return {
     internetId: header.internetId,
     referenceIds: header.referenceIds,
@@ -61,57 +65,41 @@ function toReadMail({ header, body, digest, authentication, unreadable }: ReadCo
     attachments: body?.attachments ?? [],
     authentication,
     digest: Buffer.from(digest),
-    suspicion: unreadable === null ? null : { reason: 'unreadable', detail: unreadable },
+    suspicion: found === null ? null : { reason: unreadable === null ? 'spam' : 'unreadable', detail: found },
   };
 }
 
 /** Reads mails with a pool of threads. */
 export function createMailReader(options: MailReaderOptions): MailReader {
-  const { home, threads = THREADS, limitMs = LIMIT_MS, maxHeapMb = MAX_HEAP_MB } = options;
-  const entry = options.entry ?? new URL('./mail-thread.ts', import.meta.url);
-  const pool = createThreadPool<ReadJob, ReadReply>({
-    entry,
-    threads,
-    maxHeapMb,
-    limitMs: ({ size }) => limitMs + Math.ceil(size / MEGABYTE) * STORAGE_MS_PER_MB,
-  });
-  const bigMails = new FairGate({ places: 1, perKey: 1 });
+  const jobs = createMailJobs(options);
+  const { rspamdUrl, log, lookUpMs } = options;
+  const dns = createDnsAnswers(options.dnsServers, lookUpMs === undefined ? {} : { lookUpMs });
+  const rspamd = rspamdUrl === undefined ? null : createRspamd(rspamdUrl, createHomeStore(options.home), log);
 
-  /** @returns why the mail itself made the thread fail, instead of contents */
-  async function run(mail: AcceptedMail, part: ReadJob['part']): Promise<ReadContents | string> {
-    const { accountId, rawKey, size, envelopeFrom } = mail;
-    const stage = new Int32Array(new SharedArrayBuffer(4));
+  async function readContents(mail: AcceptedMail): Promise<ReadContents> {
     try {
-      const reply = await pool.run({ part, accountId, rawKey, size, home, envelopeFrom, stage });
-      if ('failed' in reply) throw new Error(reply.failed);
-      return reply;
+      return await jobs.run('contents', mail);
     } catch (error) {
-      if (error instanceof ThreadLostError) return 'reading the mail takes too much memory';
-      const tookTime = error instanceof ThreadTimeoutError && Atomics.load(stage, 0) === stages.parsing;
-      if (tookTime) return 'reading the mail takes too long';
-      throw error;
+      if (!(error instanceof UnreadableMailError)) throw error;
+      const header = await jobs.run('header', mail).catch((headerError: unknown) => {
+        if (headerError instanceof UnreadableMailError) return fromEnvelope(mail);
+        throw headerError;
+      });
+      header.unreadable = error.message;
+      return header;
     }
   }
 
-  async function readFairly(mail: AcceptedMail): Promise<ReadMail> {
-    const contents = await run(mail, 'contents');
-    if (typeof contents !== 'string') return toReadMail(contents);
-    const header = await run(mail, 'header');
-    if (typeof header !== 'string') return toReadMail({ ...header, unreadable: contents });
-    return toReadMail({
-      header: headerFromEnvelope(mail),
-      body: null,
-      digest: Buffer.from(mail.rawKey),
-      authentication: unauthenticated(),
-      unreadable: contents,
-    });
+  async function read(mail: AcceptedMail): Promise<ReadMail> {
+    const contents = await readContents(mail);
+    if (contents.unreadable !== null) return toReadMail(contents, contents.authentication, null);
+    const [authentication, verdict] = await Promise.all([
+      completeAuthentication(jobs, dns, mail, contents, lookUpMs),
+      rspamd ? rspamd.judge(mail) : ('unavailable' as const),
+    ]);
+    const judged = verdict === 'unavailable' ? dmarcSpam(authentication) : verdict.spam;
+    return toReadMail(contents, authentication, contents.spam ?? judged);
   }
 
-  return {
-    read(mail) {
-      if (mail.size <= BIG_MAIL_BYTES) return readFairly(mail);
-      return bigMails.run(mail.accountId, () => readFairly(mail));
-    },
-    close: () => pool.close(),
-  };
+  return { read, close: () => jobs.close() };
 }

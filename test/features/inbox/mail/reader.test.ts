@@ -1,54 +1,26 @@
 // A mail is read as its sender meant it, and stored so that no text of a stranger hurts.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { MailReader, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
-import { createMailReader } from '../../../../src/features/inbox/mail/reader.ts';
-import { newBlobKey, type BlobStore } from '../../../../src/platform/storage/blob-store.ts';
-import { createHomeStore } from '../../../../src/platform/storage/local-disk.ts';
+import type { ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { answeredId, clientMail, mailClients } from '../../../support/client-mail.ts';
+import { startMailReader, type TestMailReader } from '../../../support/mail-reader.ts';
 
-let home: string;
-let store: BlobStore;
-let reader: MailReader;
+let reader: TestMailReader;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'carillon-home-'));
-  store = createHomeStore(home);
-  reader = createMailReader({ home });
+  reader = await startMailReader();
 });
-afterAll(async () => {
-  await reader.close();
-  await rm(home, { recursive: true, force: true });
-});
-
-async function read(raw: Buffer | string, envelopeFrom = 'ada@example.com'): Promise<ReadMail> {
-  const bytes = typeof raw === 'string' ? Buffer.from(raw.replace(/\r?\n/g, '\r\n')) : raw;
-  const rawKey = newBlobKey('inbox', 1);
-  await store.put(rawKey, bytes);
-  const recipient = 'support@inbox.example.org';
-  return reader.read({
-    accountId: 1,
-    rawKey,
-    size: bytes.length,
-    envelopeFrom,
-    recipient,
-    ip: null,
-    helo: null,
-  });
-}
+afterAll(() => reader.close());
 
 async function contentOf(mail: ReadMail, index: number): Promise<Buffer> {
-  const blob = await store.open(mail.attachments[index]?.storageKey ?? '');
+  const blob = await reader.store.open(mail.attachments[index]?.storageKey ?? '');
   if (!blob) throw new Error('the attachment is not stored');
   return buffer(blob.stream);
 }
 
 describe('mails of real programs', () => {
   it.each(mailClients)('reads the header of an answer from %s', async (client) => {
-    const mail = await read(clientMail(client, { references: ['older@example.org', answeredId] }));
+    const mail = await reader.read(clientMail(client, { references: ['older@example.org', answeredId] }));
     expect(mail).toMatchObject({
       from: 'Ada Lovelace <ada@example.com>',
       senderKey: 'ada@example.com',
@@ -66,14 +38,14 @@ describe('mails of real programs', () => {
   });
 
   it('reads both texts of Gmail', async () => {
-    const mail = await read(clientMail('gmail'));
+    const mail = await reader.read(clientMail('gmail'));
     expect(mail.text).toContain('Merci beaucoup, ça marche\u00a0! 👍\n\nOn Tue');
     expect(mail.html).toContain('<div dir="ltr">Merci beaucoup, ça marche');
     expect(mail.attachments).toEqual([]);
   });
 
   it('decodes the character set of Outlook, and keeps the image in the text', async () => {
-    const mail = await read(clientMail('outlook'));
+    const mail = await reader.read(clientMail('outlook'));
     expect(mail.text).toContain('Grüße aus München, die Rechnung über 12 € fehlt noch.');
     expect(mail.html).toContain('cid:logo-7f3e@example');
     expect(mail.attachments).toEqual([
@@ -91,7 +63,7 @@ describe('mails of real programs', () => {
   });
 
   it('reads the attachment of Apple Mail, inside the alternative', async () => {
-    const mail = await read(clientMail('apple-mail'));
+    const mail = await reader.read(clientMail('apple-mail'));
     expect(mail.text).toContain('Here’s what arrived.');
     expect(mail.attachments).toMatchObject([
       { filename: 'Bild über Paket.pdf', contentType: 'application/pdf', inline: true, contentId: null },
@@ -100,7 +72,7 @@ describe('mails of real programs', () => {
   });
 
   it('joins the flowed lines of Thunderbird', async () => {
-    const mail = await read(clientMail('thunderbird'));
+    const mail = await reader.read(clientMail('thunderbird'));
     expect(mail.text).toContain('seventy-two characters, so it goes on here. Zażółć gęślą jaźń.\n');
     expect(mail.html).toBeNull();
   });
