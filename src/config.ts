@@ -211,6 +211,8 @@ const settings = z.object({
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
   FLOW_RUN_RETENTION_DAYS: count(400),
+  /** How long mail to inboxes is kept as it arrived. What was read from it stays. */
+  INBOX_RAW_RETENTION_DAYS: count(90),
   /** Maximum size of all uploads of one account. */
   UPLOAD_QUOTA_MB: count(500),
   /** Maximum size of the files of all exports of one account. */

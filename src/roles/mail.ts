@@ -6,6 +6,7 @@ import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
 import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
 import { eventConsumers } from '../features/events.ts';
+import { startFileRemoval } from '../features/inbox/retention/remove-files.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
@@ -15,6 +16,7 @@ import { createEventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
+import { createHomeStore } from '../platform/storage/local-disk.ts';
 
 /** Mails that arrive together are recorded in one transaction; two transactions run at a time. */
 const POOL = 4;
@@ -78,12 +80,18 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,
   });
+  const fileRemoval = startFileRemoval({
+    pool: database.pool,
+    store: createHomeStore(config.CARILLON_HOME),
+    log,
+  });
   const metrics = await serveMetrics('mail', { config, pool: database.pool, log });
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
     async stop() {
       await metrics?.stop();
       await listener.stop();
+      await fileRemoval.stop();
       await live.close();
       await waker.close();
       await database.close();

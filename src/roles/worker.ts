@@ -19,6 +19,8 @@ import { startFlowChanges } from '../features/flows/run/changes.ts';
 import { forgetContactInFlows } from '../features/flows/run/removal.ts';
 import { createFlowVersionReader } from '../features/flows/versions.ts';
 import { endExportsOfContact } from '../features/exports/service.ts';
+import { forgetContactInInbox } from '../features/inbox/retention/forget.ts';
+import { announceScanner } from '../features/inbox/scan/clamd.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
 import { startWallets } from '../features/wallet/loop.ts';
@@ -141,7 +143,13 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
     startContactRemoval({
       pool,
       log,
-      further: [forgetImportedContact, forgetContactInFlows, forgetValidatedContact, endExportsOfContact],
+      further: [
+        forgetImportedContact,
+        forgetContactInFlows,
+        forgetValidatedContact,
+        forgetContactInInbox,
+        endExportsOfContact,
+      ],
     }),
     startOptOutWalk({ pool, keyring, plusAddresses, log }),
   ];
@@ -233,6 +241,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const wallets = startWallets({ config, pool, waker, log });
   const flows = startFlowWork(config, pool, events, waker, log);
   const usage = startUsageCounts({ pool, log });
+  if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Logger } from 'pino';
 
 /**
  * Why a scanner cannot vouch for a file. `too_large`: it takes no streams of this length. `encrypted`: it cannot read
@@ -194,4 +195,13 @@ export function createClamdScanner(url: string, limits: ClamdLimits = DEFAULT_LI
         return reply;
       }),
   };
+}
+
+/** Logs the version of the scanner, or that it is unavailable. Mail is scanned once it is available. */
+export async function announceScanner(url: string, log: Logger): Promise<void> {
+  try {
+    log.info({ version: await createClamdScanner(url).version() }, 'virus scanner found');
+  } catch (err) {
+    log.warn({ err }, 'virus scanner unavailable: mail waits for it');
+  }
 }

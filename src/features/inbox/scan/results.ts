@@ -14,7 +14,8 @@ export interface FileToScan {
 
 /** A mail whose scan is not over. */
 export interface ScannedMail {
-  receivedAt: Date;
+  /** When it was received, or released from quarantine. */
+  since: Date;
   rawKey: string | null;
   /** Attachments without a result. */
   pending: FileToScan[];
@@ -27,7 +28,7 @@ const openSql = `
   update conversation_messages m
   set engine_expected_by = greatest(m.engine_expected_by, $2::timestamptz + ${SCAN_GRACE})
   where m.id = $1 and m.scan_state = 'pending'
-  returning m.received_at as "receivedAt", m.raw_key as "rawKey",
+  returning greatest(m.received_at, (m.quarantine ->> 'released_at')::timestamptz) as since, m.raw_key as "rawKey",
     (select count(*)::int from conversation_attachments a where a.conversation_message_id = m.id) as attachments,
     (select count(*)::int from conversation_attachments a
       where a.conversation_message_id = m.id and a.scan_status = 'infected') as infected,

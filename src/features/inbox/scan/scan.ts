@@ -138,7 +138,7 @@ export function createMailScan(deps: MailScanDeps): MailScan {
         if (!(error instanceof ScannerError)) throw error;
         const { message: problem } = error;
         log.warn({ conversation_message_id: id, problem }, 'mail cannot be scanned now');
-        if (asOf.getTime() - mail.receivedAt.getTime() < GIVE_UP_AFTER_MS)
+        if (asOf.getTime() - mail.since.getTime() < GIVE_UP_AFTER_MS)
           return progressOf(mail, { phase: 'waiting', problem });
         await giveUp(id, 'scanner_unavailable');
         return progressOf(mail, { problem });
