@@ -11,6 +11,14 @@ export function sandboxAddress(accountId: number, mailDomain: string): string {
   return `sandbox-${accountId}@${mailDomain.toLowerCase()}`;
 }
 
+/**
+ * The built-in address of a brand's inbox, from which the brand may also send.
+ * @param mailDomain the setting MAIL_DOMAIN
+ */
+export function builtInInboxAddress(brandId: number, mailDomain: string): string {
+  return `inbox-${brandId}@${mailDomain.toLowerCase()}`;
+}
+
 /** The verified domain of a sender's address, and the provider that sends for it. */
 export interface SenderIdentity {
   domainId: number;
@@ -20,7 +28,10 @@ export interface SenderIdentity {
 
 /** The senders of one brand, as they were within the last second. */
 export interface BrandSenders {
-  /** @returns `sandbox` for the account's sandbox address; null if the address is not a verified sender of the brand */
+  /**
+   * @returns `sandbox` for the account's sandbox address, and for the built-in inbox of the brand; null if the address is
+   *   not a verified sender of the brand
+   */
   resolve(address: Pick<EmailAddress, 'key' | 'domain'>): SenderIdentity | 'sandbox' | null;
   /** The bare address that sends an email without a sender: the account's own if it is verified, else the sandbox. */
   readonly defaultAddress: string;
@@ -46,6 +57,8 @@ const MAX_KNOWN = 10_000;
 
 interface Row {
   email_from_email: string | null;
+  /** The brand has its built-in inbox, and it is enabled. */
+  built_in_inbox: boolean;
   domains: { id: number; name: string; provider_id: number | null }[] | null;
 }
 
@@ -59,18 +72,22 @@ const statusSql: Readonly<Record<Which, string>> = {
 
 async function readRow(db: Queryable, { accountId, brandId }: Scope, which: Which): Promise<Row> {
   const { rows } = await db.query<Row>({
-    name: which === 'verified' ? 'brand_senders' : 'brand_senders_lost_too',
+    name: which === 'verified' ? 'brand_senders_2' : 'brand_senders_lost_too_2',
     text: `
     select a.email_from_email,
+      a.capabilities -> 'inboxes' = 'true' and exists (
+        select from inboxes i
+        where i.brand_id = $2 and i.account_id = a.id and i.domain_name is null and i.enabled and i.removed_at is null
+      ) as built_in_inbox,
       (select json_agg(json_build_object('id', d.id, 'name', d.name, 'provider_id', d.provider_id))
        from domains d where d.brand_id = $2 and d.account_id = a.id and ${statusSql[which]}) as domains
     from accounts a where a.id = $1`,
     values: [accountId, brandId],
   });
-  return rows[0] ?? { email_from_email: null, domains: null };
+  return rows[0] ?? { email_from_email: null, built_in_inbox: false, domains: null };
 }
 
-function sendersOf({ accountId }: Scope, mailDomain: string, row: Row): BrandSenders {
+function sendersOf({ accountId, brandId }: Scope, mailDomain: string, row: Row): BrandSenders {
   const sandbox = sandboxAddress(accountId, mailDomain);
   const byDomain = new Map(
     (row.domains ?? []).map(({ id, name, provider_id }): [string, SenderIdentity] => [
@@ -78,8 +95,9 @@ function sendersOf({ accountId }: Scope, mailDomain: string, row: Row): BrandSen
       { domainId: id, providerId: provider_id },
     ]),
   );
+  const ours = [sandbox, ...(row.built_in_inbox ? [builtInInboxAddress(brandId, mailDomain)] : [])];
   const resolve: BrandSenders['resolve'] = ({ key, domain }) =>
-    key === sandbox ? 'sandbox' : (byDomain.get(domain) ?? null);
+    ours.includes(key) ? 'sandbox' : (byDomain.get(domain) ?? null);
   const own = parseEmailAddress(row.email_from_email ?? '');
   const identity = 'error' in own ? null : resolve(own);
   if ('error' in own || identity === null) {

@@ -6,6 +6,7 @@ import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/processes/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
+import type { Resolver } from '../platform/dns/resolver.ts';
 import type { Egress } from '../platform/egress/client.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import { createLargeLists } from '../platform/http/large-lists.ts';
@@ -23,11 +24,11 @@ import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createFlowRoutes, createTemplateOwners } from './flows/routes.ts';
+import { createInboxRoutes } from './inbox/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
-import { createInboxRoutes } from './inbox/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -51,6 +52,8 @@ export interface FeatureDeps {
   recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
+  /** For DNS records of names that clients give. */
+  resolver: Resolver;
   /** For requests to URLs that clients name. */
   egress: Egress;
   /** For websites that clients want to have scraped. */

@@ -89,6 +89,15 @@ function createTextThreads(started: Started) {
   return { contents, htmlSanitizer };
 }
 
+/** Creates what reaches the internet. */
+function createOutgoing(config: Config, started: Started) {
+  const resolver = createResolver(config.DNS_SERVERS);
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });
+  const websites = createEgress({ resolver, allow: config.SCRAPE_ALLOW, userAgent: USER_AGENT });
+  for (const each of [egress, websites]) started.push(() => each.close());
+  return { resolver, egress, websites };
+}
+
 /** Creates the objects that the routes and the app share. */
 function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
@@ -118,10 +127,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   );
   const heavyReads = openHeavyReads(urls);
   started.push(() => heavyReads.close());
-  const resolver = createResolver(config.DNS_SERVERS);
-  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });
-  const websites = createEgress({ resolver, allow: config.SCRAPE_ALLOW, userAgent: USER_AGENT });
-  for (const each of [egress, websites]) started.push(() => each.close());
+  const { resolver, egress, websites } = createOutgoing(config, started);
   const { contents, htmlSanitizer } = createTextThreads(started);
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
@@ -133,6 +139,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     recordingPool: recording.pool,
     log,
     keyring,
+    resolver,
     egress,
     websites,
     contents,

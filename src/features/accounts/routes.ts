@@ -68,7 +68,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       summary: 'Change the account',
       description:
         'An omitted field stays unchanged; null clears it. `email_from_email` must be a verified sender identity: an ' +
-        'address at a verified domain of the current brand, or the sandbox address.',
+        'address at a verified domain of the current brand, the sandbox address, or the built-in inbox of the brand.',
       auth: 'account',
       testKeys: 'refused',
       body: patchAccountBody,

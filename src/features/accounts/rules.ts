@@ -14,7 +14,7 @@ export interface AccountRules {
 export async function requireCapability(
   db: Queryable,
   { accountId }: Pick<AccountTenant, 'accountId'>,
-  capability: 'campaigns' | 'flows' | 'validation',
+  capability: 'campaigns' | 'flows' | 'validation' | 'inboxes',
 ): Promise<AccountRules> {
   const { rows } = await db.query<AccountRules>(
     'select tier, approval_state, capabilities from accounts where id = $1',

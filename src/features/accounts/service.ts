@@ -2,7 +2,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { AccountTier } from '../../delivery/limits/tiers.ts';
 import { endReleaseCtes, releaseCtes } from '../../delivery/limits/release-held.ts';
-import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import { readSenders } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -362,21 +362,22 @@ async function imageChanges(
 }
 
 /**
- * Checks for an address at a verified domain of the current brand, or the sandbox address. The stored address is always
- * accepted, because it may belong to another brand.
+ * Checks for a verified sender of the current brand. The stored address is always accepted, because it may belong to
+ * another brand.
  */
 async function requireVerifiedSender(
-  deps: ProfileDeps,
-  tenant: AccountTenant,
+  { db, mailDomain }: ProfileDeps,
+  { accountId, brandId }: AccountTenant,
   address: unknown,
 ): Promise<void> {
   if (typeof address !== 'string') return;
-  if (address.toLowerCase() === sandboxAddress(tenant.accountId, deps.mailDomain)) return;
-  const { rowCount } = await deps.db.query(
-    `select 1 from domains where account_id = $1 and brand_id = $2 and name = $3 and status = 'verified'
-     union all select 1 from accounts where id = $1 and email_from_email = $4`,
-    [tenant.accountId, tenant.brandId, address.slice(address.lastIndexOf('@') + 1), address],
-  );
+  const parsed = parseEmailAddress(address);
+  const senders = await readSenders(db, { accountId, brandId: brandId ?? 0 }, mailDomain);
+  if (!('error' in parsed) && senders.resolve(parsed) !== null) return;
+  const { rowCount } = await db.query('select from accounts where id = $1 and email_from_email = $2', [
+    accountId,
+    address,
+  ]);
   if (rowCount) return;
   throw invalid({ email_from_email: ['is not a verified sender of this brand'] }, 'sender_not_verified');
 }

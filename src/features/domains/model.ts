@@ -302,6 +302,11 @@ export async function findRelated(
   return new Map(rows.map(({ domain_id, ...related }) => [domain_id, related]));
 }
 
+const HASTEN = `
+  update domains set
+    next_check_at = least(next_check_at, greatest(now(), checked_at + interval '15 seconds')),
+    engine_expected_by = least(engine_expected_by, now() + interval '1 minute'), updated_at = now()`;
+
 /**
  * Makes the next check due. A domain that was just checked waits for some seconds, so that a client that rechecks all
  * the time does not load the name servers.
@@ -309,11 +314,21 @@ export async function findRelated(
  */
 export async function hastenCheck(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
   const { rows } = await db.query<DomainRow>(
-    `update domains set
-       next_check_at = least(next_check_at, greatest(now(), checked_at + interval '15 seconds')),
-       engine_expected_by = least(engine_expected_by, now() + interval '1 minute'), updated_at = now()
-     where id = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
+    `${HASTEN} where id = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
     [id, tenant.accountId, tenant.brandId],
+  );
+  return rows[0] ?? null;
+}
+
+/** Like {@link hastenCheck}. */
+export async function hastenCheckOfName(
+  db: Queryable,
+  tenant: Tenant,
+  name: string,
+): Promise<DomainRow | null> {
+  const { rows } = await db.query<DomainRow>(
+    `${HASTEN} where name = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
+    [name, tenant.accountId, tenant.brandId],
   );
   return rows[0] ?? null;
 }

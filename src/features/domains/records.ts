@@ -1,6 +1,7 @@
 import { getDomain } from 'tldts';
 import type { DkimRecord } from '../../delivery/dkim/keys.ts';
 import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+import { INBOX_RECORD } from './schema.ts';
 
 /** The installation's hosts that the records of domains point to. */
 export interface ServiceHosts {
@@ -50,9 +51,6 @@ export interface DomainKeys {
 }
 
 const MX_PRIORITY = 10;
-
-/** The key of the record that leads mail to the inboxes of a domain here. */
-export const INBOX_RECORD = 'inbox_mx';
 
 /** The host under a sending domain that the links in its mail point to. */
 export function trackingHostOf(domain: string): string {

@@ -7,6 +7,9 @@ export const domainStatuses = ['pending', 'verified', 'failed'] as const;
 
 export type DomainStatus = (typeof domainStatuses)[number];
 
+/** The key of the record that leads mail for the inboxes of a domain here. */
+export const INBOX_RECORD = 'inbox_mx';
+
 export const createDomainBody = z.strictObject({
   domain: z.strictObject({
     name: z

@@ -21,6 +21,7 @@ import {
   findRelated,
   findRoom,
   hastenCheck,
+  hastenCheckOfName,
   insertDomain,
   nextDomainId,
 } from './model.ts';
@@ -31,6 +32,7 @@ import { beginRegistration, endRegistration } from './registrations.ts';
 import type { CreateDomainBody, DomainResource } from './schema.ts';
 import { watchStart, watchWake } from './workflow.ts';
 
+export { serviceHosts } from './name.ts';
 export { endWarmUp, findVerifiedDomain, findWarmUp, setPace, startWarmUp } from './warm-up.ts';
 
 const MAX_DOMAINS_PER_BRAND = 200;
@@ -155,6 +157,15 @@ async function insertWithKeys(
   await insertDomainKeys({ db: trx, keyring }, { id, name, accountId: tenant.accountId }, keys);
   await appendToOutbox(trx, { kind: 'start', ...watchStart(watched(row)) });
   return row;
+}
+
+/**
+ * Has the records of a brand's domain checked soon, because there is a new one. Wake the channel `outbox` after the
+ * commit. Without such a domain, nothing happens.
+ */
+export async function recheckDomain(trx: Queryable, tenant: Tenant, name: string): Promise<void> {
+  const row = await hastenCheckOfName(trx, tenant, name);
+  if (row) await appendToOutbox(trx, watchWake(watched(row)));
 }
 
 export function createDomainManager(deps: DomainManagerDeps): DomainManager {

@@ -1,9 +1,10 @@
 import type { RouteDefinition } from '../../platform/http/route.ts';
 import { type ConversationsRouteDeps, createConversationsRoutes } from './conversations/routes.ts';
+import { createInboxAddressRoutes, type InboxAddressRouteDeps } from './inboxes/routes.ts';
 
-export type InboxRouteDeps = ConversationsRouteDeps;
+export type InboxRouteDeps = InboxAddressRouteDeps & ConversationsRouteDeps;
 
 /** The routes of inboxes and of what arrives in them. */
 export function createInboxRoutes(deps: InboxRouteDeps): RouteDefinition[] {
-  return createConversationsRoutes(deps);
+  return [...createInboxAddressRoutes(deps), ...createConversationsRoutes(deps)];
 }

@@ -1,8 +1,9 @@
 // A message leaves only from a verified address of the brand, otherwise from the limited sandbox.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSenderIdentities } from '../../../src/delivery/sender-identity.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 import { insertVerifiedDomain } from '../../support/domains.ts';
+import { allowInboxes, insertInbox } from '../../support/inboxes.ts';
 import { eventually } from '../../support/eventually.ts';
 
 let api: TestApi;
@@ -231,5 +232,64 @@ describe('the account', () => {
       sandbox_email: `sandbox-${api.accountId}@mail.test`,
     });
     await api.database.pool.query(`update domains set status = 'verified' where id = $1`, [domainId]);
+  });
+});
+
+describe('the built-in inbox', () => {
+  const inbox = () => `inbox-${api.brandId}@mail.test`;
+  const set = (columns: string) => api.database.pool.query(`update inboxes set ${columns}`);
+  /** With empty caches. */
+  const identity = async (tenant: TestTenant = api) =>
+    (await createSenderIdentities(api.database.pool, 'mail.test').ofBrand(tenant)).resolve({
+      key: inbox(),
+      domain: 'mail.test',
+    });
+
+  beforeAll(async () => {
+    await allowInboxes(api.database, api.accountId);
+    await allowInboxes(api.database, api.other.accountId);
+    await insertInbox(api.database, api, inbox(), { builtIn: true });
+  });
+  afterEach(async () => {
+    await allowInboxes(api.database, api.accountId);
+    await set('enabled = true, removed_at = null');
+  });
+  afterAll(() => api.database.pool.query('delete from inboxes'));
+
+  it('is a sender of its brand alone, within the cap of the sandbox', async () => {
+    const sent = await eventually(async () => {
+      const { status, body } = await send(`Acme <${inbox()}>`);
+      expect(status).toBe(201);
+      return body;
+    });
+    expect(await queued(sent.id)).toEqual({ domain_id: null, provider_id: 0 });
+    expect((await send(inbox().toUpperCase())).status).toBe(201);
+    expect((await send(inbox())).body.code).toBe('sandbox_limit_reached');
+    expect(await identity(api.other)).toBeNull();
+  });
+
+  it('may be the default sender of the account', async () => {
+    expect((await patch({ email_from_email: inbox() })).status).toBe(200);
+    expect(await defaultSender(api)).toBe(inbox());
+    expect((await patch({ email_from_email: null })).status).toBe(200);
+    await set('enabled = false');
+    expect((await patch({ email_from_email: inbox() })).body.code).toBe('sender_not_verified');
+  });
+
+  it('is no sender while it is disabled, once it is removed, or without the capability', async () => {
+    expect(await identity()).toBe('sandbox');
+    await set('enabled = false');
+    expect(await identity()).toBeNull();
+    await set('enabled = true, removed_at = now()');
+    expect(await identity()).toBeNull();
+    await set('removed_at = null');
+    await allowInboxes(api.database, api.accountId, false);
+    expect(await identity()).toBeNull();
+  });
+
+  it('is no sender if the brand has only other inboxes', async () => {
+    await set(`domain_name = 'mail.test'`);
+    expect(await identity()).toBeNull();
+    await set('domain_name = null');
   });
 });

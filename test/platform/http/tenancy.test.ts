@@ -73,6 +73,10 @@ const makers: Record<string, Maker> = {
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/inboxes/:id': (tenant) => {
+    inboxes += 1;
+    return insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);
+  },
   '/v1/my/flows/:id': ({ accountId, brandId }) =>
     inserted('insert into flows (account_id, brand_id, name) values ($1, $2, $3) returning id', [
       accountId,

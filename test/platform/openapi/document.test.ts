@@ -9,6 +9,7 @@ import type { RouteInput } from '../../../src/platform/http/input.ts';
 import type { RawResult, RouteResult } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { allowInboxes } from '../../support/inboxes.ts';
 import { createAnswerCheck, createCompiler, resolved, type OpenApi } from '../../support/openapi.ts';
 
 let api: TestApi;
@@ -16,6 +17,7 @@ let document: OpenApi;
 
 beforeAll(async () => {
   api = await startTestApi();
+  await allowInboxes(api.database, api.accountId);
   document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
 });
 afterAll(() => api.close());
@@ -255,6 +257,11 @@ describe('responses', () => {
     ['GET', '/v1/my/domains', '/v1/my/domains', undefined],
     ['POST', '/v1/my/domains/999999999/recheck', '/v1/my/domains/{id}/recheck', undefined],
     ['DELETE', '/v1/my/domains/999999999', '/v1/my/domains/{id}', undefined],
+    ['POST', '/v1/my/inboxes', '/v1/my/inboxes', {}],
+    ['GET', '/v1/my/inboxes', '/v1/my/inboxes', undefined],
+    ['GET', '/v1/my/inboxes/1', '/v1/my/inboxes/{id}', undefined],
+    ['PATCH', '/v1/my/inboxes/1', '/v1/my/inboxes/{id}', { name: 'Acme' }],
+    ['DELETE', '/v1/my/inboxes/1', '/v1/my/inboxes/{id}', undefined],
     ['POST', '/v1/my/imports', '/v1/my/imports', undefined],
     ['GET', '/v1/my/imports', '/v1/my/imports', undefined],
     ['GET', '/v1/my/imports/999999999', '/v1/my/imports/{id}', undefined],
