@@ -287,6 +287,21 @@ describe('the built-in inbox', () => {
     expect(await identity()).toBeNull();
   });
 
+  it('is no sender of another brand of the account', async () => {
+    const { rows } = await api.database.pool.query<{ id: number }>(
+      'insert into brands (account_id) values ($1) returning id',
+      [api.accountId],
+    );
+    const brandId = rows[0]?.id ?? 0;
+    const senders = await createSenderIdentities(api.database.pool, 'mail.test').ofBrand({
+      accountId: api.accountId,
+      brandId,
+    });
+    for (const key of [inbox(), `inbox-${brandId}@mail.test`]) {
+      expect(senders.resolve({ key, domain: 'mail.test' })).toBeNull();
+    }
+  });
+
   it('is no sender if the brand has only other inboxes', async () => {
     await set(`domain_name = 'mail.test'`);
     expect(await identity()).toBeNull();

@@ -73,6 +73,13 @@ const makers: Record<string, Maker> = {
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/inbox_blocks/:id': ({ accountId, brandId }) => {
+    inboxes += 1;
+    return inserted(
+      'insert into inbox_blocks (account_id, brand_id, domain) values ($1, $2, $3) returning id',
+      [accountId, brandId, `${MARK}${inboxes}.test`],
+    );
+  },
   '/v1/my/inboxes/:id': (tenant) => {
     inboxes += 1;
     return insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);

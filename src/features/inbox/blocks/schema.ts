@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { bareEmail } from '../../../delivery/addresses/bare-email.ts';
+import { canonicalDomain } from '../../../delivery/addresses/email.ts';
+import { idParam, pageQuery } from '../../../platform/db/paging.ts';
+
+const MAX_TYPED_DOMAIN = 253;
+
+export const inboxBlockSchema = z
+  .object({
+    id: z.int(),
+    email: z.string().nullable().meta({ description: 'In lower case.' }),
+    domain: z
+      .string()
+      .nullable()
+      .meta({ description: 'In A-labels and lower case. Addresses at domains below it are blocked, too.' }),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'InboxBlock' });
+export type InboxBlock = z.infer<typeof inboxBlockSchema>;
+
+const domainName = z
+  .string()
+  .min(1)
+  .max(MAX_TYPED_DOMAIN)
+  .superRefine((text, context) => {
+    if (typeof canonicalDomain(text) === 'string') return;
+    context.addIssue({ code: 'custom', message: 'is not a domain name such as example.com' });
+  });
+
+export const createInboxBlockBody = z
+  .strictObject({
+    email: bareEmail().nullish(),
+    domain: domainName.nullish().meta({ examples: ['example.com'] }),
+  })
+  .superRefine(({ email, domain }, context) => {
+    if ((email ?? null) === null && (domain ?? null) === null) {
+      context.addIssue({ code: 'custom', path: ['email'], message: 'is required, unless domain is given' });
+    }
+    if ((email ?? null) !== null && (domain ?? null) !== null) {
+      context.addIssue({
+        code: 'custom',
+        path: ['domain'],
+        message: 'must not be given together with email',
+      });
+    }
+  });
+export type CreateInboxBlockBody = z.output<typeof createInboxBlockBody>;
+
+/** A client may send a block back as it received it. */
+export const inboxBlockReadOnlyFields = ['id', 'created_at'];
+
+export const inboxBlockParams = z.strictObject({ id: idParam });
+export const listInboxBlocksQuery = z.strictObject(pageQuery);
