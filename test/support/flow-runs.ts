@@ -145,7 +145,7 @@ export function createTestTracker(pool: pg.Pool, { accountId, brandId }: QueuedA
   ): Promise<number[]> => {
     const drafts = events.map(({ contactId, ...event }) =>
       draftEvent(
-        { accountId, brandId, test: false, userId: null, chainDepth: 0, generated: false },
+        { accountId, brandId, test: false, userId: null, chainDepth: 0, generated: false, mail: null },
         trackEventBody.parse({ ...event, contact_id: contactId }),
         null,
       ),

@@ -121,7 +121,15 @@ export async function writeRun(
      values ($1, $2, $3, 1, $4, 'm' || gen_random_uuid(), $5, $6, '{}')`,
     [accountId, brandId, flowId, contactId, event && JSON.stringify(event), test],
   );
-  return { id, account_id: accountId, brand_id: brandId, flow_id: flowId, contact_id: contactId, test };
+  return {
+    id,
+    account_id: accountId,
+    brand_id: brandId,
+    flow_id: flowId,
+    contact_id: contactId,
+    test,
+    event,
+  };
 }
 
 /** The same as in a worker. */

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { consumeEvents, findActiveBrands, lockContacts, type TrackedEventConsumer } from './consumers.ts';
-import { draftEvent } from './draft.ts';
+import { type CausingMail, draftEvent } from './draft.ts';
 import { internName } from './names.ts';
 import { isReservedEventName, trackEventBody } from './schema.ts';
 import { EVENT_ID_SEQUENCE, findKept, type NewEvent, writeEvents } from './write-events.ts';
@@ -18,6 +18,8 @@ export interface ChainedEvent {
   key: string;
   /** Number of flow runs that led to it, one after another. */
   chainDepth: number;
+  /** The mail that caused the event of the flow run; null: none did. */
+  mail: CausingMail | null;
 }
 
 /** `reserved_event_name`: the flow was saved before Carillon reserved the name. */
@@ -44,7 +46,7 @@ async function nextId(trx: Queryable): Promise<number> {
 export async function trackChained(
   trx: Queryable,
   consumers: readonly TrackedEventConsumer[],
-  { accountId, brandId, contactId, name, data, test, key, chainDepth }: ChainedEvent,
+  { accountId, brandId, contactId, name, data, test, key, chainDepth, mail }: ChainedEvent,
 ): Promise<{ result: ChainedResult; afterCommit: (() => void)[] }> {
   const refused = (reason: Refusal) => ({
     result: { status: 'refused', reason } as const,
@@ -56,7 +58,7 @@ export async function trackChained(
     const message = body.error.issues[0]?.message ?? 'is not valid';
     return { result: { status: 'refused', reason: 'invalid_data', message }, afterCommit: [] };
   }
-  const source = { accountId, brandId, test, userId: null, chainDepth, generated: true };
+  const source = { accountId, brandId, test, userId: null, chainDepth, generated: true, mail };
   const nameId = await internName(trx, { brand_id: brandId, name });
   if (nameId === null) return refused('too_many_event_names');
   const event: NewEvent = { ...draftEvent(source, body.data, key), id: await nextId(trx), name_id: nameId };

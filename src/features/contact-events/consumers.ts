@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { CausingMail } from './draft.ts';
 import type { NewEvent, WriteOutcome } from './write-events.ts';
 
 /** Key spaces of the advisory locks below. Any fixed numbers. */
@@ -28,6 +29,8 @@ export interface TrackedEvent {
   test: boolean;
   /** Number of flow runs that led to it, one after another; 0 if no flow tracked it. */
   chainDepth: number;
+  /** The mail that caused it, itself or through flows; null: none did. */
+  mail: CausingMail | null;
   createdAt: Date;
 }
 
@@ -147,6 +150,7 @@ function trackedEvent(event: NewEvent, outcome: WriteOutcome): TrackedEvent {
     resourceUrl: event.resource_url,
     test: event.test,
     chainDepth: event.chain_depth,
+    mail: event.mail,
     createdAt: outcome.created_at,
   };
 }

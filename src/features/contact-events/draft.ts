@@ -3,6 +3,13 @@ import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { type Client, describeClient, findUtm, type Utm } from './enrichment.ts';
 import type { TrackEventBody } from './schema.ts';
 
+/** A mail that caused an event, itself or through flows. What a flow sends because of the event answers the mail. */
+export interface CausingMail {
+  conversation_message_id: number;
+  inbox_id: number;
+  auto_submitted: boolean;
+}
+
 /** The columns of an event from a request. Its contact is not looked up yet. */
 export interface EventDraft extends Client, Utm {
   account_id: number;
@@ -31,6 +38,7 @@ export interface EventDraft extends Client, Utm {
   generated: boolean;
   /** Whether it is no interaction of the contact, and does not change `last_interacted_at`. */
   passive: boolean;
+  mail: CausingMail | null;
 }
 
 /** The origin of an event: a client, a flow, or Carillon itself. */
@@ -42,11 +50,14 @@ export interface EventSource {
   userId: number | null;
   chainDepth: number;
   generated: boolean;
+  /** Null: no mail caused the event. */
+  mail: CausingMail | null;
 }
 
 export function clientSource({ accountId, brandId, actor }: Tenant): EventSource {
   const userId = actor.kind === 'user' ? actor.id : null;
-  return { accountId, brandId, test: isTestCaller(actor), userId, chainDepth: 0, generated: false };
+  const test = isTestCaller(actor);
+  return { accountId, brandId, test, userId, chainDepth: 0, generated: false, mail: null };
 }
 
 function emailOf(text: string | undefined): EventDraft['email'] {
@@ -59,7 +70,7 @@ function emailOf(text: string | undefined): EventDraft['email'] {
  * @param passive whether it is no interaction of the contact
  */
 export function draftEvent(
-  { accountId, brandId, test: testKey, userId, chainDepth, generated }: EventSource,
+  { accountId, brandId, test: testKey, userId, chainDepth, generated, mail }: EventSource,
   body: TrackEventBody,
   idempotencyKey: string | null,
   passive = false,
@@ -86,6 +97,7 @@ export function draftEvent(
     chain_depth: chainDepth,
     generated,
     passive,
+    mail,
     ...describeClient(body.user_agent),
     ...findUtm(body, body),
   };

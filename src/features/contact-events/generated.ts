@@ -1,7 +1,7 @@
 /** Events that Carillon itself tracks, such as mail that arrived. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { consumeEvents, findActiveBrands, lockContacts, type TrackedEventConsumer } from './consumers.ts';
-import { draftEvent } from './draft.ts';
+import { type CausingMail, draftEvent } from './draft.ts';
 import { internReserved } from './names.ts';
 import type { ReservedEventName } from './schema.ts';
 import { EVENT_ID_SEQUENCE, type NewEvent, writeEvents } from './write-events.ts';
@@ -17,6 +17,8 @@ export interface GeneratedEvent {
   key: string;
   /** Whether it is no interaction of the contact, and does not change `last_interacted_at`. */
   passive: boolean;
+  /** The mail that the event reports; null: it reports something else. */
+  mail: CausingMail | null;
 }
 
 async function takeIds(trx: Queryable, count: number): Promise<number[]> {
@@ -34,8 +36,8 @@ async function newEvents(
 ): Promise<NewEvent[]> {
   const nameIds = await internReserved(trx, [...new Set(events.map(({ brandId }) => brandId))], name);
   const ids = await takeIds(trx, events.length);
-  return events.map(({ accountId, brandId, contactId, data, key, passive }, index) => {
-    const source = { accountId, brandId, test: false, userId: null, chainDepth: 0, generated: true };
+  return events.map(({ accountId, brandId, contactId, data, key, passive, mail }, index) => {
+    const source = { accountId, brandId, test: false, userId: null, chainDepth: 0, generated: true, mail };
     const draft = draftEvent(source, { event: name, contact_id: contactId, data, test: false }, key, passive);
     return { ...draft, id: ids[index] as number, name_id: nameIds.get(brandId) as number };
   });

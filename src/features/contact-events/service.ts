@@ -14,6 +14,7 @@ import { createTracker, type TrackDeps, type Tracked, type TrackResult } from '.
 export { lockBrands, lockContacts, type TrackedEvent, type TrackedEventConsumer } from './consumers.ts';
 export { type ChainedResult, trackChained } from './chained.ts';
 export { trackGenerated } from './generated.ts';
+export type { CausingMail } from './draft.ts';
 export type { EnsureContacts } from './track.ts';
 
 const MAX_GROUP = 200;

@@ -68,7 +68,7 @@ export const flowReportSchema = z
             accepted_count: count.meta({ description: 'Messages that the step has created.' }),
             not_accepted: byReason.meta({
               description:
-                'Runs without a message at this step, by reason: `no_address`, `no_price`, `frequency_cap`, `sandbox_limit_reached`.',
+                'Runs without a message at this step, by reason: `no_address`, `no_price`, `frequency_cap`, `answer_limit`, `automatic_mail`, `sandbox_limit_reached`.',
             }),
             ...results,
             rates,

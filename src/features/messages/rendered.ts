@@ -36,7 +36,7 @@ const isRendered = ({ campaign_id: campaignId, flow_id: flowId, html, text }: St
 /** The event that started the flow run; null: the run is gone, or no event started it. */
 async function findEvent(pool: pg.Pool, runId: number): Promise<Record<string, unknown> | null> {
   const { rows } = await pool.query<{ event: Record<string, unknown> | null }>({
-    name: 'event_of_run',
+    name: 'event_of_run_2',
     text: `select ${runEventSql('$1')} as event`,
     values: [runId],
   });

@@ -123,6 +123,28 @@ const countsOf = async (flowId: number) => {
   return Object.fromEntries(counts.flatMap(({ name, count }) => (count === 0 ? [] : [[name, count]])));
 };
 
+/** Inserts a mail that arrived. @returns its id */
+async function insertMail(internetId: string | null, references: readonly string[]): Promise<number> {
+  const { accountId, brandId } = account;
+  const [row] = await query(
+    `with i as (
+       insert into inboxes (account_id, brand_id, address, address_key)
+       values ($1, $2, $5, $5) returning id
+     )
+     insert into conversation_messages (account_id, brand_id, inbox_id, direction, from_address, internet_id,
+       reference_ids)
+     select $1, $2, id, 'inbound', 'ada@example.com', $3, $4 from i returning id`,
+    [accountId, brandId, internetId, references, `help${Math.random()}@help.test`],
+  );
+  return Number(row?.id);
+}
+
+/** The event of a run that a mail caused. */
+const causedBy = (mailId: number) => ({
+  ...{ id: 7, name: 'email_received', data: { subject: 'Hi' }, created_at: '2026-03-01T00:00:00Z' },
+  mail: { conversation_message_id: mailId, inbox_id: 7, auto_submitted: false },
+});
+
 describe('a message of a flow', () => {
   it('is rendered with its contact, the event and its links, as mail of a flow', async () => {
     const { messageId, flowId } = await queueOne(
@@ -145,6 +167,39 @@ describe('a message of a flow', () => {
     expect(raw).toContain(`Feedback-ID: ${flowId}:${account.brandId}:flow:carillon`);
     expect(raw).toMatch(/^Precedence: bulk/m);
     await ended(messageId, 'sent');
+  });
+
+  it('that answers a mail is marked as automatic, and is in the thread of the mail', async () => {
+    const mailId = await insertMail('asked@client.test', ['first@client.test', 'started@client.test']);
+    await queueOne({ subject: '{{ event.event }}|{{ event.mail }}|' }, {}, causedBy(mailId));
+    await queueOne({}, { email: 'other@example.com' }, { id: 8, name: 'order_placed' });
+    await startSender();
+    await receivedAtLeast(server, 2);
+    const raws = server.received.map(({ raw }) => raw.replaceAll('\r\n ', ' '));
+    const answer = raws.find((raw) => raw.includes('To: ada@example.com')) ?? '';
+    expect(answer).toMatch(/^Auto-Submitted: auto-replied\r$/m);
+    expect(answer).toMatch(/^In-Reply-To: <asked@client.test>\r$/m);
+    expect(answer).toMatch(/^References: <started@client.test> <first@client.test> <asked@client.test>\r$/m);
+    expect(answer).toMatch(/^List-Unsubscribe: /m);
+    expect(answer).toContain('Subject: email_received||\r\n');
+    const other = raws.find((raw) => raw.includes('To: other@example.com')) ?? '';
+    expect(other).not.toMatch(/^(Auto-Submitted|In-Reply-To|References):/m);
+  });
+
+  it('that answers a mail is marked as automatic even if the mail has no id or has been deleted', async () => {
+    const foreign = account;
+    const foreignId = await insertMail('foreign@client.test', []);
+    account = await insertAccount(test.database);
+    for (const [index, mailId] of [await insertMail(null, []), 999_999_999, foreignId].entries()) {
+      await queueOne({}, { email: `a${index}@example.com` }, causedBy(mailId));
+    }
+    await startSender();
+    await receivedAtLeast(server, 3);
+    for (const { raw } of server.received) {
+      expect(raw).toMatch(/^Auto-Submitted: auto-replied\r$/m);
+      expect(raw).not.toMatch(/^(In-Reply-To|References):/m);
+    }
+    expect(foreign.brandId).not.toBe(account.brandId);
   });
 
   it('publishes no events, and counts for contact and flow', async () => {

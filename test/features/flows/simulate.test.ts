@@ -42,16 +42,30 @@ async function insertContact(given: {
 }
 
 interface FlowGiven {
+  event?: string;
   goal?: string;
   triggerData?: object;
   status?: string;
 }
 
-async function insertFlow(steps: Step[], { goal, triggerData = {}, status = 'draft' }: FlowGiven = {}) {
+async function insertFlow(
+  steps: Step[],
+  { event, goal, triggerData = {}, status = 'draft' }: FlowGiven = {},
+) {
   const { rows } = await pool().query<{ id: number }>(
-    `insert into flows (account_id, brand_id, name, status, goal, trigger_data, steps)
-     values ($1, $2, 'F', $3, $4, $5, $6) returning id`,
-    [api.accountId, api.brandId, status, goal ?? null, JSON.stringify(triggerData), JSON.stringify(steps)],
+    `insert into flows (account_id, brand_id, name, status, goal, trigger_data, steps, trigger_event)
+     values ($1, $2, 'F', $3, $4, $5, $6, $7) returning id`,
+    [
+      ...[
+        api.accountId,
+        api.brandId,
+        status,
+        goal ?? null,
+        JSON.stringify(triggerData),
+        JSON.stringify(steps),
+      ],
+      event ?? null,
+    ],
   );
   return rows[0]?.id ?? 0;
 }
@@ -204,6 +218,19 @@ describe('POST /flows/{id}/simulate', () => {
     expect(await simulate(steps)).toMatchObject({ ends: { state: 'exited', reason: 'unsubscribed' } });
     contactId = await insertContact({});
     expect(brief(await simulate(steps))).toEqual(['1 done', '2 skipped']);
+  });
+
+  it('shows that an automatic mail starts no flow whose filters do not ask for it', async () => {
+    const enters = async (autoSubmitted: boolean, filters: readonly unknown[] = []) => {
+      const event = { event_data: { auto_submitted: autoSubmitted } };
+      const simulation = await simulate([exit(1, 'read')], event, {
+        event: 'email_received',
+        triggerData: { filters },
+      });
+      return simulation.passes_filters;
+    };
+    expect([await enters(false), await enters(true)]).toEqual([true, false]);
+    expect(await enters(true, [{ name: 'trigger.auto_submitted', predicate: 'true' }])).toBe(true);
   });
 
   it('shows whether the contact matches the filters of the trigger', async () => {

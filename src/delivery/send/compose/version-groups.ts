@@ -7,6 +7,7 @@ import {
 } from '../../contents/content.ts';
 import { nestValues, type SharedOf, type SharedValues, SharedValuesMissingError } from './shared-values.ts';
 import type { SendingDomain } from '../../dkim/domain-signers.ts';
+import { type AnsweredMail, answerHeaders } from '../../mime/answer-headers.ts';
 import { VersionMissingError } from '../../contents/versions.ts';
 import type { BatchMessage } from '../intend/batch.ts';
 import type { PageRecipient, RecipientPages } from './recipient-pages.ts';
@@ -38,7 +39,7 @@ export interface VersionGroup {
 export interface Rendering {
   message: BatchMessage & TrackedMessage;
   values: ContentValues;
-  /** The headers for one-click unsubscribe. */
+  /** Those for one-click unsubscribe, and those of an automatic answer to a mail. */
   headers: Record<string, string>;
 }
 
@@ -62,6 +63,16 @@ const pageRecipient = (message: BatchMessage): PageRecipient => ({
   to: message.to,
 });
 
+/** Marks a message of a flow that answers a mail, so that no machine answers it (RFC 3834 §3.1). */
+const automaticAnswer = (mail: AnsweredMail): Record<string, string> => ({
+  'Auto-Submitted': 'auto-replied',
+  ...answerHeaders(mail),
+});
+
+function headersOf(unsubscribe: Record<string, string> = {}, answers: AnsweredMail | null = null) {
+  return answers ? { ...unsubscribe, ...automaticAnswer(answers) } : unsubscribe;
+}
+
 /** Collects the values of a message. */
 export function renderingOf(
   message: BatchMessage,
@@ -74,7 +85,7 @@ export function renderingOf(
   let preferences: string | null | undefined;
   return {
     message: { ...message, set: version.id },
-    headers: unsubscribe?.headers ?? {},
+    headers: headersOf(unsubscribe?.headers, message.flow?.answers),
     values: {
       contact: nestValues((message.campaign ?? message.flow)?.contact ?? {}),
       event: message.flow?.event ?? null,

@@ -2,6 +2,7 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
 import { type Refusal, verdictSql } from '../../limits/authority.ts';
 import type { Channel, SkipCode } from '../../message.ts';
+import type { AnsweredMail } from '../../mime/answer-headers.ts';
 import type { ClaimId } from '../claim/claim.ts';
 import type { MessageTracking } from '../compose/tracked-links.ts';
 
@@ -83,6 +84,8 @@ export interface FlowPart extends Pick<CampaignPart, 'id' | 'contact'> {
   contactId: number | null;
   /** What contents read as `event`: the event that started the run. */
   event: Record<string, unknown> | null;
+  /** The mail that the message answers; null: it answers none. */
+  answers: AnsweredMail | null;
 }
 
 export interface BatchRequest {

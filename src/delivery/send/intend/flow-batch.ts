@@ -27,15 +27,31 @@ import {
 /** Maximum number of characters of an event, as JSON. Clients send at most 32 KB of data. */
 const MAX_EVENT = 65_536;
 
+/** SQL: what contents read as `event` in messages of a flow run `r`. */
+const eventSql = `case when length(r.event::text) <= ${MAX_EVENT}
+          then r.event - 'id' - 'name' - 'mail' || jsonb_build_object('event', r.event -> 'name') end`;
+
 /**
  * SQL: what contents read as `event` in messages of a flow run: the event that started the run. Null if there is none
  * or it is too large.
  * @param runId SQL
  */
 export const runEventSql = (runId: string): string => `(
-      select case when length(r.event::text) <= ${MAX_EVENT}
-        then r.event - 'id' - 'name' || jsonb_build_object('event', r.event -> 'name') end
+      select ${eventSql}
       from flow_runs r where r.id = ${runId})`;
+
+/** SQL: the mail that messages of a flow run `r` answer, as `AnsweredMail`, even if it has been deleted. */
+const answersSql = `case when r.event ? 'mail' then coalesce((
+            select jsonb_build_object('id', c.internet_id, 'references', c.reference_ids)
+            from conversation_messages c
+            where c.id = (r.event -> 'mail' -> 'conversation_message_id')::bigint and c.brand_id = r.brand_id),
+          '{"id": null, "references": []}') end`;
+
+/** SQL: what a message `m` needs of its flow run. */
+const runSql = `(
+        select jsonb_build_object('event', ${eventSql},
+          'answers', ${answersSql})
+        from flow_runs r where r.id = m.flow_run_id)`;
 
 /** SQL: the flows of the claimed rows. Rows written by earlier versions do not name their flow. */
 const flowIdsSql = `array(
@@ -80,14 +96,14 @@ const flowsSql = `
     ), checked as materialized (
       select m.*, ${rowColumns}, q.attempt_count + 1 as attempt,
         case${flowCases}${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRow)} else ${verdictSql()} end as verdict,
-        ${uncertainSql} as uncertain, ${contactSql} as contact, ${runEventSql('m.flow_run_id')} as event
+        ${uncertainSql} as uncertain, ${contactSql} as contact, ${runSql} as run
       from ${messagesSql}
       left join flow f on f.id = m.flow_id
       ${recipientSql('m.content_version_id')}
     ), ${unappliedSql('flow_id is not null')}, ${intentSql}, ${stoppedCtes}
     select ${messageColumns}, content_version_id as "contentVersionId", null as campaign,
       jsonb_build_object('id', flow_id, 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb),
-        'event', event) as flow,
+        'event', run -> 'event', 'answers', run -> 'answers') as flow,
       ${unappliedOf('flow_id is not null')}
     from checked order by id`;
 
@@ -96,6 +112,7 @@ export const flowIntentStatement = defineStatement({
   sentBy: 'intendFlows',
   does: 'Checks a batch of messages of flows and writes the intent for those that may leave.',
   parameters: intentParameters,
+  version: 2,
   shapes: { intend_or_hold_of_flows: {} },
   compose: () => flowsSql,
 });

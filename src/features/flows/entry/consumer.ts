@@ -20,14 +20,21 @@ const enterSql = `
   order by f.id, e.contact_id, e.id
   on conflict (flow_id, contact_id, cause) do nothing`;
 
-/** Other fields of the event that contents can use. Fields that the client left out are absent. */
+/** Other fields of the event: contents can use all but the mail. Fields that it does not have are absent. */
 function furtherOf({
   amount,
   resourceUid,
   resourceName,
   resourceUrl,
+  mail,
 }: TrackedEvent): Record<string, unknown> {
-  const named = { amount, resource_uid: resourceUid, resource_name: resourceName, resource_url: resourceUrl };
+  const named = {
+    amount,
+    resource_uid: resourceUid,
+    resource_name: resourceName,
+    resource_url: resourceUrl,
+    mail,
+  };
   return Object.fromEntries(
     Object.entries(named).filter(([, value]) => value !== null && value !== undefined),
   );

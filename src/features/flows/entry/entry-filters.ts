@@ -6,6 +6,7 @@ import {
   constantOf,
   fold,
   loadConditions,
+  parseFilters,
 } from '../../segments/service.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -33,6 +34,28 @@ function foldFor(entry: FilteredEntry, conditions: readonly Condition[], asOf: D
       engagedAt: () => null,
     },
   );
+}
+
+function namesValue(condition: Condition, name: string): boolean {
+  switch (condition.type) {
+    case 'all':
+    case 'any':
+      return condition.parts.some((part) => namesValue(part, name));
+    case 'not':
+      return namesValue(condition.part, name);
+    case 'value': {
+      const { operand } = condition;
+      return 'of' in operand && operand.of === 'trigger' && operand.path.join('.') === name;
+    }
+    default:
+      return false;
+  }
+}
+
+/** Whether one of the filters of a trigger, at any depth, is about `trigger.<name>`. */
+export function namesTriggerValue(filters: readonly unknown[], name: string): boolean {
+  const { conditions } = parseFilters(filters, { steps: null, received: false });
+  return conditions.some((condition) => namesValue(condition, name));
 }
 
 async function contactsFor(

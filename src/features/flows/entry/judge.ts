@@ -7,7 +7,7 @@ import type { FlowRow, Reentry } from '../model.ts';
 import { firstRecord } from '../run/interpreter.ts';
 import { registerGoals } from '../run/waits.ts';
 import { flowRunStart } from '../workflow.ts';
-import { passingEntries } from './entry-filters.ts';
+import { namesTriggerValue, passingEntries } from './entry-filters.ts';
 
 /**
  * How long after its insertion a run's workflow must have started, in minutes. The reconciler leaves runs alone whose
@@ -23,6 +23,8 @@ export interface Entry {
   event_id: number | null;
   /** The data of the event that caused it; null: no event did. */
   data: Readonly<Record<string, unknown>> | null;
+  /** Whether it was caused by an automatic mail, which starts no flow unless its filters ask for it. */
+  automatic: boolean;
   /** When the event occurred, or else when the entry was inserted. */
   since: Date;
   test: boolean;
@@ -107,7 +109,8 @@ function refuseReentry(
 }
 
 /**
- * Evaluates the filters of the flow. It may take long, so call it before locking the flow or contacts.
+ * Evaluates the filters of the flow. It may take long, so call it before locking the flow or contacts. An entry by an
+ * automatic mail passes only if a filter names `trigger.auto_submitted`.
  * @returns the entries that pass them
  * @throws AppError if they cannot be evaluated
  */
@@ -119,7 +122,9 @@ export async function passFilters(
 ): Promise<Set<number>> {
   if (refuseAll(flow)) return new Set();
   const { filters = [] } = flow.trigger_data;
-  return passingEntries(db, { brandId: flow.brand_id, asOf }, filters, entries);
+  const open = entries.some(({ automatic }) => automatic) && !namesTriggerValue(filters, 'auto_submitted');
+  const asking = open ? entries.filter(({ automatic }) => !automatic) : entries;
+  return passingEntries(db, { brandId: flow.brand_id, asOf }, filters, asking);
 }
 
 /**

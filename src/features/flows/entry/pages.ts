@@ -70,6 +70,7 @@ async function findEntries(
   const which = ids ? 'id = any($2)' : '(retry_at is null or retry_at <= now())';
   const { rows } = await trx.query<Entry & { attempt_count: number }>(
     `select id, contact_id, cause, (event->>'id')::bigint as event_id, event->'data' as data, test,
+       event->>'name' = 'email_received' and (event->'mail'->>'auto_submitted')::boolean is true as automatic,
        coalesce((event->>'created_at')::timestamptz, created_at) as since, attempt_count
      from flow_entries where flow_id = $1 and ${which} order by id limit ${PAGE}`,
     ids ? [flowId, ids] : [flowId],

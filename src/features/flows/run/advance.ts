@@ -247,7 +247,8 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
     }
     if (await isHeld(trx, run)) return hold(deps, run, record, version);
   }
-  if (run.capped && isDue(record, asOf) && sendsMessages(version)) await lockFrequency(trx, run.contact_id);
+  const counts = run.capped || run.event?.mail !== undefined;
+  if (counts && isDue(record, asOf) && sendsMessages(version)) await lockFrequency(trx, run.contact_id);
   return doSteps(deps, run, record, version, arrivals);
 }
 

@@ -1,5 +1,6 @@
 /** Reads what the transaction of a run needs first: the run, its flow and its contact, in one statement. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { CausingMail } from '../../contact-events/service.ts';
 import type { FlowStatus } from '../model.ts';
 import type { QuietHours } from './quiet-hours.ts';
 
@@ -10,6 +11,8 @@ export interface CauseEvent {
   data: Readonly<Record<string, unknown>> | null;
   /** ISO 8601. */
   created_at: string;
+  /** The mail that caused it, itself or through flows; absent: none did. */
+  mail?: CausingMail;
 }
 
 /** What an active run waits for; null if a step is due. */

@@ -22,7 +22,9 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { countForFlow } from '../counts.ts';
+import { hasAnsweredEnough } from './answers.ts';
 import type { StepResult } from './interpreter.ts';
+import type { CauseEvent } from './load.ts';
 import { createSenderOf, type SenderOf } from './sender.ts';
 
 export { quietUntil, type QuietHours } from './quiet-hours.ts';
@@ -36,6 +38,8 @@ export interface SendingRun {
   contact_id: number;
   /** Whether the run creates test messages, which are not given to a provider. */
   test: boolean;
+  /** The event that started it. */
+  event: Pick<CauseEvent, 'mail'> | null;
 }
 
 export interface FlowSenderDeps {
@@ -65,8 +69,8 @@ interface SendStep {
 /**
  * Creates the message of a step for the run's contact.
  * @param trx the run's transaction
- * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price` or `frequency_cap`; `failed` with
- *   `detail.reason`: `sender_not_verified`, `content_rejected`, or the code of the limit that refused the message, such as
+ * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price`, `frequency_cap`,
+ *   `automatic_mail` or `answer_limit`; `failed` with   `detail.reason`: `sender_not_verified`, `content_rejected`, or the code of the limit that refused the message, such as
  *   `sandbox_limit_reached`; or `exit` with `unsubscribed`, `suppressed` or `contact_deleted`: the run ends
  */
 export type FlowSender = (
@@ -198,6 +202,22 @@ async function hasReachedCap(
     values: [brand_id, contact_id, asOf, cap.count, cap.per_seconds],
   });
   return rows[0]?.reached === true;
+}
+
+/** Why an email of the run must not answer the mail that caused it; null if it may, or if no mail did. */
+async function refuseAnswer(
+  trx: Queryable,
+  { brand_id: brandId, contact_id: contactId, event }: SendingRun,
+  asOf: Date,
+): Promise<'automatic_mail' | 'answer_limit' | null> {
+  const mail = event?.mail;
+  if (!mail) return null;
+  if (mail.auto_submitted) return 'automatic_mail';
+  // The run already holds this lock, unless it was loaded before.
+  await lockFrequency(trx, contactId);
+  return (await hasAnsweredEnough(trx, { brandId, contactId, inboxId: mail.inbox_id, asOf }))
+    ? 'answer_limit'
+    : null;
 }
 
 /** Counts the message for its step, and stores the flow in the queue. */
@@ -346,6 +366,8 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
     if (state.cap && (await hasReachedCap(trx, run, state.cap, asOf))) {
       return notWritten('skipped', 'frequency_cap');
     }
+    const unanswered = channel === 'email' ? await refuseAnswer(trx, run, asOf) : null;
+    if (unanswered) return notWritten('skipped', unanswered);
     const sender = await senderOf(trx, run, channel, state);
     if (!sender) return notWritten('failed', 'sender_not_verified');
     const written = await writeIfAllowed(trx, deps, run, messageOf(run, step, state, sender));

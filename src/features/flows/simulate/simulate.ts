@@ -1,6 +1,7 @@
 import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
+import { namesTriggerValue } from '../entry/entry-filters.ts';
 import { findFlow } from '../model.ts';
 import { allSteps, type Step, stepTable } from '../steps/index.ts';
 import { type Answer, type Answers, simulateRun } from './simulation.ts';
@@ -65,7 +66,9 @@ export function simulateFlow(
     if (!contact) throw invalid({ contact_id: ['is not a contact of the brand'] });
     const { filters = [], exit_filters: exitFilters = [] } = flow.trigger_data;
     const entry = { asOf: at, changes: { data: {}, lists: new Map(), events: [] }, steps: new Map() };
-    const passes = filters.length === 0 || (await contact.matches(entry, filters));
+    const isAutomatic = flow.trigger_event === 'email_received' && trigger?.auto_submitted === true;
+    const mayEnter = !isAutomatic || namesTriggerValue(filters, 'auto_submitted');
+    const passes = mayEnter && (filters.length === 0 || (await contact.matches(entry, filters)));
     const simulated = { steps: flow.steps, exitFilters, goal: flow.goal };
     const result = await simulateRun(simulated, contact, { at, answers, eventData: trigger ?? {} });
     return { passes_filters: passes, ...result };

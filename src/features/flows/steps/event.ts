@@ -43,6 +43,7 @@ async function act(step: EventStep, { trx, run, consumers, afterCommit, holdLock
     test: run.test,
     key: `flow-run/${run.id}/${step.id}/0`,
     chainDepth,
+    mail: run.event?.mail ?? null,
   });
   afterCommit.push(...then);
   return resultOf(result);

@@ -5,7 +5,7 @@ import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
 import type { StepOutput } from '../filters.ts';
 import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.ts';
-import type { LoadedRun } from '../run/load.ts';
+import type { CauseEvent, LoadedRun } from '../run/load.ts';
 import type { Step } from './index.ts';
 
 /** What steps of requests and stored steps share. A step that a client adds has no id yet. */
@@ -133,7 +133,7 @@ export type ActingRun = Pick<
   'id' | 'account_id' | 'brand_id' | 'contact_id' | 'test' | 'chain_depth'
 > & {
   /** The event that started the run. */
-  event: { data?: Readonly<Record<string, unknown>> | null } | null;
+  event: Partial<Pick<CauseEvent, 'data' | 'mail'>> | null;
 };
 
 /** What a step of a simulated run works with. */

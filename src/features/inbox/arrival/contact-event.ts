@@ -45,6 +45,11 @@ export function trackReceived(
       contactId: mail.contactId,
       key: `email_received:${mail.conversationMessageId}`,
       passive: mail.autoSubmitted,
+      mail: {
+        conversation_message_id: mail.conversationMessageId,
+        inbox_id: mail.inboxId,
+        auto_submitted: mail.autoSubmitted,
+      },
       data: {
         conversation_id: mail.conversationId,
         conversation_message_id: mail.conversationMessageId,

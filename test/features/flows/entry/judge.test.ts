@@ -48,6 +48,31 @@ async function enterByEvent(flowId: number, contactId: number, id: number, data:
   );
 }
 
+/** Lets a contact enter by a mail, or by another event that a flow tracked because of it. */
+async function enterByMail(
+  flowId: number,
+  contactId: number,
+  id: number,
+  isAutomatic: boolean,
+  name = 'email_received',
+): Promise<void> {
+  const mail = { conversation_message_id: id, inbox_id: 7, auto_submitted: isAutomatic };
+  const data = { subject: 'Hi', auto_submitted: isAutomatic };
+  await pool().query(
+    `insert into flow_entries (account_id, brand_id, flow_id, contact_id, cause, event)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [
+      ...[account.accountId, account.brandId, flowId, contactId, `e${id}`],
+      JSON.stringify({ id, name, data, mail, created_at: '2026-05-01T10:00:00.000Z' }),
+    ],
+  );
+}
+
+const automatic = (predicate: 'true' | 'false' | 'present') => ({
+  name: 'trigger.auto_submitted',
+  predicate,
+});
+
 describe('an entry into a flow', () => {
   it('becomes a run, a request to the engine and a count', async () => {
     const flowId = await insertActiveFlow(pool(), account, { event: 'ordered' });
@@ -100,6 +125,38 @@ describe('an entry into a flow', () => {
     expect(await runsOf(pool(), flowId)).toEqual([]);
     expect(await entriesOf(pool(), flowId)).toEqual([]);
     expect(await countsOf(pool(), flowId)).toEqual({ [`not_entered:${reason}`]: 3 });
+  });
+
+  it.each([
+    ['no filters', undefined, false],
+    ['a filter on something else', [{ name: 'trigger.subject', predicate: 'present' }], false],
+    ['a filter that takes automatic mail, too', [automatic('present')], true],
+    ['a filter that takes only automatic mail', [automatic('true')], true],
+    ['a filter that takes no automatic mail', [automatic('false')], false],
+    [
+      'a group that names it',
+      [{ name: 'any', predicate: 'or', value: [automatic('true'), automatic('false')] }],
+      true,
+    ],
+  ] as const)('by an automatic mail, with %s, begins a run: %s', async (_name, filters, begins) => {
+    const flowId = await insertActiveFlow(pool(), account, {
+      event: 'email_received',
+      reentry: 'every_time',
+      ...(filters && { filters }),
+    });
+    await enterByMail(flowId, contacts[0] as number, 90, true);
+    await enterByMail(flowId, contacts[1] as number, 91, false);
+    await judgePage(deps(), flowId);
+    const entered = (await runsOf(pool(), flowId)).map((run) => run.contact_id);
+    expect(entered.includes(contacts[0] as number)).toBe(begins);
+    if (!filters) expect(entered).toEqual([contacts[1]]);
+  });
+
+  it('by an event that a flow tracked because of an automatic mail begins a run', async () => {
+    const flowId = await insertActiveFlow(pool(), account, { event: 'noted' });
+    await enterByMail(flowId, contacts[0] as number, 92, true, 'noted');
+    await judgePage(deps(), flowId);
+    expect(await runsOf(pool(), flowId)).toHaveLength(1);
   });
 
   it('of a contact that was deleted begins no run', async () => {

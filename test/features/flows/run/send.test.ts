@@ -242,6 +242,74 @@ describe('limits', () => {
   });
 });
 
+describe('runs that a mail of the contact caused', () => {
+  let flow: Awaited<ReturnType<typeof writeFlow>>;
+  let contactId: number;
+  let mails = 0;
+  const at = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+
+  beforeEach(async () => {
+    flow = await writeFlow(test.database, account, [{}, { channel: 'sms' }]);
+    contactId = await writeContact(test.database, account);
+  });
+
+  /** Lets a flow answer another mail. @returns the outcome, or the reason why there is no answer */
+  async function answer(
+    inboxId: number,
+    { asOf = at(0), to = contactId, by = flow, automatic = false } = {},
+  ) {
+    const mail = { conversation_message_id: (mails += 1), inbox_id: inboxId, auto_submitted: automatic };
+    const event = { id: mails, name: 'email_received', data: {}, mail };
+    const run = await writeRun(test.database, account, by.flowId, to, { event });
+    const { result } = await send(test.database, testFlowSender(), run, by.steps[0], asOf);
+    return 'outcome' in result ? (result.detail?.reason ?? result.outcome) : result.exit;
+  }
+
+  it('answer five times in 24 hours for each contact and inbox, whichever flows do it', async () => {
+    const second = await writeFlow(test.database, account);
+    const outcomes: unknown[] = [];
+    for (const by of [flow, second, flow, second, flow, second, flow]) outcomes.push(await answer(7, { by }));
+    expect(outcomes).toEqual(['sent', 'sent', 'sent', 'sent', 'sent', 'answer_limit', 'answer_limit']);
+    expect(await countsOf(second.flowId)).toEqual({ '1 accepted': 2, '1 skipped:answer_limit': 1 });
+    expect(await answer(8)).toBe('sent');
+    const other = await writeContact(test.database, account, { email: 'bob@example.com' });
+    expect(await answer(7, { to: other })).toBe('sent');
+    expect([await answer(7, { asOf: at(23.9) }), await answer(7, { asOf: at(24.1) })]).toEqual([
+      'answer_limit',
+      'sent',
+    ]);
+  });
+
+  it('do not count other messages of flows to the contact', async () => {
+    for (let n = 0; n < 6; n += 1) {
+      const run = await writeRun(test.database, account, flow.flowId, contactId);
+      await send(test.database, testFlowSender(), run, flow.steps[0]);
+    }
+    expect(await answer(7)).toBe('sent');
+  });
+
+  it('send no more than five answers if they reach their steps at once', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => answer(7)));
+    expect(outcomes.filter((outcome) => outcome === 'sent')).toHaveLength(5);
+  });
+
+  it('never answer an automatic mail', async () => {
+    expect(await answer(7, { automatic: true })).toBe('automatic_mail');
+    expect(await countsOf(flow.flowId)).toEqual({ '1 skipped:automatic_mail': 1 });
+  });
+
+  it('send SMS without that limit', async () => {
+    const to = await writeContact(test.database, account, {
+      email: 'sms@example.com',
+      phone: '+4915112345678',
+    });
+    const mail = { conversation_message_id: 1, inbox_id: 7, auto_submitted: true };
+    const run = await writeRun(test.database, account, flow.flowId, to, { event: { id: 1, mail } });
+    const { result } = await send(test.database, testFlowSender(), run, flow.steps[1]);
+    expect(result).not.toMatchObject({ detail: { reason: 'automatic_mail' } });
+  });
+});
+
 describe('runs of test events', () => {
   it('create test messages, which no sender gets, and count nothing', async () => {
     const { messageId, queued, run, result } = await sendOne({}, {}, { test: true });

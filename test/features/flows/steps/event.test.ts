@@ -98,6 +98,21 @@ describe('an event step', () => {
     expect(found.map(({ data }) => data)).toEqual([{ plan: 'free', total: 5 }, { plan: 'free' }]);
   });
 
+  it('passes on the mail that caused the run, which is no data of the event', async () => {
+    const flowId = await insertFlow();
+    const mail = { conversation_message_id: 70, inbox_id: 7, auto_submitted: false };
+    await track(event(), stage.run({ event: { data: { subject: 'Hi' }, mail } }));
+    await track(event({ id: 5 }));
+    const { rows } = await stage.pool.query(
+      `select event -> 'mail' as mail, event -> 'data' as data from flow_entries where flow_id = $1 order by id`,
+      [flowId],
+    );
+    expect(rows).toEqual([
+      { mail, data: {} },
+      { mail: null, data: {} },
+    ]);
+  });
+
   it('is refused if its data is too large for an event', async () => {
     const run = stage.run({ event: { data: { a: 'x'.repeat(20_000) } } });
     const result = await track(event({ forward_event_data: true, data: { b: 'x'.repeat(20_000) } }), run);

@@ -77,7 +77,8 @@ const mailFlow = () =>
 
 async function entriesOf(flowId: number): Promise<Record<string, unknown>[]> {
   const { rows } = await pool().query<Record<string, unknown>>(
-    `select contact_id, test, chain_depth, event ->> 'name' as name, event -> 'data' as data from flow_entries
+    `select contact_id, test, chain_depth, event ->> 'name' as name, event -> 'data' as data,
+       event -> 'mail' as mail from flow_entries
      where flow_id = $1 order by id`,
     [flowId],
   );
@@ -169,6 +170,11 @@ describe('trackReceived', () => {
         chain_depth: 0,
         name: 'email_received',
         data: { conversation_message_id: received.conversationMessageId, auto_submitted: false },
+        mail: {
+          conversation_message_id: received.conversationMessageId,
+          inbox_id: 7,
+          auto_submitted: false,
+        },
       },
     ]);
     expect(woken).toContain('flow_entries');

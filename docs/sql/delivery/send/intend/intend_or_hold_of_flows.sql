@@ -1,4 +1,4 @@
--- Prepared as intend_or_hold_of_flows
+-- Prepared as intend_or_hold_of_flows_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks a batch of messages of flows and writes the intent for those that may leave.
@@ -92,9 +92,14 @@ with alive as (
           when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end as value
         from unnest(v.paths) as p (path)) w) n
     where n.value is not null) end as contact, (
-    select case when length(r.event::text) <= 65536
-      then r.event - 'id' - 'name' || jsonb_build_object('event', r.event -> 'name') end
-    from flow_runs r where r.id = m.flow_run_id) as event
+    select jsonb_build_object('event', case when length(r.event::text) <= 65536
+        then r.event - 'id' - 'name' - 'mail' || jsonb_build_object('event', r.event -> 'name') end,
+        'answers', case when r.event ? 'mail' then coalesce((
+          select jsonb_build_object('id', c.internet_id, 'references', c.reference_ids)
+          from conversation_messages c
+          where c.id = (r.event -> 'mail' -> 'conversation_message_id')::bigint and c.brand_id = r.brand_id),
+          '{"id": null, "references": []}') end)
+    from flow_runs r where r.id = m.flow_run_id) as run
   from claimed q cross join (select $8::boolean as plus_addresses) settings
   cross join lateral (
     select * from messages m where m.id = q.message_id and m.id between $6 and $7 offset 0) m
@@ -165,7 +170,7 @@ select id as "messageId", attempt, epoch, uncertain, priced, verdict, has_contac
   from_address as "from", reply_to as "replyTo", subject, html, text, headers, tags, tracking,
   idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign,
   jsonb_build_object('id', flow_id, 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb),
-    'event', event) as flow,
+    'event', run -> 'event', 'answers', run -> 'answers') as flow,
   (
   select hashes from unapplied u
   where u.brand_id = checked.brand_id and u.channel = checked.channel and checked.flow_id is not null) as unapplied
