@@ -9,6 +9,7 @@ import { CarillonCommand, type Surroundings } from './command.ts';
 import { addFlowCommands } from './flow.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addDomainCommands } from './domain.ts';
+import { addInboxCommands } from './inbox.ts';
 import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
@@ -56,6 +57,7 @@ function buildProgram(surroundings: Surroundings): CarillonCommand {
   addProviderCommands(program);
   addSmsSenderCommands(program);
   addMailCommands(program);
+  addInboxCommands(program);
   addPriceCommands(program);
   addWalletCommands(program);
   return program;
