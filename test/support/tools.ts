@@ -8,7 +8,8 @@ import { findSchemathesis } from './schemathesis/program.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 /** Tools that a machine may lack. The tests that need a missing one are skipped. */
-export type OptionalTool = 'smtp-sink' | 'clamd' | 'time-skipping server' | 'schemathesis' | 'generators';
+export type OptionalTool =
+  'smtp-sink' | 'clamd' | 'chromium' | 'time-skipping server' | 'schemathesis' | 'generators';
 
 /** Why each of the missing tools is missing, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
@@ -52,6 +53,12 @@ export function findClamd(): string | undefined {
   return findProgram('clamd');
 }
 
+/** Returns the path of Chromium or Chrome. */
+export function findChromium(): string | undefined {
+  const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+  return names.map((name) => findProgram(name)).find((path) => path !== undefined);
+}
+
 /** Returns why `get` failed, or nothing if it succeeded. */
 async function failureOf(get: () => Promise<unknown>): Promise<string | undefined> {
   try {
@@ -84,12 +91,14 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
   ]);
   const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
   const clamd = findClamd() ? undefined : 'no clamd: install ClamAV (Debian: apt-get install clamav-daemon)';
+  const chromium = findChromium() ? undefined : 'no Chromium: install it (Debian: apt-get install chromium)';
   return {
     cache,
     missing: {
       ...(timeSkipping && { 'time-skipping server': timeSkipping }),
       ...(sink && { 'smtp-sink': sink }),
       ...(clamd && { clamd }),
+      ...(chromium && { chromium }),
       ...(schemathesis && { schemathesis }),
       ...(generators && { generators }),
     },

@@ -1,0 +1,94 @@
+/** Opens a page in a real Chromium whose every request goes to the test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { until } from './programs.ts';
+import { findChromium } from './tools.ts';
+
+/** The host of the page. */
+const HOST = 'page.test';
+/** Hosts that Chromium itself contacts. */
+const OWN_HOSTS = /(?:^|\.)(?:google(?:apis)?|gstatic|gvt1|googleusercontent|chromium)\.(?:com|org)$/;
+
+const FLAGS = [
+  '--headless=new',
+  // Chromium refuses to run as root otherwise.
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-popup-blocking',
+];
+
+export interface ChromiumVisit {
+  /** What the page sent to `/done`. */
+  result: unknown;
+  /** The other requests: method and URL, or `CONNECT` and host. */
+  requests: string[];
+}
+
+/** Answers for the page; records everything else and answers with a script, so that a loaded one would run. */
+function createProxy(html: string) {
+  const requests: string[] = [];
+  let result: unknown;
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { host, pathname, href } = new URL(request.url ?? '', `http://${HOST}`);
+    if (host === HOST && pathname === '/') {
+      response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html);
+    } else if (host === HOST && pathname === '/done') {
+      result = JSON.parse(await text(request));
+      response.end();
+    } else {
+      const isOwn = OWN_HOSTS.test(host) || (host === HOST && pathname === '/favicon.ico');
+      if (!isOwn) requests.push(`${request.method} ${href}`);
+      response.statusCode = 404;
+      response.end();
+    }
+  }
+  const server = createServer((request, response) => void answer(request, response));
+  server.on('connect', ({ url = '' }: IncomingMessage, socket) => {
+    if (!OWN_HOSTS.test(url.replace(/:\d+$/, ''))) requests.push(`CONNECT ${url}`);
+    socket.destroy();
+  });
+  return { server, requests, result: () => result };
+}
+
+/**
+ * Opens a page, without any content security policy, until it posts JSON to `/done`.
+ * @param html its scripts run, and may call `fetch('/done', …)`
+ * @param limitMs how long the page may take
+ */
+export async function visit(html: string, limitMs = 50_000): Promise<ChromiumVisit> {
+  const program = findChromium();
+  if (program === undefined) throw new Error('Chromium is missing');
+  const profile = await mkdtemp(join(tmpdir(), 'carillon-chromium-'));
+  const proxy = createProxy(html);
+  await once(proxy.server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.server.address() as AddressInfo;
+  const own = [`--user-data-dir=${profile}`, `--proxy-server=http://127.0.0.1:${port}`];
+  // The program may be a script; its processes end together, as a group.
+  const child = spawn(program, [...FLAGS, ...own, `http://${HOST}/`], { detached: true, stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  try {
+    await until(
+      () => proxy.result() !== undefined,
+      () => 'the page has not finished',
+      limitMs,
+    );
+    return { result: proxy.result(), requests: proxy.requests };
+  } finally {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    await ended;
+    proxy.server.closeAllConnections();
+    proxy.server.close();
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
