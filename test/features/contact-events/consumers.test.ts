@@ -121,6 +121,7 @@ describe('a consumer of tracked events', () => {
         data: { a: 1 },
         test: false,
         chainDepth: 0,
+        mail: null,
         createdAt: new Date(event.created_at),
       },
     ]);
