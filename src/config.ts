@@ -217,6 +217,8 @@ const settings = z.object({
   UPLOAD_QUOTA_MB: count(500),
   /** Maximum size of the files of all exports of one account. */
   EXPORT_QUOTA_MB: count(10_000),
+  /** Maximum size of the mail in all inboxes of one account, as it arrived, and of its attachments. */
+  INBOX_QUOTA_MB: count(5_000),
   /** Maximum size of the files of all unfinished imports of one account. */
   IMPORT_QUOTA_MB: count(5_000),
   /**

@@ -6,6 +6,8 @@ import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
 import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
 import { eventConsumers } from '../features/events.ts';
+import { resolveInboxAddress } from '../features/inbox/inboxes/resolve.ts';
+import { createMailAcceptance } from '../features/inbox/receive/accept.ts';
 import { startFileRemoval } from '../features/inbox/retention/remove-files.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
@@ -18,8 +20,8 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 
-/** Mails that arrive together are recorded in one transaction; two transactions run at a time. */
-const POOL = 4;
+/** Reports, and mails to inboxes, that arrive together are one transaction each; two of each run at a time. */
+const POOL = 6;
 
 async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
   try {
@@ -41,7 +43,7 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
 }
 
 /**
- * The `mail` role: takes bounces and complaints by SMTP. It waits for the database. If the database becomes unavailable
+ * The `mail` role: takes bounces, complaints and mail to inboxes by SMTP. It waits for the database. If the database becomes unavailable
  * later, servers are asked to try again.
  * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
  */
@@ -64,6 +66,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   );
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
   const waker = createWaker(options);
+  const store = createHomeStore(config.CARILLON_HOME);
   const listener = await startMailListener({
     host: config.MAIL_LISTEN_HOST,
     port: config.MAIL_PORT,
@@ -76,15 +79,18 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       fence: createRecipientFence(database.pool),
     }),
     keep: (mail) => keepOperatorMail(database.pool, mail),
+    inboxes: createMailAcceptance({
+      pool: database.pool,
+      store,
+      waker,
+      resolve: (address) => resolveInboxAddress(database.pool, address, config.MAIL_DOMAIN),
+      quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
+    }),
     tls,
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,
   });
-  const fileRemoval = startFileRemoval({
-    pool: database.pool,
-    store: createHomeStore(config.CARILLON_HOME),
-    log,
-  });
+  const fileRemoval = startFileRemoval({ pool: database.pool, store, log });
   const metrics = await serveMetrics('mail', { config, pool: database.pool, log });
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import pino from 'pino';
 import {
   type MailListener,
   type MailListenerOptions,
   startMailListener,
 } from '../../src/delivery/inbound/listener.ts';
+import type { Inboxes } from '../../src/delivery/inbound/inboxes.ts';
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import type { MailKeys } from '../../src/delivery/inbound/recipients.ts';
 import { createReportRecording } from '../../src/delivery/inbound/record-reports.ts';
@@ -18,6 +21,12 @@ import { testEvents } from './events.ts';
 export const testMailKeys: MailKeys = {
   returnPaths: [Buffer.alloc(32, 1)],
   references: [Buffer.alloc(32, 2)],
+};
+
+/** No address is that of an inbox. */
+const noInboxes: Inboxes = {
+  resolve: async () => ({ kind: 'refused', status: 550, text: '5.1.1 no such mailbox here' }),
+  accept: () => Promise.reject(new Error('there is no inbox')),
 };
 
 /** Starts the listener of the mail role in this process, at mail.test. */
@@ -39,6 +48,7 @@ export async function startTestListener(
       fence: createRecipientFence(database.pool),
     }),
     keep: (mail) => keepOperatorMail(database.pool, mail),
+    inboxes: noInboxes,
     tls: null,
     graceMs: 1_000,
     log: pino({ level: 'silent' }),
@@ -81,4 +91,63 @@ export async function deliver(
   if (outcome.kind !== 'accepted' && outcome.kind !== 'refused') return outcome.kind;
   const { code, enhanced } = outcome.reply;
   return `${code} ${enhanced ?? ''}`.trim();
+}
+
+/** A client that says anything, in any order. */
+export interface SmtpDialogue {
+  /** Sends a line, or the message with its final dot. @returns the reply, with its further lines */
+  say(line: string): Promise<string>;
+  socket: Socket;
+}
+
+/** Connects, and reads the greeting. @param firstLine sent before the greeting, as proxies do */
+export async function startDialogue(
+  port: number,
+  firstLine = '',
+): Promise<SmtpDialogue & { greeting: string }> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  let received = '';
+  const reply = async () => {
+    for (;;) {
+      const whole = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received)?.[0];
+      if (whole === undefined) {
+        const [piece] = (await once(socket, 'data')) as [Buffer];
+        received += piece.toString();
+        continue;
+      }
+      received = received.slice(whole.length);
+      return whole.trimEnd();
+    }
+  };
+  if (firstLine) socket.write(firstLine);
+  const greeting = await reply();
+  return {
+    socket,
+    greeting,
+    say(line) {
+      socket.write(`${line}\r\n`);
+      return reply();
+    },
+  };
+}
+
+/**
+ * Sends one message to several recipients.
+ * @param data ends with CRLF, and no line begins with a dot
+ * @returns the code of the last reply
+ */
+export async function deliverToAll(
+  port: number,
+  to: readonly string[],
+  data: string | Buffer,
+): Promise<string> {
+  const { say, socket } = await startDialogue(port);
+  await say('EHLO mx.example.com');
+  await say('MAIL FROM:<ann@example.net>');
+  for (const address of to) await say(`RCPT TO:<${address}>`);
+  await say('DATA');
+  const last = await say(`${Buffer.from(data).toString('latin1')}.`);
+  socket.destroy();
+  return last.slice(0, 3);
 }

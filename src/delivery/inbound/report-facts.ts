@@ -26,7 +26,8 @@ function messageFor(
   keys: MailKeys,
 ): ReferencedMessage | null {
   if (recipient.kind === 'return_path') return recipient.message;
-  if (report.kind !== 'complaint' || recipient.name === 'postmaster') return null;
+  if (recipient.kind === 'inbox' || report.kind !== 'complaint' || recipient.name === 'postmaster')
+    return null;
   return genuine(report.references, keys);
 }
 

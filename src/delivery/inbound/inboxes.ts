@@ -1,0 +1,57 @@
+/** Where a mail to an inbox goes. Inboxes are a feature, which this folder does not import, so the listener is given this. */
+
+/** Maximum size of a message that arrives. */
+export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
+
+/** An inbox that accepts mail. */
+export interface Inbox {
+  id: number;
+  accountId: number;
+  brandId: number;
+  address: string;
+}
+
+/** The reply to `RCPT TO`: an inbox, or a refusal whose text begins with the enhanced status code (RFC 3463). */
+export type InboxLookup =
+  ({ kind: 'inbox' } & Inbox) | { kind: 'refused'; status: 550 | 452 | 451; text: string };
+
+/** An inbox that a mail was sent to. */
+export interface InboxTarget {
+  inbox: Inbox;
+  /** The address that the mail was sent to: with a tag, or a return path. */
+  recipient: string;
+  /** The mail was sent to the return path of this message; null: to an address of the inbox. */
+  answersMessageId: number | null;
+}
+
+/** A mail to one or more inboxes, while it arrives. */
+export interface MailForInboxes {
+  source: 'smtp' | 'http';
+  /** Empty for the null return path. */
+  envelopeFrom: string;
+  /** Null: not known. */
+  ip: string | null;
+  helo: string | null;
+  targets: readonly InboxTarget[];
+  /** The message: all of it, or a stream that is stored no faster than the disk can write. */
+  content: Buffer | AsyncIterable<Buffer>;
+}
+
+/** The inboxes of all accounts. */
+export interface Inboxes {
+  /** @throws the database's error */
+  resolve(address: string): Promise<InboxLookup>;
+  /**
+   * Stores a mail. Once this resolves, it is committed for each of the inboxes.
+   * @throws AccountFull if an account has no room for it; any other error if the storage or the database is unavailable.
+   *   Then it is stored for none of the inboxes, unless the connection was lost during the commit
+   */
+  accept(mail: MailForInboxes): Promise<void>;
+}
+
+/** The mail of an account has reached its quota. */
+export class AccountFull extends Error {
+  constructor() {
+    super('the account has no room for the mail');
+  }
+}

@@ -1,0 +1,169 @@
+import type pg from 'pg';
+import {
+  AccountFull,
+  type Inboxes,
+  type InboxLookup,
+  type MailForInboxes,
+  MAX_MAIL_BYTES,
+} from '../../../delivery/inbound/inboxes.ts';
+import { createCoalescer } from '../../../platform/db/coalescer.ts';
+import { inTransaction, isConnectionError } from '../../../platform/db/queryable.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import { type BlobStore, newBlobKey } from '../../../platform/storage/blob-store.ts';
+import { insertMails, type NewMail, reserveStorage, usedBytes } from './mails.ts';
+
+export interface MailAcceptanceDeps {
+  pool: pg.Pool;
+  store: BlobStore;
+  waker: Pick<Waker, 'wake'>;
+  /** Finds the inbox of an address: see `resolveInboxAddress`. */
+  resolve: (address: string) => Promise<InboxLookup>;
+  /** Maximum size of the raw mail and the attachments of one account. */
+  quotaBytes: number;
+}
+
+/** The channel that wakes the loop which reads accepted mails. */
+export const INBOUND_CHANNEL = 'inbound';
+
+const MAX_GROUP = 100;
+const GROUPS_AT_ONCE = 2;
+/** How long it is remembered whether an account has reached its quota, so that not each recipient costs a query. */
+const FULL_CHECK_MS = 5_000;
+const MAX_CHECKED = 10_000;
+
+/** A failure. If `mayBeCommitted`, the connection was lost during the commit. */
+type Outcome = 'accepted' | 'full' | { error: unknown; mayBeCommitted: boolean };
+
+/**
+ * Inserts the mails of a group, each with the rows of all its inboxes.
+ * @param reached called before the commit
+ */
+async function insertGroup(
+  pool: pg.Pool,
+  group: readonly NewMail[][],
+  quotaBytes: number,
+  reached: () => void,
+): Promise<Outcome[]> {
+  return inTransaction(pool, async (client) => {
+    const accepted = await reserveStorage(client, group, quotaBytes);
+    const rows = group.filter((_mail, index) => accepted[index]).flat();
+    if (rows.length > 0) await insertMails(client, rows);
+    reached();
+    return accepted.map((is) => (is ? 'accepted' : 'full'));
+  });
+}
+
+function createInsertion({ pool, quotaBytes }: MailAcceptanceDeps): (mails: NewMail[]) => Promise<Outcome> {
+  async function insert(group: readonly NewMail[][]): Promise<Outcome[]> {
+    let mayBeCommitted = false;
+    try {
+      return await insertGroup(pool, group, quotaBytes, () => (mayBeCommitted = true));
+    } catch (error) {
+      mayBeCommitted &&= isConnectionError(error);
+      return group.map(() => ({ error, mayBeCommitted }));
+    }
+  }
+
+  async function insertAll(group: NewMail[][]): Promise<Outcome[]> {
+    const outcomes = await insert(group);
+    const [first] = outcomes;
+    const failed = typeof first === 'object' && !isConnectionError(first.error);
+    if (!failed || group.length === 1) return outcomes;
+    // One mail must not make the others fail, so each is inserted separately.
+    const settled: Outcome[] = [];
+    for (const mail of group) settled.push(...(await insert([mail])));
+    return settled;
+  }
+
+  const coalescer = createCoalescer<NewMail[], Outcome>({
+    maxGroupSize: MAX_GROUP,
+    concurrency: GROUPS_AT_ONCE,
+    run: insertAll,
+  });
+  return (rows) => coalescer.submit(rows);
+}
+
+/** Stores the message once for each inbox, so that the files can be removed separately. Adds each key before its file exists. */
+async function storeCopies(
+  store: BlobStore,
+  { content, targets }: MailForInboxes,
+  keys: string[],
+): Promise<number> {
+  let size = 0;
+  for (const { inbox } of targets) {
+    const key = newBlobKey('inbox', inbox.accountId);
+    const [first] = keys;
+    keys.push(key);
+    if (Buffer.isBuffer(content)) {
+      await store.put(key, content);
+      size = content.length;
+    } else if (first === undefined) {
+      ({ size } = await store.putStream(key, content, { maxBytes: MAX_MAIL_BYTES }));
+    } else {
+      const blob = await store.open(first);
+      if (!blob) throw new Error('a message disappeared while it was copied');
+      await store.putStream(key, blob.stream, { maxBytes: MAX_MAIL_BYTES });
+    }
+  }
+  return size;
+}
+
+function rowsOf(mail: MailForInboxes, keys: readonly string[], size: number): NewMail[] {
+  const { source, envelopeFrom, ip, helo, targets } = mail;
+  return targets.map(({ inbox, recipient, answersMessageId }, index) => ({
+    accountId: inbox.accountId,
+    brandId: inbox.brandId,
+    inboxId: inbox.id,
+    rawKey: keys[index] ?? '',
+    size,
+    source,
+    envelopeFrom,
+    recipient,
+    ip,
+    helo,
+    answersMessageId,
+  }));
+}
+
+/** Whether an account has reached its quota, as it was at most {@link FULL_CHECK_MS} ago. */
+function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): (accountId: number) => Promise<boolean> {
+  const known = new Map<number, { isFull: boolean; untilMs: number }>();
+  return async (accountId) => {
+    const now = performance.now();
+    const seen = known.get(accountId);
+    if (seen && seen.untilMs > now) return seen.isFull;
+    const isFull = (await usedBytes(pool, accountId)) >= quotaBytes;
+    if (known.size >= MAX_CHECKED) known.clear();
+    known.set(accountId, { isFull, untilMs: now + FULL_CHECK_MS });
+    return isFull;
+  };
+}
+
+/** Creates the acceptance of mail to inboxes. Mails that arrive together are inserted in one transaction. */
+export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
+  const { store, waker } = deps;
+  const insert = createInsertion(deps);
+  const isFull = createFullness(deps);
+  return {
+    async resolve(address) {
+      const found = await deps.resolve(address);
+      if (found.kind === 'refused' || !(await isFull(found.accountId))) return found;
+      return { kind: 'refused', status: 452, text: '4.2.2 this mailbox is full' };
+    },
+    async accept(mail) {
+      const keys: string[] = [];
+      let outcome: Outcome;
+      try {
+        const size = await storeCopies(store, mail, keys);
+        outcome = await insert(rowsOf(mail, keys, size));
+      } catch (error) {
+        outcome = { error, mayBeCommitted: false };
+      }
+      if (outcome === 'accepted') return waker.wake(INBOUND_CHANNEL);
+      // If this fails, or it is unknown whether there is a row, housekeeping removes files without one.
+      if (outcome === 'full' || !outcome.mayBeCommitted)
+        await Promise.allSettled(keys.map((key) => store.remove(key)));
+      throw outcome === 'full' ? new AccountFull() : outcome.error;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+
+/** A row of `inbound_mails`: a mail that was accepted for one inbox. */
+export interface NewMail {
+  accountId: number;
+  brandId: number;
+  inboxId: number;
+  /** The blob with the message. */
+  rawKey: string;
+  /** Bytes. */
+  size: number;
+  source: 'smtp' | 'http';
+  envelopeFrom: string;
+  recipient: string;
+  ip: string | null;
+  helo: string | null;
+  answersMessageId: number | null;
+}
+
+const ADD_BYTES = `
+  insert into inbox_storage as s (account_id, bytes)
+  select * from unnest($1::bigint[], $2::bigint[]) as u (account_id, bytes) order by account_id
+  on conflict (account_id) do update set bytes = s.bytes + excluded.bytes
+  returning account_id, bytes`;
+
+const INSERT_MAILS = `
+  insert into inbound_mails (account_id, brand_id, inbox_id, raw_key, size, source, envelope_from, recipient, ip, helo,
+    answers_message_id)
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[],
+    $8::text[], $9::text[], $10::text[], $11::bigint[])`;
+
+/** Adds bytes to what accounts have stored, and locks these rows in the order of the accounts. */
+async function addBytes(
+  client: Queryable,
+  bytesByAccount: ReadonlyMap<number, number>,
+): Promise<Map<number, number>> {
+  const { rows } = await client.query<{ account_id: number; bytes: number }>({
+    name: 'add_inbox_bytes',
+    text: ADD_BYTES,
+    values: [[...bytesByAccount.keys()], [...bytesByAccount.values()]],
+  });
+  return new Map(rows.map((row) => [row.account_id, row.bytes]));
+}
+
+function bytesOf(mails: readonly NewMail[]): Map<number, number> {
+  const bytes = new Map<number, number>();
+  for (const { accountId, size } of mails) bytes.set(accountId, (bytes.get(accountId) ?? 0) + size);
+  return bytes;
+}
+
+/**
+ * Counts the mails of a group against the quotas of their accounts.
+ * @param group each mail with the rows of all its inboxes
+ * @returns for each mail whether all its accounts have room for it
+ */
+export async function reserveStorage(
+  client: Queryable,
+  group: readonly NewMail[][],
+  quotaBytes: number,
+): Promise<boolean[]> {
+  const wanted = bytesOf(group.flat());
+  const used = await addBytes(client, wanted);
+  for (const [accountId, bytes] of wanted) used.set(accountId, (used.get(accountId) ?? 0) - bytes);
+  const accepted = group.map((mail) => {
+    const bytes = bytesOf(mail);
+    const fits = [...bytes].every(([accountId, more]) => (used.get(accountId) ?? 0) + more <= quotaBytes);
+    if (fits) for (const [accountId, more] of bytes) used.set(accountId, (used.get(accountId) ?? 0) + more);
+    return fits;
+  });
+  const surplus = bytesOf(group.filter((_mail, index) => !accepted[index]).flat());
+  if (surplus.size > 0) await addBytes(client, new Map([...surplus].map(([id, bytes]) => [id, -bytes])));
+  return accepted;
+}
+
+export async function insertMails(client: Queryable, mails: readonly NewMail[]): Promise<void> {
+  await client.query({
+    name: 'insert_inbound_mails',
+    text: INSERT_MAILS,
+    values: [
+      mails.map((mail) => mail.accountId),
+      mails.map((mail) => mail.brandId),
+      mails.map((mail) => mail.inboxId),
+      mails.map((mail) => mail.rawKey),
+      mails.map((mail) => mail.size),
+      mails.map((mail) => mail.source),
+      mails.map((mail) => mail.envelopeFrom),
+      mails.map((mail) => mail.recipient),
+      mails.map((mail) => mail.ip),
+      mails.map((mail) => mail.helo),
+      mails.map((mail) => mail.answersMessageId),
+    ],
+  });
+}
+
+/** Bytes of the raw mail and the attachments of an account. */
+export async function usedBytes(db: Queryable, accountId: number): Promise<number> {
+  const { rows } = await db.query<{ bytes: number }>({
+    name: 'inbox_bytes',
+    text: 'select bytes from inbox_storage where account_id = $1',
+    values: [accountId],
+  });
+  return rows[0]?.bytes ?? 0;
+}

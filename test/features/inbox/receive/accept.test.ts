@@ -1,0 +1,247 @@
+// A mail to inboxes is accepted once its message and a row for each inbox are committed; otherwise nothing is left of it.
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MailListener, MailListenerOptions } from '../../../../src/delivery/inbound/listener.ts';
+import type { MailAcceptanceDeps } from '../../../../src/features/inbox/receive/accept.ts';
+import { createWaker } from '../../../../src/platform/db/wake.ts';
+import { createTestTenant, type TestTenant } from '../../../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { insertVerifiedDomain } from '../../../support/domains.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { deliver, deliverToAll, startTestListener } from '../../../support/inbound.ts';
+import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
+import { startTestAcceptance, type TestAcceptance } from '../../../support/receiving.ts';
+import { startTcpGate } from '../../../support/tcp-gate.ts';
+
+const MIB = 1024 * 1024;
+const text = 'From: Ann <ann@example.net>\r\nSubject: Hello\r\n\r\nHow are you?\r\n';
+
+let test: TestDatabase;
+let tenant: TestTenant;
+let other: TestTenant;
+let inboxId: number;
+let acceptance: TestAcceptance;
+let listener: MailListener;
+const stops: (() => Promise<void>)[] = [];
+
+/** Starts a listener with an acceptance of its own, until the end of the test. */
+async function start(
+  { url = test.url, ...changes }: Partial<MailAcceptanceDeps> & { url?: string } = {},
+  options: Partial<MailListenerOptions> = {},
+): Promise<{ acceptance: TestAcceptance; listener: MailListener }> {
+  const started = startTestAcceptance(url, test.database, changes);
+  const listening = await startTestListener(url, { inboxes: started.inboxes, ...options });
+  stops.push(
+    () => listening.stop(),
+    () => started.stop(),
+  );
+  return { acceptance: started, listener: listening };
+}
+
+async function setUpTenant(name: string, domain: string): Promise<TestTenant> {
+  const created = await createTestTenant(test.database, name);
+  await allowInboxes(test.database, created.accountId);
+  await insertVerifiedDomain(test.database, created, domain);
+  return created;
+}
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  tenant = await setUpTenant('Acme', 'acme.example');
+  other = await setUpTenant('Other', 'other.example');
+});
+beforeEach(async () => {
+  await test.database.pool.query('delete from inboxes');
+  await test.database.pool.query('delete from inbox_storage');
+  inboxId = await insertInbox(test.database, tenant, 'support@acme.example');
+  ({ acceptance, listener } = await start());
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+afterAll(() => test.drop());
+
+const mail = (changes: { to?: string; from?: string; data?: string | Buffer } = {}) => ({
+  to: 'support@acme.example',
+  from: 'ann@example.net',
+  data: text,
+  ...changes,
+});
+const read = async (key: string) => {
+  const blob = await acceptance.store.open(key);
+  return blob ? buffer(blob.stream) : null;
+};
+/** A message of that size, with lines of 76 characters. */
+function large(bytes: number): Buffer {
+  const line = `${'x'.repeat(76)}\r\n`;
+  const head = 'From: ann@example.net\r\nSubject: large\r\n\r\n';
+  return Buffer.from(`${head}${line.repeat(Math.ceil((bytes - head.length) / line.length))}`);
+}
+
+describe('an accepted mail', () => {
+  it('is one row and one file, and wakes the loop that reads it', async () => {
+    const waker = createWaker({ url: test.url });
+    let woken = 0;
+    waker.listen('inbound', () => (woken += 1));
+    expect(await deliver(listener.port, mail({ to: 'Support+42@acme.example' }))).toBe('250 2.0.0');
+    const [row, ...others] = await acceptance.mails();
+    expect(others).toEqual([]);
+    expect(row).toEqual({
+      account_id: tenant.accountId,
+      brand_id: tenant.brandId,
+      inbox_id: inboxId,
+      raw_key: expect.stringMatching(new RegExp(`^inbox/${tenant.accountId}/`)),
+      size: text.length,
+      envelope_from: 'ann@example.net',
+      recipient: 'Support+42@acme.example',
+      ip: '127.0.0.1',
+      helo: 'mx.example.com',
+      source: 'smtp',
+      answers_message_id: null,
+    });
+    expect(await acceptance.keys()).toEqual([row?.raw_key]);
+    expect(String(await read(row?.raw_key ?? ''))).toBe(text);
+    expect(await acceptance.bytesOf(tenant.accountId)).toBe(text.length);
+    await eventually(() => expect(woken).toBeGreaterThan(0));
+    await waker.close();
+  });
+
+  it('is stored as it arrived if it is larger than what is kept in memory', async () => {
+    const data = large(MIB);
+    expect(await deliver(listener.port, mail({ data }))).toBe('250 2.0.0');
+    const [row] = await acceptance.mails();
+    expect(row?.size).toBe(data.length);
+    expect((await read(row?.raw_key ?? ''))?.equals(data)).toBe(true);
+  });
+
+  it('has the null return path as an empty sender', async () => {
+    await deliver(listener.port, mail({ from: '' }));
+    expect(await acceptance.mails()).toMatchObject([{ envelope_from: '' }]);
+  });
+
+  it.each([1_000, MIB])('has a row and a file for each inbox, if it has %i bytes', async (bytes) => {
+    const otherInbox = await insertInbox(test.database, other, 'sales@other.example');
+    const data = large(bytes);
+    const to = ['support@acme.example', 'support+1@acme.example', 'sales@other.example'];
+    expect(await deliverToAll(listener.port, to, data)).toBe('250');
+    const rows = await acceptance.mails();
+    expect(rows.map(({ inbox_id }) => inbox_id)).toEqual([inboxId, otherInbox]);
+    for (const row of rows) expect((await read(row.raw_key))?.equals(data)).toBe(true);
+    expect(rows[1]?.raw_key).toContain(`inbox/${other.accountId}/`);
+    expect(await acceptance.keys()).toHaveLength(2);
+  });
+
+  it('is accepted again if it is sent again, because only its contents tell that', async () => {
+    await deliver(listener.port, mail());
+    await deliver(listener.port, mail());
+    expect(await acceptance.mails()).toHaveLength(2);
+  });
+});
+
+describe('a mail that cannot be accepted', () => {
+  const expectNothing = async (started: TestAcceptance) => {
+    expect(await started.mails()).toEqual([]);
+    expect(await started.keys()).toEqual([]);
+    expect((await started.bytesOf(tenant.accountId)) ?? 0).toBe(0);
+  };
+
+  it('is refused before the message if the address has no inbox', async () => {
+    expect(await deliver(listener.port, mail({ to: 'nobody@acme.example' }))).toBe('550 5.1.1');
+    await expectNothing(acceptance);
+  });
+
+  it.each([1_000, MIB])('is refused if it is too large, and leaves nothing of %i bytes', async (bytes) => {
+    const small = await start({}, { limits: { bytes: bytes / 2 } });
+    expect(await deliver(small.listener.port, mail({ data: large(bytes) }))).toBe('unsupported');
+    // This client does not ask for the maximum size.
+    expect(await deliverToAll(small.listener.port, ['support@acme.example'], large(bytes))).toBe('552');
+    await expectNothing(small.acceptance);
+  });
+
+  it('is asked for again while the database is unavailable', async () => {
+    const url = new URL(test.url);
+    const gate = await startTcpGate({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${gate.port}`;
+    const gated = await start({ url: url.href });
+    gate.shut();
+    expect(await deliver(gated.listener.port, mail())).toBe('451 4.3.0');
+    await expectNothing(gated.acceptance);
+    gate.open();
+    await eventually(async () => expect(await deliver(gated.listener.port, mail())).toBe('250 2.0.0'));
+    await gate.close();
+  });
+
+  it('leaves no file if the database becomes unavailable while the message arrives', async () => {
+    const url = new URL(test.url);
+    const gate = await startTcpGate({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${gate.port}`;
+    const gated = await start({ url: url.href });
+    const { inboxes } = gated.acceptance;
+    // The connections break after the recipient was accepted.
+    const resolve: typeof inboxes.resolve = async (address) => {
+      const found = await inboxes.resolve(address);
+      gate.shut();
+      return found;
+    };
+    const { listener: breaking } = await start({}, { inboxes: { accept: inboxes.accept, resolve } });
+    for (const bytes of [1_000, MIB]) {
+      gate.open();
+      await eventually(async () => expect(await inboxes.resolve('support@acme.example')).toBeTruthy());
+      expect(await deliver(breaking.port, mail({ data: large(bytes) }))).toBe('451 4.3.0');
+      await expectNothing(gated.acceptance);
+    }
+    await gate.close();
+  });
+
+  it.each([1_000, MIB])('is asked for again while the storage is unavailable, at %i bytes', async (bytes) => {
+    const blobs = join(acceptance.home, 'blobs');
+    rmSync(blobs, { recursive: true, force: true });
+    writeFileSync(blobs, 'not a folder');
+    const data = large(bytes);
+    expect(await deliver(listener.port, mail({ data }))).toBe('451 4.3.0');
+    await expectNothing(acceptance);
+    rmSync(blobs);
+    expect(await deliver(listener.port, mail({ data }))).toBe('250 2.0.0');
+  });
+
+  it('does not make the others of its group fail', async () => {
+    await test.database.pool.query(
+      `create or replace function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$`,
+    );
+    await test.database.pool.query(
+      `create trigger refuse before insert on inbound_mails for each row
+       when (new.envelope_from = 'bad@example.net') execute function refuse()`,
+    );
+    const senders = ['ann@example.net', 'bad@example.net', 'bob@example.net'];
+    const replies = await Promise.all(senders.map((from) => deliver(listener.port, mail({ from }))));
+    await test.database.pool.query('drop trigger refuse on inbound_mails');
+    expect(replies).toEqual(['250 2.0.0', '451 4.3.0', '250 2.0.0']);
+    expect(await acceptance.mails()).toHaveLength(2);
+    expect(await acceptance.keys()).toHaveLength(2);
+    expect(await acceptance.bytesOf(tenant.accountId)).toBe(2 * text.length);
+  });
+});
+
+describe('the quota of an account', () => {
+  it('refuses the mail that exceeds it for now, and counts only what is stored', async () => {
+    const limited = await start({ quotaBytes: 2 * text.length + 1 });
+    const { port } = limited.listener;
+    const replies = await Promise.all([1, 2, 3].map(() => deliver(port, mail())));
+    expect(replies.toSorted()).toEqual(['250 2.0.0', '250 2.0.0', '452 4.2.2']);
+    expect(await limited.acceptance.keys()).toHaveLength(2);
+    expect(await limited.acceptance.bytesOf(tenant.accountId)).toBe(2 * text.length);
+    expect(await deliver(port, mail({ data: 'x' }))).toBe('452 4.2.2');
+  });
+
+  it('refuses the recipient of a full account, so that the others get the mail', async () => {
+    await insertInbox(test.database, other, 'sales@other.example');
+    await test.database.pool.query('insert into inbox_storage (account_id, bytes) values ($1, 1000)', [
+      other.accountId,
+    ]);
+    const limited = await start({ quotaBytes: 1_000 });
+    expect(await deliver(limited.listener.port, mail({ to: 'sales@other.example' }))).toBe('452 4.2.2');
+    expect(await deliver(limited.listener.port, mail())).toBe('250 2.0.0');
+  });
+});
