@@ -34,15 +34,12 @@ import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import { opsPortOf } from '../platform/http/operators.ts';
 import { createRateLeases } from '../platform/http/rate-leases.ts';
-import {
-  createRateLimiter,
-  createTokenBuckets,
-  MAX_BUCKETS_OF_STRANGERS,
-} from '../platform/http/rate-limiter.ts';
+import { createRateLimiter, MAX_BUCKETS_OF_STRANGERS } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
 import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
+import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import { type RateVerdict, verdictOf } from './rate-verdict.ts';
+import { type RateVerdict, verdictOf } from '../processes/rate-verdict.ts';
 
 /** A block has the tokens of this time span, so that a busy caller costs a process at most ten statements a second. */
 const BLOCK_SECONDS = 0.1;

@@ -1,8 +1,9 @@
 // API processes together admit the shared rate limit, and each admits its share without the database.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createRateLeases } from '../../../src/platform/http/rate-leases.ts';
-import { createRateLimiter, createTokenBuckets } from '../../../src/platform/http/rate-limiter.ts';
+import { createRateLimiter } from '../../../src/platform/http/rate-limiter.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { createTokenBuckets } from '../../../src/platform/processes/token-buckets.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const SECONDS = 4;

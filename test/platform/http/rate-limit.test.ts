@@ -3,12 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import type { AppError } from '../../../src/errors.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
-import {
-  createRateLimiter,
-  type RateLimiter,
-  createTokenBuckets,
-} from '../../../src/platform/http/rate-limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../../../src/platform/http/rate-limiter.ts';
 import { createFleetShare } from '../../../src/platform/processes/fleet.ts';
+import { createTokenBuckets } from '../../../src/platform/processes/token-buckets.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { probeRoutes } from '../../support/probe-routes.ts';
 

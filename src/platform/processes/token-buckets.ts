@@ -1,0 +1,72 @@
+import { type RateVerdict, verdictOf } from './rate-verdict.ts';
+
+interface Bucket {
+  tokens: number;
+  perSecond: number;
+  burst: number;
+  filledAtMs: number;
+}
+
+const SWEEP_MS = 60_000;
+
+export interface TokenBuckets {
+  /**
+   * Takes one token from the bucket of `key`.
+   * @param perSecond rate at which the bucket fills
+   * @param burst size of the bucket; values below 1 count as 1
+   */
+  take(key: string, perSecond: number, burst: number): RateVerdict;
+  /** Puts back one token that was taken. */
+  giveBack(key: string): void;
+}
+
+function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number): void {
+  const gained = ((nowMs - bucket.filledAtMs) / 1000) * bucket.perSecond;
+  bucket.tokens = Math.min(burst, bucket.tokens + gained);
+  bucket.filledAtMs = nowMs;
+  bucket.perSecond = perSecond;
+  bucket.burst = burst;
+}
+
+/**
+ * Token buckets in the memory of this process. A bucket that is full again is removed within about a minute.
+ * @param nowMs a monotonic clock
+ * @param maxBuckets maximum number of buckets; beyond it, the least recently used one is removed
+ */
+export function createTokenBuckets(
+  nowMs: () => number = () => performance.now(),
+  maxBuckets = Number.POSITIVE_INFINITY,
+): TokenBuckets {
+  const buckets = new Map<string, Bucket>();
+  let sweptAtMs = nowMs();
+
+  function sweep(now: number): void {
+    sweptAtMs = now;
+    for (const [key, bucket] of buckets) {
+      const missing = bucket.burst - bucket.tokens;
+      if (now - bucket.filledAtMs >= (missing / bucket.perSecond) * 1000) buckets.delete(key);
+    }
+  }
+
+  return {
+    take(key, perSecond, burstWanted) {
+      const now = nowMs();
+      const burst = Math.max(1, burstWanted);
+      if (now - sweptAtMs > SWEEP_MS) sweep(now);
+      let bucket = buckets.get(key);
+      if (!bucket) bucket = { tokens: burst, perSecond, burst, filledAtMs: now };
+      else refill(bucket, perSecond, burst, now);
+      // The first bucket of the map is the least recently used one.
+      buckets.delete(key);
+      buckets.set(key, bucket);
+      if (buckets.size > maxBuckets) buckets.delete(buckets.keys().next().value ?? '');
+      const allowed = bucket.tokens >= 1;
+      if (allowed) bucket.tokens -= 1;
+      return verdictOf(bucket.tokens, allowed, perSecond, burst);
+    },
+    giveBack(key) {
+      const bucket = buckets.get(key);
+      if (bucket) bucket.tokens = Math.min(bucket.burst, bucket.tokens + 1);
+    },
+  };
+}
