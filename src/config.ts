@@ -119,6 +119,11 @@ const settings = z.object({
     .optional(),
   /** Rspamd's normal worker, which says whether mail to inboxes is spam: `http://host:11333`. */
   RSPAMD_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Proxies in front of the mail role, which announce the client with the PROXY protocol (version 1). */
+  MAIL_TRUSTED_PROXIES: networks,
+  /** Maximum number of mails a minute that one sender may send to one inbox, and one network to all; 0: no limit. */
+  INBOX_SENDER_PER_MINUTE: count(60),
+  INBOX_NETWORK_PER_MINUTE: count(600),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),

@@ -87,6 +87,11 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
     }),
     tls,
+    trustedProxies: config.MAIL_TRUSTED_PROXIES,
+    limits: {
+      senderPerMinute: config.INBOX_SENDER_PER_MINUTE,
+      networkPerMinute: config.INBOX_NETWORK_PER_MINUTE,
+    },
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,
   });

@@ -26,6 +26,7 @@ export const testMailKeys: MailKeys = {
 /** No address is that of an inbox. */
 const noInboxes: Inboxes = {
   resolve: async () => ({ kind: 'refused', status: 550, text: '5.1.1 no such mailbox here' }),
+  ofMessage: async () => null,
   accept: () => Promise.reject(new Error('there is no inbox')),
 };
 

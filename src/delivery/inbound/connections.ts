@@ -9,8 +9,8 @@ export interface Client {
 
 /** Limits the connections of each network, and how long a connection may last. */
 export interface ConnectionLimits {
-  /** Call for each accepted socket. */
-  admit(socket: Socket): void;
+  /** Call for each accepted socket. @param client whose connection it is: the socket's peer, or whom a proxy announced */
+  admit(socket: Socket, client: Client): void;
   /** Whether the network of this address has too many connections. */
   exceeded(address: string): boolean;
   /** Call when the client begins to send a message. */
@@ -47,8 +47,8 @@ export function createConnectionLimits(max: MaxConnections): ConnectionLimits {
   const open = new Map<string, number>();
   const silent = new Map<string, { start: () => void; stop: () => void }>();
 
-  function watch(socket: Socket): () => void {
-    const client = clientOf(socket.remoteAddress, socket.remotePort);
+  function watch(socket: Socket, { remoteAddress, remotePort }: Client): () => void {
+    const client = clientOf(remoteAddress, remotePort);
     let timer: NodeJS.Timeout | undefined;
     const stop = () => clearTimeout(timer);
     const start = () => {
@@ -65,11 +65,11 @@ export function createConnectionLimits(max: MaxConnections): ConnectionLimits {
   }
 
   return {
-    admit(socket) {
-      const network = networkOf(socket.remoteAddress);
+    admit(socket, client) {
+      const network = networkOf(client.remoteAddress);
       open.set(network, (open.get(network) ?? 0) + 1);
       const timer = setTimeout(() => socket.destroy(), max.lifetimeMs).unref();
-      const unwatch = watch(socket);
+      const unwatch = watch(socket, client);
       socket.once('close', () => {
         clearTimeout(timer);
         unwatch();

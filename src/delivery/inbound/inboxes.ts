@@ -1,4 +1,4 @@
-/** Where a mail to an inbox goes. Inboxes are a feature, which this folder does not import, so the listener is given this. */
+import type { ReferencedMessage } from '../addresses/reference.ts';
 
 /** Maximum size of a message that arrives. */
 export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
@@ -18,9 +18,9 @@ export type InboxLookup =
 /** An inbox that a mail was sent to. */
 export interface InboxTarget {
   inbox: Inbox;
-  /** The address that the mail was sent to: with a tag, or a return path. */
+  /** The address that the mail was sent to, which may have a tag; for a return path, the address of the inbox. */
   recipient: string;
-  /** The mail was sent to the return path of this message; null: to an address of the inbox. */
+  /** The mail was sent to the return path of this message; null: to the inbox. */
   answersMessageId: number | null;
 }
 
@@ -37,10 +37,17 @@ export interface MailForInboxes {
   content: Buffer | AsyncIterable<Buffer>;
 }
 
-/** The inboxes of all accounts. */
+/** The inboxes of all accounts. They are a feature, which this folder does not import, so the listener is given them. */
 export interface Inboxes {
   /** @throws the database's error */
   resolve(address: string): Promise<InboxLookup>;
+  /**
+   * Finds the inbox to which people reply who received a message: one of its brand, with the address in its Reply-To or
+   * From field.
+   * @returns null if there is none, or it accepts no mail
+   * @throws the database's error
+   */
+  ofMessage(message: ReferencedMessage): Promise<Inbox | null>;
   /**
    * Stores a mail. Once this resolves, it is committed for each of the inboxes.
    * @throws AccountFull if an account has no room for it; any other error if the storage or the database is unavailable.

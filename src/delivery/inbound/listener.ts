@@ -1,22 +1,26 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { SMTPServer } from 'smtp-server';
-import { createConnectionLimits } from './connections.ts';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createProxyCheck } from '../../platform/auth/client-address.ts';
+import { createArrivalRates, type MaxMails } from './arrival-rates.ts';
+import { type Client, createConnectionLimits } from './connections.ts';
 import { MAX_MAIL_BYTES } from './inboxes.ts';
 import { createReceiver, refusal, type ReceiverOptions } from './receiver.ts';
 
-export interface MailListenerOptions extends ReceiverOptions {
+export interface MailListenerOptions extends Omit<ReceiverOptions, 'rates'> {
   host: string;
   /** 0: a free port. */
   port: number;
   /** PEM; null: no STARTTLS. */
   tls: { key: string; cert: string } | null;
+  /** CIDRs or addresses of proxies, which announce their client with the PROXY protocol. None by default. */
+  trustedProxies?: readonly string[];
   /** How long {@link MailListener.stop} waits for mails in progress, in ms. */
   graceMs: number;
   limits?: Partial<ListenerLimits>;
 }
 
-export interface ListenerLimits {
+export interface ListenerLimits extends MaxMails {
   /** Maximum size of a message. Only its beginning is kept in memory. */
   bytes: number;
   connections: number;
@@ -38,6 +42,8 @@ const DEFAULT_LIMITS: ListenerLimits = {
   idleMs: 60_000,
   untilDataMs: 2 * 60_000,
   lifetimeMs: 15 * 60_000,
+  senderPerMinute: 60,
+  networkPerMinute: 600,
 };
 
 export interface MailListener {
@@ -46,15 +52,43 @@ export interface MailListener {
   stop(): Promise<void>;
 }
 
+/** A server behind proxies. The library itself takes only a list of addresses, not networks. */
+class ProxiedServer extends SMTPServer {
+  readonly #isProxy: (address: string) => boolean;
+  readonly #admit: (socket: Socket, client: Client) => void;
+
+  constructor(
+    options: SMTPServerOptions,
+    isProxy: (address: string) => boolean,
+    admit: (socket: Socket, client: Client) => void,
+  ) {
+    super(options);
+    this.#isProxy = isProxy;
+    this.#admit = admit;
+  }
+
+  override _expectsProxyHeader(socket: Socket): boolean {
+    return this.#isProxy(socket.remoteAddress ?? '');
+  }
+
+  /** Called when the client of a socket is known. */
+  override connect(...[socket, announced]: Parameters<SMTPServer['connect']>): void {
+    const remoteAddress = announced?.remoteAddress ?? socket.remoteAddress ?? '';
+    const remotePort = announced?.remotePort ?? socket.remotePort ?? 0;
+    if (!socket.destroyed) this.#admit(socket, { remoteAddress, remotePort });
+    super.connect(socket, announced);
+  }
+}
+
 function createServer(options: MailListenerOptions, limits: ListenerLimits): SMTPServer {
   const { mailDomain, tls } = options;
-  const receiver = createReceiver(options);
+  const receiver = createReceiver({ ...options, rates: createArrivalRates(limits) });
   const connections = createConnectionLimits({
     perNetwork: limits.connectionsPerNetwork,
     untilDataMs: limits.untilDataMs,
     lifetimeMs: limits.lifetimeMs,
   });
-  const server = new SMTPServer({
+  const serverOptions: SMTPServerOptions = {
     name: mailDomain,
     banner: 'Carillon',
     // There is no login: mail is accepted only for our own addresses, so nothing is relayed.
@@ -73,8 +107,8 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
       connections.exceeded(session.remoteAddress)
         ? done(refusal(421, '4.7.0 too many connections from your network'))
         : done(),
-    onRcptTo: (address, _session, done) =>
-      void receiver.admit(address).then(
+    onRcptTo: (address, session, done) =>
+      void receiver.admit(address, session).then(
         () => done(),
         (error: Error) => done(error),
       ),
@@ -88,9 +122,9 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
           (error: Error) => done(error),
         );
     },
-  });
-  server.server.on('connection', (socket: Socket) => connections.admit(socket));
-  return server;
+  };
+  const isProxy = createProxyCheck(options.trustedProxies ?? []);
+  return new ProxiedServer(serverOptions, isProxy, (socket, client) => connections.admit(socket, client));
 }
 
 /**

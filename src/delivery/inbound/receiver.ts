@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import type { ArrivalRates } from './arrival-rates.ts';
 import { type ArrivingMail, beginMail, TinyPieces, TooLarge } from './arriving-mail.ts';
 import { networkOf } from './connections.ts';
 import { AccountFull, type Inboxes, type InboxTarget } from './inboxes.ts';
@@ -7,7 +8,7 @@ import type { NewOperatorMail } from './operator-mails.ts';
 import { findRecipient, type InboundRecipient, type MailKeys } from './recipients.ts';
 import type { RecordReport } from './record-reports.ts';
 import { reportFacts } from './report-facts.ts';
-import { type MailReport, readReport } from './report.ts';
+import { isFromMailServer, type MailReport, readReport } from './report.ts';
 
 export interface ReceiverOptions {
   /** `MAIL_DOMAIN`: the name in the greeting, and the domain of the operator's mailboxes. */
@@ -17,13 +18,15 @@ export interface ReceiverOptions {
   /** Stores a mail for the operator. */
   keep: (mail: NewOperatorMail) => Promise<void>;
   inboxes: Inboxes;
+  /** Limits the mails to inboxes. */
+  rates: ArrivalRates;
   log: Logger;
 }
 
 /** Decides about recipients, and receives messages. Its errors are replies to the client. */
 export interface Receiver {
   /** Handles `RCPT TO`. @throws the refusal of the recipient */
-  admit(address: SMTPServerAddress): Promise<void>;
+  admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void>;
   /** Accepts a message once everything that it reports is committed, and it is stored for each inbox. @throws the refusal */
   receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void>;
 }
@@ -35,6 +38,10 @@ export function refusal(responseCode: number, text: string): Error {
 
 const later = () => refusal(451, '4.3.0 the mail cannot be stored now; try again later');
 
+/** The envelope sender; empty for the null return path. */
+const senderOf = ({ envelope: { mailFrom } }: SMTPServerSession) =>
+  mailFrom === false ? '' : mailFrom.address;
+
 /** A recipient, with the address from `RCPT TO`. */
 type Addressed = InboundRecipient & { address: string };
 
@@ -43,13 +50,15 @@ const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
 
 const isForPeople = (report: MailReport) => report.kind === 'none' && forPeople.has(report.reason);
 
-function targetsOf(recipients: readonly Addressed[]): InboxTarget[] {
+/** One target for each inbox. */
+function targetsOf(recipients: readonly Addressed[], answers: readonly InboxTarget[]): InboxTarget[] {
+  const addressed = recipients.flatMap((one): InboxTarget[] =>
+    one.kind === 'inbox' ? [{ inbox: one.inbox, recipient: one.address, answersMessageId: null }] : [],
+  );
   const targets = new Map<number, InboxTarget>();
-  for (const recipient of recipients) {
-    if (recipient.kind !== 'inbox' || targets.has(recipient.inbox.id)) continue;
-    const { inbox, address } = recipient;
-    targets.set(inbox.id, { inbox, recipient: address, answersMessageId: null });
-  }
+  // What was sent to a return path comes first: it names the message.
+  for (const target of [...answers, ...addressed])
+    if (!targets.has(target.inbox.id)) targets.set(target.inbox.id, target);
   return [...targets.values()];
 }
 
@@ -62,10 +71,26 @@ interface Received {
   session: SMTPServerSession;
 }
 
-/** Stores the message for the inboxes among its recipients, and reads it to its end. @returns their ids */
-async function store(received: Received, { inboxes }: ReceiverOptions): Promise<number[]> {
+/** The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies. */
+async function answered(received: Received, { inboxes }: ReceiverOptions): Promise<InboxTarget[]> {
+  const { mail, report, recipients, envelopeFrom } = received;
+  const messages = recipients.flatMap((one) => (one.kind === 'return_path' ? [one.message] : []));
+  if (messages.length === 0 || !isForPeople(report)) return [];
+  if (isFromMailServer({ head: mail.head, envelopeFrom })) return [];
+  const targets: InboxTarget[] = [];
+  for (const message of messages) {
+    const inbox = await inboxes.ofMessage(message);
+    // Not the return path itself, which would allow others to report bounces of the message.
+    if (inbox) targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
+  }
+  return targets;
+}
+
+/** Stores the message for the inboxes that it is for, and reads it to its end. @returns their ids */
+async function store(received: Received, options: ReceiverOptions): Promise<number[]> {
   const { mail, recipients, envelopeFrom, session } = received;
-  const targets = targetsOf(recipients);
+  const { inboxes } = options;
+  const targets = targetsOf(recipients, await answered(received, options));
   if (targets.length > 0) {
     await inboxes.accept({
       source: 'smtp',
@@ -112,16 +137,19 @@ function refusalFor(error: unknown, stream: SMTPServerDataStream, log: Logger): 
 
 /** Creates the part of the listener that knows what mail is for. */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { mailDomain, keys, inboxes, log } = options;
+  const { mailDomain, keys, inboxes, rates, log } = options;
   /** The admitted recipients. The server's envelope has the same objects. */
   const admitted = new WeakMap<SMTPServerAddress, InboundRecipient>();
 
-  async function findInbox(address: string): Promise<InboundRecipient> {
+  async function findInbox(address: string, session: SMTPServerSession): Promise<InboundRecipient> {
     const found = await inboxes.resolve(address).catch((error: unknown) => {
       log.warn({ err: error }, 'recipient not looked up; the sender will retry');
       throw later();
     });
     if (found.kind === 'refused') throw refusal(found.status, found.text);
+    const network = networkOf(session.remoteAddress);
+    if (!rates.admit({ network, sender: senderOf(session), inboxId: found.id }))
+      throw refusal(451, '4.7.1 too many mails; try again later');
     const { kind, ...inbox } = found;
     return { kind, inbox };
   }
@@ -134,8 +162,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function take(mail: ArrivingMail, stream: SMTPServerDataStream, session: SMTPServerSession) {
-    const { mailFrom } = session.envelope;
-    const envelopeFrom = mailFrom === false ? '' : mailFrom.address;
+    const envelopeFrom = senderOf(session);
     const recipients = recipientsOf(session);
     const feedbackLoop = recipients.some((one) => one.kind === 'mailbox' && one.name === 'fbl');
     const report = await readReport({ head: mail.head, envelopeFrom, feedbackLoop });
@@ -146,9 +173,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   return {
-    async admit(address) {
+    async admit(address, session) {
       const known = findRecipient(address.address, mailDomain, keys);
-      admitted.set(address, known ?? (await findInbox(address.address)));
+      admitted.set(address, known ?? (await findInbox(address.address, session)));
     },
     async receive(stream, session) {
       let mail: ArrivingMail | null = null;

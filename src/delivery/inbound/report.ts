@@ -125,6 +125,22 @@ function isBounceSender(envelopeFrom: string): boolean {
   return envelopeFrom === '' || /^(?:mailer-daemon|postmaster|#)@/i.test(envelopeFrom);
 }
 
+/**
+ * Whether a mail server wrote a mail. If it is no report that {@link readReport} understands, it is a bounce in an
+ * unknown form, not a reply.
+ */
+export function isFromMailServer({
+  head,
+  envelopeFrom,
+}: Pick<InboundMail, 'head' | 'envelopeFrom'>): boolean {
+  if (envelopeFrom !== '' && isBounceSender(envelopeFrom)) return true;
+  const header = readFieldBlocks(head.subarray(0, MAX_HEADER_BYTES).toString('utf8'), 1)[0];
+  return (
+    /(?:^|[<\s])(?:mailer-daemon|postmaster)@/i.test(header?.get('from') ?? '') ||
+    /^\s*multipart\/report\b/i.test(header?.get('content-type') ?? '')
+  );
+}
+
 function deliveryReport(mail: Email, part: Attachment): MailReport {
   const status = readDeliveryStatus(textOf(part));
   if (status === null) return { kind: 'none', reason: 'unreadable' };

@@ -2,9 +2,13 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createConnectionLimits } from '../../../src/delivery/inbound/connections.ts';
+import { type ConnectionLimits, createConnectionLimits } from '../../../src/delivery/inbound/connections.ts';
 
 const limits = () => createConnectionLimits({ perNetwork: 1, untilDataMs: 120_000, lifetimeMs: 900_000 });
+
+/** Admits a socket of a client that no proxy announced. */
+const admit = (connections: ConnectionLimits, socket: ReturnType<typeof socketFrom>) =>
+  connections.admit(socket, socket);
 
 /** A fake of the part of a socket that the limits use. */
 function socketFrom(remoteAddress: string, remotePort = 1_024) {
@@ -21,8 +25,8 @@ describe('connections of a network', () => {
     ['2001:db8:1::1', '2001:db8:2::1', false],
   ])('from %s count for %s: %s', (open, address, together) => {
     const connections = limits();
-    connections.admit(socketFrom(open));
-    connections.admit(socketFrom(open));
+    admit(connections, socketFrom(open));
+    admit(connections, socketFrom(open));
     expect(connections.exceeded(address)).toBe(together);
   });
 });
@@ -35,7 +39,7 @@ describe('the time until DATA', () => {
     const connections = limits();
     const socket = socketFrom('::ffff:192.0.2.1', 4_000);
     const client = { remoteAddress: '192.0.2.1', remotePort: 4_000 };
-    connections.admit(socket);
+    admit(connections, socket);
     jest.advanceTimersByTime(119_000);
     connections.dataBegan(client);
     jest.advanceTimersByTime(300_000);
@@ -49,7 +53,7 @@ describe('the time until DATA', () => {
   it('ends with the connection', () => {
     const connections = limits();
     const socket = socketFrom('192.0.2.1');
-    connections.admit(socket);
+    admit(connections, socket);
     socket.emit('close');
     expect(jest.getTimerCount()).toBe(0);
     expect(connections.exceeded('192.0.2.1')).toBe(false);

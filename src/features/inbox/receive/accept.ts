@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import type { ReferencedMessage } from '../../../delivery/addresses/reference.ts';
 import {
   AccountFull,
+  type Inbox,
   type Inboxes,
   type InboxLookup,
   type MailForInboxes,
@@ -139,6 +141,29 @@ function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): (accountId: n
   };
 }
 
+interface SenderRow {
+  brand_id: number;
+  from_address: string | null;
+  reply_to: string | null;
+}
+
+async function inboxOfMessage(
+  { pool, resolve }: MailAcceptanceDeps,
+  { accountId, messageId }: ReferencedMessage,
+): Promise<Inbox | null> {
+  const { rows } = await pool.query<SenderRow>({
+    name: 'sender_of_message',
+    text: `select brand_id, from_address, reply_to from messages where id = $1 and account_id = $2 and channel = 'email'`,
+    values: [messageId, accountId],
+  });
+  const [message] = rows;
+  for (const address of [message?.reply_to, message?.from_address]) {
+    const found = address && (await resolve(address));
+    if (found && found.kind === 'inbox' && found.brandId === message?.brand_id) return found;
+  }
+  return null;
+}
+
 /** Creates the acceptance of mail to inboxes. Mails that arrive together are inserted in one transaction. */
 export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
   const { store, waker } = deps;
@@ -150,6 +175,7 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
       if (found.kind === 'refused' || !(await isFull(found.accountId))) return found;
       return { kind: 'refused', status: 452, text: '4.2.2 this mailbox is full' };
     },
+    ofMessage: (message) => inboxOfMessage(deps, message),
     async accept(mail) {
       const keys: string[] = [];
       let outcome: Outcome;

@@ -1,5 +1,6 @@
 // A mail to inboxes is accepted once its message and a row for each inbox are committed; otherwise nothing is left of it.
 import { rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -10,7 +11,7 @@ import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { deliver, deliverToAll, startTestListener } from '../../../support/inbound.ts';
+import { deliver, deliverToAll, startDialogue, startTestListener } from '../../../support/inbound.ts';
 import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
 import { startTestAcceptance, type TestAcceptance } from '../../../support/receiving.ts';
 import { startTcpGate } from '../../../support/tcp-gate.ts';
@@ -185,7 +186,10 @@ describe('a mail that cannot be accepted', () => {
       gate.shut();
       return found;
     };
-    const { listener: breaking } = await start({}, { inboxes: { accept: inboxes.accept, resolve } });
+    const { listener: breaking } = await start(
+      {},
+      { inboxes: { accept: inboxes.accept, ofMessage: inboxes.ofMessage, resolve } },
+    );
     for (const bytes of [1_000, MIB]) {
       gate.open();
       await eventually(async () => expect(await inboxes.resolve('support@acme.example')).toBeTruthy());
@@ -243,5 +247,81 @@ describe('the quota of an account', () => {
     const limited = await start({ quotaBytes: 1_000 });
     expect(await deliver(limited.listener.port, mail({ to: 'sales@other.example' }))).toBe('452 4.2.2');
     expect(await deliver(limited.listener.port, mail())).toBe('250 2.0.0');
+  });
+});
+
+describe('the limits of senders', () => {
+  const limits = { senderPerMinute: 2, networkPerMinute: 5 };
+  const from = async (port: number, ...senders: string[]) => {
+    const replies: string[] = [];
+    for (const sender of senders) replies.push(await deliver(port, mail({ from: sender })));
+    return replies;
+  };
+  const [ok, busy] = ['250 2.0.0', '451 4.7.1'];
+
+  it('ask a sender who mails one inbox too often to try later', async () => {
+    const limited = await start({}, { limits });
+    const [ann, bob] = ['ann@example.net', 'bob@example.net'];
+    expect(await from(limited.listener.port, ann, ann, ann, bob)).toEqual([ok, ok, busy, ok]);
+    expect(await limited.acceptance.mails()).toHaveLength(3);
+  });
+
+  it('ask a network that sends too many mails to try later, but take its bounces', async () => {
+    const limited = await start({}, { limits });
+    const senders = Array.from({ length: 6 }, (_each, index) => `u${index}@example.net`);
+    expect(await from(limited.listener.port, ...senders)).toEqual([ok, ok, ok, ok, ok, busy]);
+    expect(await deliver(limited.listener.port, mail({ to: 'postmaster@mail.test' }))).toBe(ok);
+  });
+});
+
+describe('behind a proxy', () => {
+  const proxied = {
+    trustedProxies: ['127.0.0.0/8'],
+    limits: { connectionsPerNetwork: 1, networkPerMinute: 1 },
+  };
+  const announce = (address: string) => `PROXY TCP4 ${address} 192.0.2.200 4000 25\r\n`;
+  const send = async (port: number, address: string) => {
+    const { say, socket } = await startDialogue(port, announce(address));
+    for (const line of ['EHLO mx.example.com', 'MAIL FROM:<ann@example.net>']) await say(line);
+    const reply = await say('RCPT TO:<support@acme.example>');
+    if (reply.startsWith('250')) {
+      await say('DATA');
+      await say(`${text}.`);
+    }
+    socket.destroy();
+    return reply.slice(0, 3);
+  };
+
+  it('the client that the proxy announces has sent the mail, and is limited', async () => {
+    const behind = await start({}, proxied);
+    const { port } = behind.listener;
+    expect([
+      await send(port, '192.0.2.1'),
+      await send(port, '192.0.2.1'),
+      await send(port, '192.0.2.2'),
+    ]).toEqual(['250', '451', '250']);
+    expect((await behind.acceptance.mails()).map(({ ip }) => ip)).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
+  it('connections are counted for the client that the proxy announces', async () => {
+    const { listener: behind } = await start({}, proxied);
+    const first = await startDialogue(behind.port, announce('192.0.2.1'));
+    const second = await startDialogue(behind.port, announce('192.0.2.1'));
+    const other = await startDialogue(behind.port, announce('192.0.2.2'));
+    expect([first, second, other].map(({ greeting }) => greeting.slice(0, 3))).toEqual(['220', '421', '220']);
+    for (const { socket } of [first, second, other]) socket.destroy();
+  });
+
+  it('ends a connection that does not reach DATA in time', async () => {
+    const { listener: behind } = await start({}, { ...proxied, limits: { untilDataMs: 300 } });
+    const { socket } = await startDialogue(behind.port, announce('192.0.2.1'));
+    await once(socket, 'close');
+  });
+
+  it('only a proxy can announce a client', async () => {
+    const { port } = (await start({}, { trustedProxies: ['10.0.0.0/8'] })).listener;
+    const { greeting, socket } = await startDialogue(port, announce('192.0.2.1'));
+    expect(greeting).toMatch(/^421 /);
+    socket.destroy();
   });
 });
