@@ -1,27 +1,48 @@
 import { readFile } from 'node:fs/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
 import { type Config, ConfigError, requireSettings } from '../config.ts';
-import { type MailListenerOptions, startMailListener } from '../delivery/inbound/listener.ts';
+import {
+  type MailListener,
+  type MailListenerOptions,
+  startMailListener,
+} from '../delivery/inbound/listener.ts';
 import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
 import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
-import { eventConsumers } from '../features/events.ts';
+import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
+import { startInboundLoop } from '../features/inbox/arrival/loop.ts';
 import { resolveInboxAddress } from '../features/inbox/inboxes/resolve.ts';
+import { createMailReader } from '../features/inbox/mail/reader.ts';
 import { createMailAcceptance } from '../features/inbox/receive/accept.ts';
 import { startFileRemoval } from '../features/inbox/retention/remove-files.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createServerChanges, openDatabase, checkServer } from '../platform/db/database.ts';
-import { createWaker } from '../platform/db/wake.ts';
-import { createEventPublisher } from '../platform/events/publish.ts';
+import { createWaker, type Waker } from '../platform/db/wake.ts';
+import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
-import { createKeyring } from '../platform/secrets/keyring.ts';
+import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 
-/** Reports, and mails to inboxes, that arrive together are one transaction each; two of each run at a time. */
-const POOL = 6;
+/**
+ * Reports that arrive together are recorded in one transaction, and so are accepted mails, and mails that were read. Two
+ * transactions of each run at a time. Recipients are looked up, too.
+ */
+const POOL = 10;
+
+interface MailDeps {
+  pool: pg.Pool;
+  store: BlobStore;
+  waker: Waker;
+  events: EventPublisher;
+  keyring: Keyring;
+  log: Logger;
+}
 
 async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
   try {
@@ -42,9 +63,60 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
   };
 }
 
+/** Starts to take mail by SMTP. */
+function startListener(
+  config: Config,
+  tls: MailListenerOptions['tls'],
+  { pool, store, waker, events, keyring, log }: MailDeps,
+): Promise<MailListener> {
+  return startMailListener({
+    host: config.MAIL_LISTEN_HOST,
+    port: config.MAIL_PORT,
+    mailDomain: config.MAIL_DOMAIN,
+    keys: mailKeys(keyring),
+    record: createReportRecording({ pool, waker, events, fence: createRecipientFence(pool) }),
+    keep: (mail) => keepOperatorMail(pool, mail),
+    inboxes: createMailAcceptance({
+      pool,
+      store,
+      waker,
+      resolve: (address) => resolveInboxAddress(pool, address, config.MAIL_DOMAIN),
+      quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
+    }),
+    tls,
+    trustedProxies: config.MAIL_TRUSTED_PROXIES,
+    limits: {
+      senderPerMinute: config.INBOX_SENDER_PER_MINUTE,
+      networkPerMinute: config.INBOX_NETWORK_PER_MINUTE,
+    },
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
+    log,
+  });
+}
+
+/** Starts to read the mail to inboxes that any process has accepted. */
+function startReading(config: Config, deps: MailDeps): { stop(): Promise<void> } {
+  const { waker, log } = deps;
+  const { CARILLON_HOME: home, DNS_SERVERS: dnsServers, RSPAMD_URL: rspamdUrl } = config;
+  const reader = createMailReader({ home, dnsServers, rspamdUrl, log });
+  const loop = startInboundLoop({
+    ...deps,
+    reader,
+    plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
+    consumers: createTrackedEventConsumers({ waker }),
+    hasScanner: config.CLAMD_URL !== undefined,
+  });
+  return {
+    async stop() {
+      await loop.stop();
+      await reader.close();
+    },
+  };
+}
+
 /**
- * The `mail` role: takes bounces, complaints and mail to inboxes by SMTP. It waits for the database. If the database becomes unavailable
- * later, servers are asked to try again.
+ * The `mail` role: takes bounces, complaints and mail to inboxes by SMTP, and reads the mail to inboxes. It waits for the
+ * database. If the database becomes unavailable later, servers are asked to try again.
  * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
@@ -65,46 +137,27 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
-  const waker = createWaker(options);
-  const store = createHomeStore(config.CARILLON_HOME);
-  const listener = await startMailListener({
-    host: config.MAIL_LISTEN_HOST,
-    port: config.MAIL_PORT,
-    mailDomain: config.MAIL_DOMAIN,
-    keys: mailKeys(createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS)),
-    record: createReportRecording({
-      pool: database.pool,
-      waker,
-      events: createEventPublisher(eventConsumers),
-      fence: createRecipientFence(database.pool),
-    }),
-    keep: (mail) => keepOperatorMail(database.pool, mail),
-    inboxes: createMailAcceptance({
-      pool: database.pool,
-      store,
-      waker,
-      resolve: (address) => resolveInboxAddress(database.pool, address, config.MAIL_DOMAIN),
-      quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
-    }),
-    tls,
-    trustedProxies: config.MAIL_TRUSTED_PROXIES,
-    limits: {
-      senderPerMinute: config.INBOX_SENDER_PER_MINUTE,
-      networkPerMinute: config.INBOX_NETWORK_PER_MINUTE,
-    },
-    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
+  const deps = {
+    pool: database.pool,
+    store: createHomeStore(config.CARILLON_HOME),
+    waker: createWaker(options),
+    events: createEventPublisher(eventConsumers),
+    keyring: createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS),
     log,
-  });
-  const fileRemoval = startFileRemoval({ pool: database.pool, store, log });
+  };
+  const listener = await startListener(config, tls, deps);
+  const reading = startReading(config, deps);
+  const fileRemoval = startFileRemoval(deps);
   const metrics = await serveMetrics('mail', { config, pool: database.pool, log });
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
     async stop() {
       await metrics?.stop();
       await listener.stop();
+      await reading.stop();
       await fileRemoval.stop();
       await live.close();
-      await waker.close();
+      await deps.waker.close();
       await database.close();
       log.info('mail stopped');
     },

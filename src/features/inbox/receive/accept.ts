@@ -158,8 +158,9 @@ async function inboxOfMessage(
   });
   const [message] = rows;
   for (const address of [message?.reply_to, message?.from_address]) {
-    const found = address && (await resolve(address));
-    if (found && found.kind === 'inbox' && found.brandId === message?.brand_id) return found;
+    if (!address) continue;
+    const found = await resolve(address);
+    if (found.kind === 'inbox' && found.brandId === message?.brand_id) return found;
   }
   return null;
 }
