@@ -2,7 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../../support/dns/server.ts';
-import { insertPendingDomain, insertVerifiedDomain } from '../../../support/domains.ts';
+import {
+  createTestWatch,
+  insertPendingDomain,
+  insertVerifiedDomain,
+  rightRecords,
+} from '../../../support/domains.ts';
 import { allowInboxes } from '../../../support/inboxes.ts';
 
 const path = '/v1/my/inboxes';
@@ -32,6 +37,7 @@ const change = (id: unknown, body: object, token = api.apiKey) =>
   api.request('PATCH', `${path}/${Number(id)}`, { body, token });
 const errorsOf = (body: TestBody) => body.validation_errors as unknown as Record<string, string[]>;
 
+const ours = [{ exchange: 'mx.mail.test', preference: 10 }];
 const verified = (name: string, tenant: TestTenant = api) => insertVerifiedDomain(api.database, tenant, name);
 
 describe('a new inbox', () => {
@@ -200,6 +206,27 @@ describe('the domain of an inbox', () => {
     const { body } = await create({ address: 'a@in.acme.example' });
     await api.database.pool.query('update domains set checks = $1', [{ inbox_mx: { valid } }]);
     expect((await api.request('GET', `${path}/${Number(body.id)}`)).body.mx_status).toBe(status);
+  });
+
+  it('stays verified whatever a check finds at the MX record, which decides mx_status', async () => {
+    const name = 'in.acme.example';
+    const id = await insertPendingDomain(api.database, api, name);
+    const watch = createTestWatch(api.database, dns, api.config);
+    const records = rightRecords(id, name);
+    const bounces = { [`crl-bounces.${name}`]: { TXT: ['v=spf1 include:mail.test ~all'], MX: ours } };
+    dns.zone = { ...records, ...bounces };
+    await watch.check(id, new Date(), true);
+    const { body } = await create({ address: `a@${name}` });
+    const statuses = async () => [
+      (await domainOf(id)).status,
+      (await api.request('GET', `${path}/${Number(body.id)}`)).body.mx_status,
+    ];
+    expect(await statuses()).toEqual(['verified', 'pending']);
+    await watch.check(id, new Date(), true);
+    expect(await statuses()).toEqual(['verified', 'failed']);
+    dns.zone = { ...records, ...bounces, [name]: { MX: ours } };
+    await watch.check(id, new Date(), true);
+    expect(await statuses()).toEqual(['verified', 'verified']);
   });
 
   it('is null once the brand removes the domain, and another one once it registers the name again', async () => {
