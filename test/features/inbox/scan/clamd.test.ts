@@ -121,9 +121,11 @@ it('ends at once when the process stops', async () => {
     stopping.abort(new Error('the process stops'));
     return null;
   };
+  const begun = Date.now();
   await expect(scan(Readable.from([Buffer.from('x')]), {}, stopping.signal)).rejects.toThrow(
     'the process stops',
   );
+  expect(Date.now() - begun).toBeLessThan(limits.scanMs / 2);
 });
 
 it('returns the version of the scanner', async () => {

@@ -1,6 +1,6 @@
 // A mail arrives after its scan, once and never with a virus, and each of its files gets a result even if scans fail.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { saveVirus } from '../../../../src/features/inbox/scan/results.ts';
+import { saveResult, saveVirus } from '../../../../src/features/inbox/scan/results.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { type FakeClamd, startFakeClamd } from '../../../support/fake-clamd.ts';
@@ -161,6 +161,8 @@ describe('a mail with a virus', () => {
     expect(await advance(id)).toMatchObject({ phase: 'done' });
     expect(await mailOf(id)).toEqual(quarantined);
     expect(await results(id)).toEqual(['clean', 'infected Test.Virus (removed)', 'clean']);
+    // The mail itself has it, too.
+    expect(clamd.files.map(String)).toEqual(['fine', 'a virus', 'fine, too']);
     expect(await removedFiles(keys)).toBe(1);
     expect(await reportsOf(id)).toEqual([]);
     await report(id);
@@ -193,6 +195,14 @@ describe('a mail with a virus', () => {
     const clean = await insert({ attachments: ['fine'], quarantine: released });
     await advance(clean.id);
     expect(await mailOf(clean.id)).toEqual({ ...arrived, reason: 'spam' });
+  });
+
+  it('stays infected whatever is found later', async () => {
+    const { id, attachments } = await insert({ attachments: ['a virus'] });
+    const attachmentId = attachments[0] ?? 0;
+    await inTransaction(api.database.pool, (trx) => saveVirus(trx, id, { attachmentId, signature: 'First' }));
+    await saveResult(api.database.pool, attachmentId, { status: 'clean' });
+    expect(await results(id)).toEqual(['infected First (removed)']);
   });
 
   it('does not lose its reason if the same is found twice', async () => {
