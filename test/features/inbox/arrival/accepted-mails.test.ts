@@ -8,6 +8,7 @@ import {
   postponeUntried,
   renewClaims,
 } from '../../../../src/features/inbox/arrival/accepted-mails.ts';
+import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertAcceptedMail } from '../../../support/inbox-mails.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
@@ -103,6 +104,14 @@ it('gives each account its share, and all of a claim to an account that is alone
   );
   await pool().query('delete from inbound_mails where account_id = $1', [owner(2).accountId]);
   expect(idsOf(await claims.claim(pool(), 10))).toEqual(many.slice(5, 15));
+});
+
+it('leaves mails that another process is claiming to that one', async () => {
+  const ids = await accept(5, owner(0));
+  await inTransaction(pool(), async (trx) => {
+    expect(idsOf(await claims.claim(trx, 3))).toEqual(ids.slice(0, 3));
+    expect(idsOf(await new MailClaims().claim(pool(), 10))).toEqual(ids.slice(3));
+  });
 });
 
 it('claims each mail once if several processes claim at the same time', async () => {

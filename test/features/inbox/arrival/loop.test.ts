@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import {
   type InboundLoop,
@@ -56,6 +56,9 @@ beforeEach(async () => {
   inboxId = await insertInbox(test.database, owner, `support${(inboxes += 1)}@acme.test`);
   loops = [];
 });
+
+// A loop that outlives a failed test would take the mails of the next.
+afterEach(() => stopAll());
 
 const pool = () => test.database.pool;
 
