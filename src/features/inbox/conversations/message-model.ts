@@ -70,8 +70,8 @@ const SELECT = `select cm.id, cm.account_id, cm.inbox_id, cm.conversation_id, cm
 const BYTES = `coalesce(octet_length(coalesce(cm.text, sent.text)), 0) + coalesce(octet_length(coalesce(cm.html, sent.html)), 0)`;
 
 /** SQL: the messages of a brand that are in quarantine. */
-const IN_QUARANTINE =
-  'cm.brand_id = $1 and cm.account_id = $2 and cm.quarantine is not null and cm.arrived_at is null';
+const IN_QUARANTINE = `cm.brand_id = $1 and cm.account_id = $2 and cm.quarantine is not null and cm.arrived_at is null
+    and cm.quarantine->>'released_at' is null`;
 
 async function findItems(
   db: Queryable,

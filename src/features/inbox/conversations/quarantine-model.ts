@@ -5,11 +5,8 @@ import type { QuarantineReason } from '../mail/mail.ts';
 
 export interface QuarantinedRow {
   reason: QuarantineReason;
-  /** Null: it is still in quarantine. */
-  arrived_at: Date | null;
-  received_at: Date;
-  /** Whether a scanner has yet to see one of its attachments. */
-  has_unscanned: boolean;
+  /** ISO 8601; null: it is still in quarantine. */
+  released_at: string | null;
 }
 
 /** Locks a message that is or was in quarantine. @returns null if the brand has no such message */
@@ -19,12 +16,8 @@ export async function lockQuarantined(
   id: number,
 ): Promise<QuarantinedRow | null> {
   const { rows } = await trx.query<QuarantinedRow>(
-    `select cm.quarantine->>'reason' as reason, cm.arrived_at, cm.received_at, exists (
-       select from conversation_attachments a
-       where a.conversation_message_id = cm.id and a.scan_status = 'pending') as has_unscanned
-     from conversation_messages cm
-     where cm.account_id = $1 and cm.brand_id = $2 and cm.id = $3 and cm.quarantine is not null
-     for update of cm`,
+    `select quarantine->>'reason' as reason, quarantine->>'released_at' as released_at from conversation_messages
+     where account_id = $1 and brand_id = $2 and id = $3 and quarantine is not null for update`,
     [accountId, brandId, id],
   );
   return rows[0] ?? null;
@@ -40,10 +33,16 @@ export async function markReleased(trx: Queryable, id: number): Promise<void> {
   );
 }
 
-/** Records that the workflow of a message's scan must run. @param grace SQL: how long it need not be active */
+/**
+ * Records that a released message is to be scanned, with the attachments that were left out because of the quarantine.
+ * @param grace SQL: how long its workflow need not be active
+ */
 export async function scheduleScan(trx: Queryable, id: number, grace: string): Promise<void> {
   await trx.query(
-    `update conversation_messages set scan_state = 'pending', engine_expected_by = now() + ${grace} where id = $1`,
+    `with pending as (
+       update conversation_attachments set scan_status = 'pending', scan_reason = null
+       where conversation_message_id = $1 and scan_status = 'skipped' and scan_reason = 'quarantined')
+     update conversation_messages set scan_state = 'pending', engine_expected_by = now() + ${grace} where id = $1`,
     [id],
   );
 }

@@ -4,10 +4,9 @@ import { pageOf } from '../../../platform/db/paging.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { LargeLists } from '../../../platform/http/large-lists.ts';
 import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
-import type { ArrivalDeps } from '../arrival/arrive.ts';
 import { tag } from './conversation-routes.ts';
 import type { HtmlSanitizer } from './html/sanitizer.ts';
-import { deleteQuarantined, listQuarantine, releaseMessage } from './quarantine.ts';
+import { deleteQuarantined, listQuarantine, type ReleaseDeps, releaseMessage } from './quarantine.ts';
 import { conversationMessageSchema, listQuarantineQuery, quarantineParams } from './schema.ts';
 import { findPresentedMessage, presentMessages } from './service.ts';
 
@@ -15,7 +14,7 @@ export interface QuarantineRouteParts {
   pool: pg.Pool;
   sanitizer: Pick<HtmlSanitizer, 'sanitize'>;
   largeLists: LargeLists;
-  arrival: ArrivalDeps;
+  release: ReleaseDeps;
 }
 
 const PATH = '/v1/my/inbox_quarantine';
@@ -46,7 +45,7 @@ function listRoute({ pool, sanitizer, largeLists }: QuarantineRouteParts): Route
   });
 }
 
-function releaseRoute({ pool, sanitizer, arrival }: QuarantineRouteParts): RouteDefinition {
+function releaseRoute({ pool, sanitizer, release }: QuarantineRouteParts): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: `${PATH}/:conversation_message_id/release`,
@@ -54,7 +53,8 @@ function releaseRoute({ pool, sanitizer, arrival }: QuarantineRouteParts): Route
     tag,
     summary: 'Release mail from quarantine',
     description:
-      'The mail arrives in a conversation and is reported as `email.received`, once. Mail with a virus is never released.',
+      'The mail arrives in a conversation and is reported as `email.received`, once. If the operator has mail scanned for ' +
+      'viruses, it is scanned first: until then, `conversation_id` stays null. Mail with a virus is never released.',
     auth: 'brand',
     testKeys: 'refused',
     idempotency: 'none',
@@ -62,7 +62,7 @@ function releaseRoute({ pool, sanitizer, arrival }: QuarantineRouteParts): Route
     responses: { 200: { description: 'The released message.', schema: conversationMessageSchema } },
     errors: ['invalid_transition', 'unavailable'],
     async handler({ tenant, params: { conversation_message_id: id } }) {
-      const afterCommit = await inTransaction(pool, (trx) => releaseMessage(trx, arrival, tenant, id));
+      const afterCommit = await inTransaction(pool, (trx) => releaseMessage(trx, release, tenant, id));
       afterCommit();
       return { status: 200, body: await findPresentedMessage({ db: pool, sanitizer }, tenant, id) };
     },

@@ -32,37 +32,38 @@ async function lock(trx: Queryable, scope: BrandScope, id: number): Promise<Quar
   await lockInboxesOf(trx, [id]);
   const row = await lockQuarantined(trx, scope, id);
   if (!row) throw notFound('message');
-  if (row.arrived_at === null) return row;
+  if (row.released_at === null) return row;
   throw new AppError('invalid_transition', 'the message was released, and is no longer in quarantine');
 }
 
+export interface ReleaseDeps extends ArrivalDeps {
+  /** Whether mail is scanned for viruses: the setting CLAMD_URL is set. */
+  hasScanner: boolean;
+}
+
 /**
- * Releases a message from quarantine: it arrives in its conversation, and is reported. Attachments that have not been
- * scanned are scanned from now on.
+ * Releases a message from quarantine: it arrives in its conversation, and is reported. If mail is scanned, it arrives
+ * after the scan, as if it had been received now.
  * @returns what to do after the commit
  * @throws AppError not_found; invalid_transition if it was released before, or contains a virus
  */
 export async function releaseMessage(
   trx: Queryable,
-  deps: ArrivalDeps,
+  deps: ReleaseDeps,
   scope: BrandScope,
   id: number,
 ): Promise<() => void> {
-  const row = await lock(trx, scope, id);
-  if (row.reason === 'virus') {
+  const { reason } = await lock(trx, scope, id);
+  if (reason === 'virus') {
     throw new AppError('invalid_transition', 'the message contains a virus, and is never released');
   }
   await markReleased(trx, id);
-  const { afterCommit } = await arriveLocked(trx, deps, [id]);
-  if (!row.has_unscanned) return afterCommit;
+  if (!deps.hasScanner) return (await arriveLocked(trx, deps, [id])).afterCommit;
   await scheduleScan(trx, id, SCAN_GRACE);
   const { accountId, brandId } = scope;
-  const start = scanStart({ id, accountId, brandId, received_at: row.received_at });
+  const start = scanStart({ id, accountId, brandId, received_at: new Date() });
   await appendToOutbox(trx, { kind: 'start', ...start });
-  return () => {
-    afterCommit();
-    deps.waker.wake('outbox');
-  };
+  return () => deps.waker.wake('outbox');
 }
 
 /** Deletes a message in quarantine with its files. @throws AppError not_found; invalid_transition if it was released */

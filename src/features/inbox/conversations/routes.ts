@@ -32,7 +32,8 @@ export function createConversationsRoutes(deps: ConversationsRouteDeps): RouteDe
   const { pool } = database;
   const store = createHomeStore(config.CARILLON_HOME);
   const identities = createSenderIdentities(pool, config.MAIL_DOMAIN);
-  const arrival = {
+  const release = {
+    hasScanner: config.CLAMD_URL !== undefined,
     events,
     waker,
     keyring,
@@ -43,6 +44,6 @@ export function createConversationsRoutes(deps: ConversationsRouteDeps): RouteDe
     ...createConversationRoutes({ pool, sanitizer, largeLists }),
     createAttachmentRoute({ pool, store }),
     createReplyRoute({ pool, identities, limits: limitSettings(config), sanitizer, waker }),
-    ...createQuarantineRoutes({ pool, sanitizer, largeLists, arrival }),
+    ...createQuarantineRoutes({ pool, sanitizer, largeLists, release }),
   ];
 }

@@ -111,17 +111,6 @@ describe('a release', () => {
     expect(await reportsOf(id)).toEqual([]);
   });
 
-  it('of mail with attachments that were not scanned has them scanned', async () => {
-    const id = await quarantined('blocked');
-    await insertAttachment(api, api, { conversation_message_id: id, scan_status: 'pending' });
-    expect((await release(id)).status).toBe(200);
-    expect(await rows('select scan_state from conversation_messages where id = $1', [id])).toEqual([
-      { scan_state: 'pending' },
-    ]);
-    const requested = await rows("select 1 from outbox where workflow_id = 'inbox-scan/' || $1", [id]);
-    expect(requested).toHaveLength(1);
-  });
-
   it('of a message that never was in quarantine is 404', async () => {
     const conversation_id = await insertConversation(api, api, { inbox_id });
     const id = await insertConversationMessage(api, api, { inbox_id, conversation_id });
@@ -151,5 +140,38 @@ describe('a deletion', () => {
     await release(id);
     const { status, body } = await api.request('DELETE', `${PATH}/${id}`);
     expect([status, body.code]).toEqual([422, 'invalid_transition']);
+  });
+});
+
+describe('a release of mail that is to be scanned', () => {
+  let scanning: TestApi;
+  beforeAll(async () => {
+    scanning = await startTestApi({ env: { CLAMD_URL: 'tcp://127.0.0.1:3310' } });
+  });
+  afterAll(() => scanning.close());
+
+  it('requests the scan, leaves it to the scan to let the mail arrive, and happens once', async () => {
+    const inbox = await insertInbox(scanning.database, scanning, 'support@inbox.test');
+    const id = await insertQuarantined(scanning, scanning, { inbox_id: inbox });
+    const skipped = { conversation_message_id: id, scan_status: 'skipped' };
+    await insertAttachment(scanning, scanning, { ...skipped, scan_reason: 'quarantined' });
+    await insertAttachment(scanning, scanning, { ...skipped, scan_reason: 'encrypted' });
+    const { status, body } = await scanning.request('POST', `${PATH}/${id}/release`);
+    expect([status, body.conversation_id]).toEqual([200, null]);
+    expect(body.quarantine?.released_at).not.toBeNull();
+    expect(body.attachments).toMatchObject([
+      { scan: { status: 'pending', reason: null } },
+      { scan: { status: 'skipped', reason: 'encrypted' } },
+    ]);
+    const { rows: found } = await scanning.database.pool.query(
+      `select m.scan_state, m.engine_expected_by is not null as expected, o.kind
+       from conversation_messages m join outbox o on o.workflow_id = 'inbox-scan/' || m.id where m.id = $1`,
+      [id],
+    );
+    expect(found).toEqual([{ scan_state: 'pending', expected: true, kind: 'start' }]);
+    expect((await scanning.request('GET', PATH)).list).toEqual([]);
+    const again = await scanning.request('POST', `${PATH}/${id}/release`);
+    expect([again.status, again.body.code]).toEqual([422, 'invalid_transition']);
+    expect((await scanning.request('DELETE', `${PATH}/${id}`)).body.code).toBe('invalid_transition');
   });
 });
