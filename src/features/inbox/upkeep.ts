@@ -1,6 +1,7 @@
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
+import { orphanedInboxFiles } from './receive/orphaned-files.ts';
 import { oldDigests, oldQuarantine, oldRawMail, storedBytes } from './retention/old-mail.ts';
 import { removeFiles } from './retention/remove-files.ts';
 import { scanSource } from './scan/workflow.ts';
@@ -13,6 +14,6 @@ const removedFiles: HousekeepingTask = {
 };
 
 export const inboxUpkeep: Upkeep = {
-  tasks: [oldRawMail, oldQuarantine, oldDigests, removedFiles, storedBytes],
+  tasks: [oldRawMail, oldQuarantine, oldDigests, removedFiles, orphanedInboxFiles, storedBytes],
   expectedWorkflows: [scanSource],
 };
