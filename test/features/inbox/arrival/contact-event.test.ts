@@ -1,14 +1,19 @@
 // A mail that arrived is an event of its contact: clients see it, flows act on it, and each mail is one event.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { lockBrands, lockContacts } from '../../../../src/features/contact-events/consumers.ts';
 import { MAX_NAMES } from '../../../../src/features/contact-events/names.ts';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
+import { advanceRun } from '../../../../src/features/flows/run/advance.ts';
+import type { Step } from '../../../../src/features/flows/steps/index.ts';
+import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { type ReceivedMail, trackReceived } from '../../../../src/features/inbox/arrival/contact-event.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { activeFlow } from '../../../support/flow-requests.ts';
+import { insertFlow, insertRun, pathOf, runRow } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { countWaiting } from '../../../support/waiting.ts';
 
@@ -198,5 +203,61 @@ describe('trackReceived', () => {
     });
     await arrived;
     expect(await eventsOf()).toHaveLength(2);
+  });
+});
+
+describe('runs of flows', () => {
+  const advance = (runId: number) =>
+    advanceRun(
+      {
+        pool: pool(),
+        versions: createFlowVersionReader(pool()),
+        send: () => Promise.reject(new Error('nothing is sent here')),
+        consumers: createTrackedEventConsumers({ waker }),
+        waker,
+        log: pino({ level: 'silent' }),
+      },
+      runId,
+      new Date(),
+    );
+
+  it('end their wait for mail, and branch on what it says', async () => {
+    const wait = { type: 'wait_for_event', event_name: 'email_received', duration: 3_600 } as const;
+    const flow = await insertFlow(pool(), api, {
+      steps: [
+        {
+          ...wait,
+          id: 1,
+          filters: [
+            { name: 'received.auto_submitted', predicate: 'false' },
+            { name: 'received.text', predicate: 'cont', value: 'agree' },
+          ],
+          yes: [{ type: 'exit', id: 2, reason: 'agreed' }],
+          no: [],
+        },
+      ],
+    });
+    await pool().query('insert into flow_brands values ($1) on conflict do nothing', [api.brandId]);
+    const runId = await insertRun(pool(), api, flow, contactId);
+    await advance(runId);
+    await receive([mail({ text: 'I agree', autoSubmitted: true }), mail({ text: 'No thanks' })]);
+    await advance(runId);
+    expect(await pathOf(pool(), runId)).toEqual([]);
+    await receive([mail({ text: 'I agree' })]);
+    expect(woken).toContain('outbox');
+    await advance(runId);
+    expect(await pathOf(pool(), runId)).toEqual(['1 yes', '2 exit']);
+    expect((await runRow(pool(), runId))?.reason).toBe('agreed');
+  });
+
+  it('end when mail is their goal', async () => {
+    const steps: Step[] = [{ type: 'wait', id: 1, duration: 3_600 }];
+    const flow = await insertFlow(pool(), api, { steps, goal: 'email_received' });
+    await pool().query('insert into flow_brands values ($1) on conflict do nothing', [api.brandId]);
+    const runId = await insertRun(pool(), api, flow, contactId);
+    await advance(runId);
+    await receive([mail()]);
+    await advance(runId);
+    expect((await runRow(pool(), runId))?.reason).toBe('goal');
   });
 });
