@@ -10,9 +10,6 @@ export interface ReplyRouteParts extends ReplyDeps {
   waker: Pick<Waker, 'wake'>;
 }
 
-/** Larger bodies have larger texts than a message may have. */
-const MAX_BODY_BYTES = 5 * 1024 * 1024;
-
 export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
   return defineIdempotentRoute({
     path: `${CONVERSATIONS}/:id/reply`,
@@ -27,7 +24,6 @@ export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
     testKeys: 'refused',
     params: conversationParams,
     body: replyBody,
-    maxBodyBytes: MAX_BODY_BYTES,
     responses: { 201: { description: 'The answer.', schema: conversationMessageSchema } },
     errors: ['sender_not_verified', 'invalid_transition', ...refusalCodes],
     prepare: ({ tenant, params, body }) => prepareReply(parts, tenant, params.id, body),

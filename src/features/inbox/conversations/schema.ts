@@ -204,5 +204,10 @@ export const replyBody = z
           'address or, without a contact, the sender of that message.',
       }),
   })
-  .meta({ id: 'Reply', description: '`text`, `html` or both are required.' });
+  .meta({
+    id: 'Reply',
+    description: '`text`, `html` or both are required.',
+    if: { required: ['text'] },
+    else: { required: ['html'] },
+  });
 export type ReplyBody = z.output<typeof replyBody>;

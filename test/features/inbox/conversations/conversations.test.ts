@@ -74,6 +74,7 @@ describe('GET /conversations', () => {
     expect(await search('gra')).toEqual([two]);
     expect(await search('example.org')).toEqual([]);
     expect(await search('o%d')).toEqual([]);
+    expect((await api.request('GET', `${PATH}?search=a%00b`)).status).toBe(422);
     expect((await api.request('GET', `${PATH}?search=x`)).status).toBe(422);
   });
 });

@@ -1,10 +1,16 @@
 // An answer leaves from the inbox's address, once for each key, to whom it should, with the headers of the thread.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { messageReference } from '../../../../src/delivery/addresses/reference.ts';
 import { threadHeaders } from '../../../../src/features/inbox/conversations/reply-draft.ts';
 import { startTestApi, type TestApi, type TestRequest } from '../../../support/api.ts';
-import { insertConversation, insertConversationMessage } from '../../../support/conversations.ts';
+import {
+  insertConversation,
+  insertConversationMessage,
+  insertQuarantined,
+} from '../../../support/conversations.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 let api: TestApi;
 let domainId: number;
@@ -92,6 +98,21 @@ describe('an answer', () => {
     expect(list[0]).toEqual(body);
     const { rows } = await query('select participants from conversations where id = $1', [conversation]);
     expect(rows).toEqual([{ participants: ['ada@example.com'] }]);
+  });
+
+  it('is answered in the same conversation', async () => {
+    await mail();
+    const { body } = await reply({ text: 'Hello' });
+    const answered = { accountId: api.accountId, messageId: Number(body.message_id) };
+    const reference = messageReference(testKeyring.subkey('reference').key, answered);
+    const next = await insertQuarantined(api, api, {
+      inbox_id,
+      sender_trusted: false,
+      internet_id: 'next@example.com',
+      reference_ids: [`${reference}@mail.test`],
+    });
+    const released = await api.request('POST', `/v1/my/inbox_quarantine/${next}/release`);
+    expect(released.body).toMatchObject({ conversation_id: conversation, message_id: body.message_id });
   });
 
   it('goes to the contact of the conversation rather than to the last sender', async () => {
