@@ -7,6 +7,7 @@ import { benchEvents } from './events.ts';
 import { benchFairness } from './fairness.ts';
 import { benchFlows } from './flows.ts';
 import { describeMachine } from './machine.ts';
+import { benchInbound } from './inbound.ts';
 import { benchImports } from './imports.ts';
 import { benchLive } from './live.ts';
 import { benchProviders } from './providers.ts';
@@ -151,6 +152,14 @@ program
   .option('--reports <n>', 'reports in each run', Number, 5_000)
   .option('--connections <n>', 'connections of the reporting servers, at most 20', Number, 16)
   .action(printing('reports', benchReports));
+
+program
+  .command('inbound')
+  .description('mails/s to an inbox, signed by DKIM, from the SMTP client to the event that reports each')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--mails <n>', 'mails in each run, of 5 KB each', Number, 5_000)
+  .option('--connections <n>', 'connections of the sending servers', Number, 32)
+  .action(printing('inbound', benchInbound));
 
 program
   .command('providers')
