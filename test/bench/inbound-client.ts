@@ -16,8 +16,8 @@ const MAILS_PER_CONNECTION = 10;
 /** Number of addresses that the mail servers have, each of which is a network of its own. */
 const SERVERS = 200;
 
-/** The reply to a command. @throws Error unless it has the expected code */
-type Ask = (command: string | Buffer, code: string) => Promise<void>;
+/** Sends commands at once, as servers do (RFC 2920). @throws Error unless the replies have the expected codes */
+type Ask = (commands: string | Buffer, ...codes: string[]) => Promise<void>;
 
 async function openConnection(port: number, server: number): Promise<{ ask: Ask; end: () => void }> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.1.${1 + (server % SERVERS)}` });
@@ -35,18 +35,17 @@ async function openConnection(port: number, server: number): Promise<{ ask: Ask;
   await once(socket, 'connect');
   await expectReply('220');
   return {
-    async ask(command, code) {
-      socket.write(command);
-      await expectReply(code);
+    async ask(commands, ...codes) {
+      socket.write(commands);
+      for (const code of codes) await expectReply(code);
     },
     end: () => socket.end('QUIT\r\n'),
   };
 }
 
 async function deliver({ from, to, data }: DeliveredMail, ask: Ask): Promise<void> {
-  await ask(`MAIL FROM:<${from}> SIZE=${data.length}\r\n`, '250');
-  await ask(`RCPT TO:<${to}>\r\n`, '250');
-  await ask('DATA\r\n', '354');
+  const commands = [`MAIL FROM:<${from}> SIZE=${data.length}`, `RCPT TO:<${to}>`, 'DATA', ''];
+  await ask(commands.join('\r\n'), '250', '250', '354');
   await ask(Buffer.concat([data, Buffer.from('.\r\n')]), '250');
 }
 

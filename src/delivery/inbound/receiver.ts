@@ -71,6 +71,17 @@ interface Received {
   session: SMTPServerSession;
 }
 
+/** Reads what a message reports. Inboxes receive no reports, so a message to them alone is not read here. */
+async function reportIn(
+  { head }: ArrivingMail,
+  recipients: readonly Addressed[],
+  envelopeFrom: string,
+): Promise<MailReport> {
+  if (recipients.every(({ kind }) => kind === 'inbox')) return { kind: 'none', reason: 'no_report' };
+  const feedbackLoop = recipients.some((one) => one.kind === 'mailbox' && one.name === 'fbl');
+  return readReport({ head, envelopeFrom, feedbackLoop });
+}
+
 /** The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies. */
 async function answered(received: Received, { inboxes }: ReceiverOptions): Promise<InboxTarget[]> {
   const { mail, report, recipients, envelopeFrom } = received;
@@ -164,8 +175,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   async function take(mail: ArrivingMail, stream: SMTPServerDataStream, session: SMTPServerSession) {
     const envelopeFrom = senderOf(session);
     const recipients = recipientsOf(session);
-    const feedbackLoop = recipients.some((one) => one.kind === 'mailbox' && one.name === 'fbl');
-    const report = await readReport({ head: mail.head, envelopeFrom, feedbackLoop });
+    const report = await reportIn(mail, recipients, envelopeFrom);
     const received = { mail, report, recipients, envelopeFrom, session };
     const inboxIds = await store(received, options);
     if (stream.sizeExceeded) throw new TooLarge();

@@ -1,5 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, opendir, readFile, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  opendir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  utimes,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import {
   BlobTooLarge,
@@ -29,6 +41,19 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** Creates a file, and its folder if it is the first in it. */
+async function createDraft(draft: string): Promise<FileHandle> {
+  const create = () => open(draft, 'wx', PRIVATE_FILE);
+  try {
+    return await create();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const made = await mkdir(dirname(draft), { recursive: true, mode: PRIVATE_FOLDER });
+  if (made !== undefined) await syncFolder(dirname(made));
+  return create();
+}
+
 /** Writes a file so that its bytes reach the disk before its name does, and its name before this resolves. */
 async function writeWhole(
   draft: string,
@@ -36,7 +61,7 @@ async function writeWhole(
   bytes: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<void> {
   try {
-    const handle = await open(draft, 'wx', PRIVATE_FILE);
+    const handle = await createDraft(draft);
     try {
       await handle.writeFile(bytes);
       await handle.sync();
@@ -165,10 +190,7 @@ export function createLocalDiskStore(folder: string): BlobStore {
     return join(root, key);
   };
   const write = async (key: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> => {
-    const path = pathOf(key);
-    const made = await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-    await writeWhole(join(root, newDraftName(key)), path, bytes);
-    if (made !== undefined) await syncFolder(dirname(made));
+    await writeWhole(join(root, newDraftName(key)), pathOf(key), bytes);
   };
   return {
     put: (key, bytes) => write(key, bytes),
