@@ -27,7 +27,7 @@ async function openConnection(port: number, server: number): Promise<{ ask: Ask;
     for (;;) {
       const { value, done } = await lines.next();
       if (done === true) throw new Error(`the connection ended before ${code}`);
-      const line = value as string;
+      const line = value;
       if (!line.startsWith(code)) throw new Error(`expected ${code}: ${line}`);
       if (line[3] !== '-') return;
     }
