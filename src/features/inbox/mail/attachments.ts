@@ -36,13 +36,13 @@ function contentIdOf({ contentId }: Attachment): string | null {
   return id === '' || id.length > MAX_CONTENT_ID_LENGTH ? null : visibleLine(id, MAX_CONTENT_ID_LENGTH);
 }
 
-/** Stores an attachment. Once this resolves, its blob survives a crash. */
+/** Stores an attachment. Once this resolves, its blob survives a crash. @param bytes its content */
 export async function storeAttachment(
   store: BlobStore,
   accountId: number,
   attachment: Attachment,
+  bytes: Buffer,
 ): Promise<MailAttachment> {
-  const bytes = bytesOf(attachment);
   const storageKey = newBlobKey('inbox', accountId);
   await store.put(storageKey, bytes);
   return {

@@ -36,7 +36,7 @@ export interface MailJobsOptions {
 
 const THREADS = 2;
 const LIMIT_MS = 5_000;
-const MAX_HEAP_MB = 256;
+const MAX_HEAP_MB = 64;
 const MEGABYTE = 1024 * 1024;
 /** Added for each MB of a mail, because it is read from the storage and its attachments are stored. */
 const STORAGE_MS_PER_MB = 200;

@@ -8,7 +8,7 @@ import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import { storeAttachment } from './attachments.ts';
 import { authenticateMail, hasTooManySignatures, prepareSpf, unauthenticated } from './authenticate.ts';
-import { bodyText, parseHeader, parseMail, type ParsedMail } from './contents.ts';
+import { bodyText, parseHeaderOnly, parseMail, signedBytes, type ParsedMail } from './contents.ts';
 import { mailDigest } from './digest.ts';
 import { readHeader } from './header.ts';
 import {
@@ -25,6 +25,8 @@ import type { MailAttachment } from './mail.ts';
 /** The text of the generic test for unsolicited bulk email, which every filter knows. */
 const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
 
+const LARGE_BYTES = 256 * 1024;
+
 const stores = new Map<string, BlobStore>();
 const answers = new KnownAnswers();
 const resolve = (name: string, type: string) => answers.resolve(name, type);
@@ -37,33 +39,51 @@ function storeOf(home: string): BlobStore {
   return store;
 }
 
-/** Reads the raw message into memory of its own. */
-async function load({ home, mail, stage }: ReadJob): Promise<ArrayBuffer> {
+/** Memory for a large mail, used again for the next: freed memory is returned to the system late, or never. */
+let largeMail: ArrayBuffer | null = null;
+
+function memoryFor(size: number): Buffer<ArrayBuffer> {
+  if (size < LARGE_BYTES) return Buffer.from(new ArrayBuffer(size));
+  if (largeMail === null || largeMail.byteLength < size) largeMail = new ArrayBuffer(size);
+  return Buffer.from(largeMail, 0, size);
+}
+
+/** Reads the raw message. */
+async function load({ home, mail, stage }: ReadJob): Promise<Buffer<ArrayBuffer>> {
   const blob = await storeOf(home).open(mail.rawKey);
   if (!blob) throw new Error('the raw message is missing');
-  const raw = new ArrayBuffer(blob.size);
-  const bytes = Buffer.from(raw);
+  const bytes = memoryFor(blob.size);
   let at = 0;
   for await (const piece of blob.stream as AsyncIterable<Buffer>) at += piece.copy(bytes, at);
   if (at !== blob.size) throw new Error(`the raw message has ${at} bytes instead of ${blob.size}`);
   Atomics.store(stage, 0, stages.parsing);
-  return raw;
+  return bytes;
 }
 
-async function readBody({ home, mail }: ReadJob, email: Email): Promise<ReadBody> {
+/** Frees memory at once. The garbage collector would let many large buffers pile up first. */
+function free(memory: ArrayBufferLike): void {
+  if (memory instanceof ArrayBuffer && memory.byteLength >= LARGE_BYTES) memory.transfer(0);
+}
+
+async function readBody({ home, mail }: ReadJob, parsed: ParsedMail, email: Email): Promise<ReadBody> {
   const text = bodyText(email.text);
   const html = bodyText(email.html);
   const attachments: MailAttachment[] = [];
   for (const attachment of email.attachments) {
-    attachments.push(await storeAttachment(storeOf(home), mail.accountId, attachment));
+    const bytes = parsed.contentOf(attachment);
+    attachments.push(await storeAttachment(storeOf(home), mail.accountId, attachment, bytes));
+    if (parsed.isOwn(bytes)) free(bytes.buffer);
   }
-  return { text: text.text, html: html.text, truncated: text.truncated || html.truncated, attachments };
+  return {
+    text: text.text,
+    html: html.text,
+    truncated: parsed.truncated || text.truncated || html.truncated,
+    attachments,
+  };
 }
 
-async function parsePart(part: ReadJob['part'], raw: ArrayBuffer): Promise<ParsedMail> {
-  if (part === 'contents') return parseMail(raw);
-  const bytes = Buffer.from(raw);
-  return { fields: await parseHeader(bytes), email: null, unreadable: null, body: bytes };
+async function parsePart(part: ReadJob['part'], bytes: Buffer<ArrayBuffer>): Promise<ParsedMail> {
+  return part === 'contents' ? parseMail(bytes) : parseHeaderOnly(bytes);
 }
 
 function spamIn({ fields }: ParsedMail, bytes: Buffer): string | null {
@@ -71,19 +91,17 @@ function spamIn({ fields }: ParsedMail, bytes: Buffer): string | null {
   return bytes.includes(GTUBE) ? 'the test text for spam filters' : null;
 }
 
-async function read(job: ReadJob): Promise<ReadContents> {
-  const raw = await load(job);
-  const bytes = Buffer.from(raw);
-  const parsed = await parsePart(job.part, raw);
+async function read(job: ReadJob, bytes: Buffer<ArrayBuffer>): Promise<ReadContents> {
+  const parsed = await parsePart(job.part, bytes);
   const header = readHeader(parsed.fields, job.mail.envelopeFrom);
   const spam = spamIn(parsed, bytes);
   const authenticates = parsed.email !== null && !hasTooManySignatures(parsed.fields);
   const authentication = authenticates
-    ? await authenticateMail(bytes, job.mail, header.senderKey, resolve)
+    ? await authenticateMail(parsed.signed, job.mail, header.senderKey, resolve)
     : unauthenticated();
   const digest = mailDigest(parsed.fields, parsed.body);
   Atomics.store(job.stage, 0, stages.storing);
-  const body = parsed.email && (await readBody(job, parsed.email));
+  const body = parsed.email && (await readBody(job, parsed, parsed.email));
   return {
     header,
     body,
@@ -95,21 +113,20 @@ async function read(job: ReadJob): Promise<ReadContents> {
   };
 }
 
+async function authenticateAgain({ mail, senderKey }: ReadJob, bytes: Buffer): Promise<AuthenticationReply> {
+  const authentication = await authenticateMail(signedBytes(bytes), mail, senderKey, resolve);
+  return { authentication, unknown: answers.unknown };
+}
+
 async function work(job: ReadJob): Promise<ReadContents | AuthenticationReply> {
   answers.begin(job.answers, job.last);
-  switch (job.part) {
-    case 'spf':
-      Atomics.store(job.stage, 0, stages.parsing);
-      await prepareSpf(job.mail, resolve);
-      return { authentication: unauthenticated(), unknown: answers.unknown };
-    case 'authentication': {
-      const raw = Buffer.from(await load(job));
-      const authentication = await authenticateMail(raw, job.mail, job.senderKey, resolve);
-      return { authentication, unknown: answers.unknown };
-    }
-    default:
-      return read(job);
+  if (job.part === 'spf') {
+    Atomics.store(job.stage, 0, stages.parsing);
+    await prepareSpf(job.mail, resolve);
+    return { authentication: unauthenticated(), unknown: answers.unknown };
   }
+  const bytes = await load(job);
+  return job.part === 'authentication' ? authenticateAgain(job, bytes) : read(job, bytes);
 }
 
 async function reply(job: ReadJob): Promise<void> {

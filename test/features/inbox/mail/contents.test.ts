@@ -1,0 +1,187 @@
+// What strangers write is stored whole, or cut at a character, and shown without invisible characters.
+import { createHash, randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
+import { startMailReader, type TestMailReader } from '../../../support/mail-reader.ts';
+
+let reader: TestMailReader;
+beforeAll(async () => {
+  reader = await startMailReader();
+});
+afterAll(() => reader.close());
+
+async function contentOf(mail: ReadMail, index = 0): Promise<Buffer> {
+  const blob = await reader.store.open(mail.attachments[index]?.storageKey ?? '');
+  if (!blob) throw new Error('the attachment is not stored');
+  return buffer(blob.stream);
+}
+
+function base64Lines(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/.{76}/g, '$&\n');
+}
+
+function mixed(...parts: string[]): string {
+  const body = parts.map((part) => `--b\n${part}\n`).join('');
+  return `From: ada@example.com\nContent-Type: multipart/mixed; boundary=b\n\n${body}--b--\n`;
+}
+
+function attached(name: string, bytes: Buffer, type = 'application/octet-stream'): string {
+  return `Content-Type: ${type}; name="${name}"\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n${base64Lines(bytes)}`;
+}
+
+describe('large mails', () => {
+  const large = randomBytes(2_000_000);
+
+  it('store each attachment byte for byte', async () => {
+    const small = Buffer.from('small');
+    const text = 'Content-Type: text/plain; charset=utf-8\n\nHéllo';
+    const mail = await reader.read(mixed(text, attached('a.bin', large), attached('b.bin', small)));
+    expect(mail).toMatchObject({ text: 'Héllo\n', truncated: false, suspicion: null });
+    expect(mail.attachments.map(({ filename, size }) => [filename, size])).toEqual([
+      ['a.bin', large.length],
+      ['b.bin', small.length],
+    ]);
+    const hash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    expect(hash(await contentOf(mail, 0))).toBe(hash(large));
+    expect(await contentOf(mail, 1)).toEqual(small);
+  });
+
+  it('decode quoted-printable attachments', async () => {
+    const line = 'caf=C3=A9 =3D 1 and a soft=\n break\n';
+    const part = `Content-Type: text/csv; name=a.csv\nContent-Transfer-Encoding: quoted-printable\n\n${line.repeat(12_000)}`;
+    const mail = await reader.read(mixed(part));
+    const content = (await contentOf(mail)).toString();
+    expect(content.startsWith('café = 1 and a soft break\r\ncafé = 1 and')).toBe(true);
+    expect(content.length).toBe('café = 1 and a soft break\r\n'.length * 12_000);
+  });
+
+  it('find the attachments of an attached mail', async () => {
+    const inner = mixed('Content-Type: text/plain\n\nInside', attached('inner.bin', large));
+    const mail = await reader.read(mixed(`Content-Type: message/rfc822\n\n${inner}`));
+    expect(mail).toMatchObject({
+      suspicion: null,
+      attachments: [{ filename: 'inner.bin', size: large.length }],
+    });
+    expect(mail.text).toContain('Inside');
+  });
+
+  it('have long texts cut at a character', async () => {
+    const raw = `From: ada@example.com\nContent-Type: text/plain; charset=utf-8\n\n${`${'€'.repeat(25)}\n`.repeat(100_000)}`;
+    const { text, truncated, suspicion } = await reader.read(raw);
+    expect(suspicion).toBeNull();
+    expect(truncated).toBe(true);
+    const bytes = Buffer.byteLength(text ?? '');
+    expect(bytes).toBeGreaterThan(512 * 1024 - 3);
+    expect(bytes).toBeLessThanOrEqual(512 * 1024);
+    expect(text).not.toContain('\ufffd');
+  });
+});
+
+describe('texts', () => {
+  it('become storable: no NUL, no control characters, no half surrogate pairs', async () => {
+    const { text } = await reader.read(
+      'From: ada@example.com\nContent-Type: text/plain; charset=utf-16le\nContent-Transfer-Encoding: base64\n\n' +
+        Buffer.from('a\0b\x07c\ud800d\te\r\nf', 'utf16le').toString('base64'),
+    );
+    expect(text).toBe('abc\ufffdd\te\nf');
+  });
+
+  it('show invisible characters of names, subjects and file names', async () => {
+    const encoded = (text: string) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`;
+    const mail = await reader.read(
+      `From: ${encoded('Ada\u202e\u0000\u2028Bob')} <ada@example.com>\nSubject: ${encoded('Pay\u200b now\r\nBcc: x\u2067')}\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: application/pdf; name="${encoded('invoice\u202efdp.exe')}"\nContent-Disposition: attachment\n\nHi\n--b--\n`,
+    );
+    expect(mail.from).toBe('Ada\ufffd\ufffd\ufffdBob <ada@example.com>');
+    expect(mail.subject).toBe('Pay\ufffd now Bcc: x\ufffd');
+    expect(mail.attachments[0]?.filename).toBe('invoice\ufffdfdp.exe');
+  });
+
+  it('survive an unknown character set', async () => {
+    const { text, suspicion } = await reader.read(
+      'From: ada@example.com\nContent-Type: text/plain; charset=x-klingon\n\nHello\n',
+    );
+    expect(suspicion).toBeNull();
+    expect(text).toContain('Hello');
+  });
+});
+
+describe('attachments', () => {
+  it.each([
+    ['a zip file', 'application/zip', Buffer.from('504b0304140001000000', 'hex')],
+    ['a PDF', 'application/pdf', Buffer.from('%PDF-1.4\ntrailer <</Encrypt 5 0 R>>')],
+    [
+      'an Office file',
+      'application/msword',
+      Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.from('EncryptedPackage', 'utf16le')]),
+    ],
+    ['a mail by S/MIME', 'application/pkcs7-mime', Buffer.from('xyz')],
+    ['a mail by PGP', 'application/octet-stream', Buffer.from('-----BEGIN PGP MESSAGE-----\n\nhQ==\n')],
+  ])('cannot be scanned in %s that is encrypted', async (_what, type, bytes) => {
+    const mail = await reader.read(mixed(attached('a', bytes, type)));
+    expect(mail.attachments).toMatchObject([{ unscannable: 'encrypted' }]);
+  });
+
+  it('have the type of their content, whatever the mail says', async () => {
+    const mail = await reader.read(
+      mixed(attached('a.png', Buffer.from('<script>alert(1)</script>'), 'image/png')),
+    );
+    expect(mail.attachments).toMatchObject([{ contentType: 'text/plain', unscannable: null }]);
+  });
+
+  it('cannot be scanned in mails that are attached too deeply', async () => {
+    const wrap = (inner: string) => `Content-Type: message/rfc822\n\nFrom: ada@example.com\n${inner}`;
+    const raw = `From: ada@example.com\n${wrap(wrap(wrap(wrap(wrap('\nHello\n')))))}`;
+    const { attachments } = await reader.read(raw);
+    expect(attachments).toMatchObject([{ filename: 'attachment.eml', unscannable: 'too_deep' }]);
+  });
+});
+
+describe('automatic mail', () => {
+  it.each([
+    'Auto-Submitted: auto-replied',
+    'Auto-Submitted: auto-generated; owner-email="x@example.com"',
+    'X-Auto-Response-Suppress: DR, OOF, AutoReply',
+    'Precedence: bulk',
+    'Precedence: auto_reply',
+    'X-Autoreply: yes',
+    'X-Autorespond: Out of office',
+    'List-Id: <news.example.com>',
+    'List-Unsubscribe: <https://example.com/u>',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+    'From: No-Reply <no-reply@example.com>',
+  ])('is recognized by %s', async (field) => {
+    expect((await reader.read(`${field}\nFrom: ada@example.com\n\nHello\n`)).autoSubmitted).toBe(true);
+  });
+
+  it('is recognized by the null return path', async () => {
+    expect((await reader.read('From: ada@example.com\n\nHi\n', { envelopeFrom: '' })).autoSubmitted).toBe(
+      true,
+    );
+  });
+
+  it.each([
+    'Auto-Submitted: no',
+    'X-Auto-Response-Suppress: DR, RN',
+    'Precedence: first-class',
+    'X-Mailer: bulk',
+  ])('is not meant by %s', async (field) => {
+    expect((await reader.read(`${field}\nFrom: ada@example.com\n\nHello\n`)).autoSubmitted).toBe(false);
+  });
+});
+
+describe('the digest', () => {
+  it('is the same for two copies of a mail, and differs for another body or id', async () => {
+    const mail = (id: string, received: string, body: string) =>
+      reader.read(`Received: ${received}\nMessage-ID: <${id}>\nFrom: ada@example.com\n\n${body}\n`);
+    const [first, copy, other, changed] = await Promise.all([
+      mail('1@x', 'from a', 'Hi'),
+      mail('1@x', 'from b', 'Hi'),
+      mail('2@x', 'from a', 'Hi'),
+      mail('1@x', 'from a', 'Ho'),
+    ]);
+    expect(copy?.digest).toEqual(first?.digest);
+    expect(other?.digest).not.toEqual(first?.digest);
+    expect(changed?.digest).not.toEqual(first?.digest);
+  });
+});
