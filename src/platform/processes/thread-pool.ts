@@ -3,7 +3,7 @@
  * thread works on one job at a time. It is ended if it takes too long or uses too much memory; the next job starts
  * another.
  */
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 
 /** No thread could be started, or the pool is closed. This says nothing about the job. */
 export class ThreadUnavailableError extends Error {}
@@ -35,6 +35,10 @@ export interface ThreadPoolOptions<Job> {
   /** Time limit of a job, in ms; its thread is ended after that. */
   limitMs: (job: Job) => number;
   maxHeapMb: number;
+  /**
+   * Memory for new objects, besides `maxHeapMb`; Node.js decides by default. With less, garbage is collected more often.
+   */
+  maxYoungHeapMb?: number;
 }
 
 /** The time limit is counted in steps, so that a pause of the whole machine counts as only one step. */
@@ -88,8 +92,10 @@ class Thread<Job, Reply> {
 
   #start(): Worker {
     this.#ready = false;
-    const { entry, maxHeapMb } = this.#options;
-    const worker = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
+    const { entry, maxHeapMb, maxYoungHeapMb } = this.#options;
+    const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: maxHeapMb };
+    if (maxYoungHeapMb !== undefined) resourceLimits.maxYoungGenerationSizeMb = maxYoungHeapMb;
+    const worker = new Worker(entry, { resourceLimits });
     worker.on('message', (message: 'ready' | Reply) => {
       if (worker !== this.#worker) return;
       if (message === 'ready') {

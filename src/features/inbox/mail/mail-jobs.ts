@@ -36,7 +36,9 @@ export interface MailJobsOptions {
 
 const THREADS = 2;
 const LIMIT_MS = 5_000;
-const MAX_HEAP_MB = 64;
+const MAX_HEAP_MB = 96;
+/** A scan makes many small objects that are garbage at once. */
+const MAX_YOUNG_HEAP_MB = 8;
 const MEGABYTE = 1024 * 1024;
 /** Added for each MB of a mail, because it is read from the storage and its attachments are stored. */
 const STORAGE_MS_PER_MB = 200;
@@ -61,6 +63,7 @@ export function createMailJobs(options: MailJobsOptions): MailJobs {
     entry,
     threads,
     maxHeapMb,
+    maxYoungHeapMb: MAX_YOUNG_HEAP_MB,
     limitMs: ({ mail }) => limitMs + Math.ceil(mail.size / MEGABYTE) * STORAGE_MS_PER_MB,
   });
   const bigMails = new FairGate({ places: 1, perKey: 1 });
