@@ -7,6 +7,7 @@ import type { Waker } from '../../../platform/db/wake.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import type { MailReader } from '../mail/mail.ts';
+import { INBOUND_CHANNEL } from '../receive/accept.ts';
 import {
   type ClaimedMail,
   giveBack,
@@ -18,9 +19,6 @@ import {
 import { ReadingLines, readMail } from './reading.ts';
 import type { MailToWrite } from './take-mails.ts';
 import { type WriteDeps, writeMails } from './write.ts';
-
-/** The channel that wakes the loop after mail was accepted. */
-export const INBOUND_CHANNEL = 'inbound';
 
 /** The process ends the reader after the loop. */
 export interface InboundLoopDeps extends Omit<WriteDeps, 'waker'> {

@@ -57,8 +57,14 @@ beforeEach(async () => {
   loops = [];
 });
 
+/** Holds readers until it is resolved, at the latest after the test. */
+let reading: PromiseWithResolvers<void>;
+beforeEach(() => void (reading = Promise.withResolvers()));
 // A loop that outlives a failed test would take the mails of the next.
-afterEach(() => stopAll());
+afterEach(async () => {
+  reading.resolve();
+  await stopAll();
+});
 
 const pool = () => test.database.pool;
 
@@ -254,7 +260,6 @@ describe('the loop', () => {
   });
 
   it('reads small mails while a big one is read', async () => {
-    const reading = Promise.withResolvers<void>();
     const big = await accept(plainMail('big'), { size: 20_000_000 });
     await accept(plainMail('big too'), { size: 20_000_000 });
     await accept(plainMail('small'));
@@ -277,7 +282,6 @@ describe('the loop', () => {
 
 describe('a stop', () => {
   it('finishes what is being read, and gives back the rest', async () => {
-    const reading = Promise.withResolvers<void>();
     let begun = 0;
     for (let n = 0; n < 30; n += 1) await accept(plainMail(`mail ${n}`));
     const loop = start({
