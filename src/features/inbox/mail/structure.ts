@@ -9,6 +9,8 @@ const MAX_LINES = 1_000_000;
 const MAX_LEVELS = 100;
 const MAX_FIELDS = 1_000;
 const MAX_HEADER_BYTES = 256 * 1024;
+/** To parse addresses takes time that grows with the square of the length of their field. */
+const MAX_FIELD_BYTES = 32 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -70,6 +72,7 @@ class Scan {
   #open: OpenPart[] = [];
   #leaf: Leaf | null = null;
   #headerStart = 0;
+  #fieldStart = 0;
   #fields = 0;
   /** The content fields of the current header, by name. */
   #content = new Map<string, string>();
@@ -134,18 +137,24 @@ class Scan {
       return `a header has more than ${MAX_HEADER_BYTES / 1024} KB`;
     if (start === end) return this.#endHeader(next);
     const first = this.#bytes[start];
-    if (first === SPACE || first === TAB) {
-      if (this.#field !== null)
-        this.#content.set(this.#field, `${this.#content.get(this.#field)}${this.#text(start, end)}`);
-      return null;
+    const continues = first === SPACE || first === TAB;
+    if (!continues) this.#beginField(start, end);
+    else if (this.#field !== null) {
+      this.#content.set(this.#field, `${this.#content.get(this.#field)}${this.#text(start, end)}`);
     }
+    if (end - this.#fieldStart > MAX_FIELD_BYTES) return `a field has more than ${MAX_FIELD_BYTES / 1024} KB`;
+    return this.#fields > MAX_FIELDS
+      ? `a header has more than ${MAX_FIELDS.toLocaleString('en')} fields`
+      : null;
+  }
+
+  #beginField(start: number, end: number): void {
+    this.#fieldStart = start;
     this.#fields += 1;
-    if (this.#fields > MAX_FIELDS) return `a header has more than ${MAX_FIELDS.toLocaleString('en')} fields`;
     const [mark, name = ''] = CONTENT_FIELD.exec(this.#text(start, Math.min(end, start + 40))) ?? [];
     const key = name.toLowerCase();
     this.#field = mark === undefined || this.#content.has(key) ? null : key;
     if (this.#field !== null) this.#content.set(key, this.#text(start + (mark?.length ?? 0), end));
-    return null;
   }
 
   #endHeader(next: number): string | null {
@@ -176,6 +185,7 @@ class Scan {
   #beginHeader(start: number): void {
     this.#leaf = null;
     this.#headerStart = start;
+    this.#fieldStart = start;
     this.#fields = 0;
     this.#content = new Map();
     this.#field = null;
@@ -207,16 +217,22 @@ export function scanStructure(bytes: Buffer): Structure {
   return new Scan(bytes).run();
 }
 
-/** Returns the header of a mail, without the empty line after it, cut at a line to the size that a header may have. */
+/**
+ * Returns the header of a mail, without the empty line after it. It is cut before the first field that is too long or too
+ * many.
+ */
 export function headerOf(bytes: Buffer): Buffer {
   let fields = 0;
-  let last = 0;
-  for (const { start, end } of linesOf(bytes.subarray(0, MAX_HEADER_BYTES))) {
+  let fieldStart = 0;
+  for (const { start, end } of linesOf(bytes)) {
     if (start === end) return bytes.subarray(0, start);
     const first = bytes[start];
-    if (first !== SPACE && first !== TAB) fields += 1;
-    if (fields > MAX_FIELDS) break;
-    last = end;
+    if (first !== SPACE && first !== TAB) {
+      fields += 1;
+      fieldStart = start;
+    }
+    const tooLong = end > MAX_HEADER_BYTES || end - fieldStart > MAX_FIELD_BYTES;
+    if (tooLong || fields > MAX_FIELDS) return bytes.subarray(0, fieldStart);
   }
-  return bytes.subarray(0, last);
+  return bytes;
 }

@@ -47,7 +47,8 @@ describe('scanStructure', () => {
       'a header has more than 256 KB',
     );
     expect(problemOf(`${'A: b\r\n'.repeat(1_001)}\r\nHello`)).toBe('a header has more than 1,000 fields');
-    expect(problemOf(`${HEAD}X: ${'y\r\n '.repeat(100_000)}\r\n\r\n`)).toBe('a header has more than 256 KB');
+    expect(problemOf(`${HEAD}To: ${'g: '.repeat(60_000)}\r\n\r\n`)).toBe('a field has more than 32 KB');
+    expect(problemOf(`${HEAD}X: ${'y\r\n '.repeat(100_000)}\r\n\r\n`)).toBe('a field has more than 32 KB');
   });
 
   it('refuses too many lines', () => {
@@ -76,6 +77,11 @@ describe('the reader', () => {
     expectUnreadable(await reader.read(nested(200)), 'parts are nested more than 100 levels deep');
     const fields = `${HEAD}${'A: b\r\n'.repeat(2_000)}\r\nHello`;
     expectUnreadable(await reader.read(fields), 'a header has more than 1,000 fields');
+  });
+
+  it('is quick with a list of addresses that takes a parser long', async () => {
+    const list = `${HEAD}To: ${'g: '.repeat(60_000)};\r\n\r\nHello`;
+    expectUnreadable(await reader.read(list), 'a field has more than 32 KB');
   });
 
   it('refuses more attachments than it stores', async () => {
