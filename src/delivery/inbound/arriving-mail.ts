@@ -14,7 +14,7 @@ export interface ArrivingMail {
   head: Buffer;
   /** The whole message: the head, or a stream, which can be read once. */
   content(): Buffer | AsyncIterable<Buffer>;
-  /** Reads what is left, so that the client can read the reply. */
+  /** Reads what is left, so that the client can read the reply. @throws TooLarge */
   drain(): Promise<void>;
 }
 
@@ -39,11 +39,22 @@ function requireSize({ sizeExceeded }: SMTPServerDataStream): void {
 }
 
 /**
- * Reads the beginning of a message.
+ * Reads the beginning of a message that arrives by SMTP.
  * @throws TinyPieces, also later; TooLarge if all of it has arrived; the error of the stream
  */
-export async function beginMail(stream: SMTPServerDataStream): Promise<ArrivingMail> {
-  const pieces = piecesOf(stream);
+export function beginMail(stream: SMTPServerDataStream): Promise<ArrivingMail> {
+  return beginPieces(piecesOf(stream), () => requireSize(stream));
+}
+
+/**
+ * Reads the beginning of a message.
+ * @param check throws if the message is too large; called after each piece that is stored, and at the end
+ * @throws the errors of the pieces and of `check`
+ */
+export async function beginPieces(
+  pieces: AsyncGenerator<Buffer, void>,
+  check: () => void = () => undefined,
+): Promise<ArrivingMail> {
   const beginning = new GrowingBuffer(MAX_READ_BYTES);
   let surplus: Buffer | null = null;
   while (surplus === null) {
@@ -53,7 +64,7 @@ export async function beginMail(stream: SMTPServerDataStream): Promise<ArrivingM
     beginning.append(piece.subarray(0, room));
     if (piece.length > room) surplus = piece.subarray(room);
   }
-  if (surplus === null) requireSize(stream);
+  if (surplus === null) check();
   const head = beginning.toBuffer();
 
   /** Uses `next`, because a `for await` that ends early would end the pieces, which `drain` still needs. */
@@ -62,7 +73,7 @@ export async function beginMail(stream: SMTPServerDataStream): Promise<ArrivingM
     yield first;
     for (;;) {
       const { value: piece, done } = await pieces.next();
-      requireSize(stream);
+      check();
       if (done) return;
       yield piece;
     }
@@ -73,6 +84,7 @@ export async function beginMail(stream: SMTPServerDataStream): Promise<ArrivingM
     content: () => (surplus === null ? head : whole(surplus)),
     async drain() {
       while (!(await pieces.next()).done);
+      check();
     },
   };
 }

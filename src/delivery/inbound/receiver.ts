@@ -1,26 +1,17 @@
 import type { Logger } from 'pino';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { ArrivalRates } from './arrival-rates.ts';
-import { type ArrivingMail, beginMail, TinyPieces, TooLarge } from './arriving-mail.ts';
+import { type ArrivingMail, beginMail, TinyPieces } from './arriving-mail.ts';
 import { networkOf } from './connections.ts';
-import { AccountFull, type Inboxes, type InboxTarget } from './inboxes.ts';
-import type { NewOperatorMail } from './operator-mails.ts';
-import { findRecipient, type InboundRecipient, type MailKeys } from './recipients.ts';
-import type { RecordReport } from './record-reports.ts';
-import { reportFacts } from './report-facts.ts';
-import { isFromMailServer, type MailReport, readReport } from './report.ts';
+import { AccountFull } from './inboxes.ts';
+import { findRecipient, type InboundRecipient } from './recipients.ts';
+import { type Addressed, type Envelope, takeMail, type TakeMailDeps } from './take-mail.ts';
 
-export interface ReceiverOptions {
+export interface ReceiverOptions extends TakeMailDeps {
   /** `MAIL_DOMAIN`: the name in the greeting, and the domain of the operator's mailboxes. */
   mailDomain: string;
-  keys: MailKeys;
-  record: RecordReport;
-  /** Stores a mail for the operator. */
-  keep: (mail: NewOperatorMail) => Promise<void>;
-  inboxes: Inboxes;
   /** Limits the mails to inboxes. */
   rates: ArrivalRates;
-  log: Logger;
 }
 
 /** Decides about recipients, and receives messages. Its errors are replies to the client. */
@@ -41,101 +32,6 @@ const later = () => refusal(451, '4.3.0 the mail cannot be stored now; try again
 /** The envelope sender; empty for the null return path. */
 const senderOf = ({ envelope: { mailFrom } }: SMTPServerSession) =>
   mailFrom === false ? '' : mailFrom.address;
-
-/** A recipient, with the address from `RCPT TO`. */
-type Addressed = InboundRecipient & { address: string };
-
-/** Reasons why a mail is not a report that do not rule out that a person wrote it. */
-const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
-
-const isForPeople = (report: MailReport) => report.kind === 'none' && forPeople.has(report.reason);
-
-/** One target for each inbox. */
-function targetsOf(recipients: readonly Addressed[], answers: readonly InboxTarget[]): InboxTarget[] {
-  const addressed = recipients.flatMap((one): InboxTarget[] =>
-    one.kind === 'inbox' ? [{ inbox: one.inbox, recipient: one.address, answersMessageId: null }] : [],
-  );
-  const targets = new Map<number, InboxTarget>();
-  // What was sent to a return path comes first: it names the message.
-  for (const target of [...answers, ...addressed])
-    if (!targets.has(target.inbox.id)) targets.set(target.inbox.id, target);
-  return [...targets.values()];
-}
-
-/** A message, its report and its envelope. */
-interface Received {
-  mail: ArrivingMail;
-  report: MailReport;
-  recipients: Addressed[];
-  envelopeFrom: string;
-  session: SMTPServerSession;
-}
-
-/** Reads what a message reports. Inboxes receive no reports, so a message to them alone is not read here. */
-async function reportIn(
-  { head }: ArrivingMail,
-  recipients: readonly Addressed[],
-  envelopeFrom: string,
-): Promise<MailReport> {
-  if (recipients.every(({ kind }) => kind === 'inbox')) return { kind: 'none', reason: 'no_report' };
-  const feedbackLoop = recipients.some((one) => one.kind === 'mailbox' && one.name === 'fbl');
-  return readReport({ head, envelopeFrom, feedbackLoop });
-}
-
-/** The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies. */
-async function answered(received: Received, { inboxes }: ReceiverOptions): Promise<InboxTarget[]> {
-  const { mail, report, recipients, envelopeFrom } = received;
-  const messages = recipients.flatMap((one) => (one.kind === 'return_path' ? [one.message] : []));
-  if (messages.length === 0 || !isForPeople(report)) return [];
-  if (isFromMailServer({ head: mail.head, envelopeFrom })) return [];
-  const targets: InboxTarget[] = [];
-  for (const message of messages) {
-    const inbox = await inboxes.ofMessage(message);
-    // Not the return path itself, which would allow others to report bounces of the message.
-    if (inbox) targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
-  }
-  return targets;
-}
-
-/** Stores the message for the inboxes that it is for, and reads it to its end. @returns their ids */
-async function store(received: Received, options: ReceiverOptions): Promise<number[]> {
-  const { mail, recipients, envelopeFrom, session } = received;
-  const { inboxes } = options;
-  const targets = targetsOf(recipients, await answered(received, options));
-  if (targets.length > 0) {
-    await inboxes.accept({
-      source: 'smtp',
-      envelopeFrom,
-      ip: session.remoteAddress || null,
-      helo: session.hostNameAppearsAs || null,
-      targets,
-      content: mail.content(),
-    });
-  }
-  await mail.drain();
-  return targets.map(({ inbox }) => inbox.id);
-}
-
-async function record(received: Received, inboxIds: number[], options: ReceiverOptions): Promise<void> {
-  const { mail, report, recipients, session } = received;
-  const { keys, keep, log } = options;
-  const facts = reportFacts(report, recipients, keys, new Date());
-  const recorded = await options.record(facts);
-  const mailbox = recipients.find((one) => one.kind === 'mailbox')?.name;
-  if (mailbox && isForPeople(report))
-    await keep({ mailbox, network: networkOf(session.remoteAddress), head: mail.head });
-  log.info(
-    {
-      report: report.kind,
-      ...(report.kind === 'none' ? { reason: report.reason } : {}),
-      mailboxes: recipients.map((one) => (one.kind === 'mailbox' ? one.name : one.kind)),
-      message_ids: facts.map(({ messageId }) => messageId),
-      inbox_ids: inboxIds,
-      recorded,
-    },
-    'mail received',
-  );
-}
 
 /** The refusal of a message that could not be taken. */
 function refusalFor(error: unknown, stream: SMTPServerDataStream, log: Logger): Error {
@@ -172,14 +68,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     });
   }
 
-  async function take(mail: ArrivingMail, stream: SMTPServerDataStream, session: SMTPServerSession) {
-    const envelopeFrom = senderOf(session);
-    const recipients = recipientsOf(session);
-    const report = await reportIn(mail, recipients, envelopeFrom);
-    const received = { mail, report, recipients, envelopeFrom, session };
-    const inboxIds = await store(received, options);
-    if (stream.sizeExceeded) throw new TooLarge();
-    await record(received, inboxIds, options);
+  function envelopeOf(session: SMTPServerSession): Envelope {
+    return {
+      source: 'smtp',
+      envelopeFrom: senderOf(session),
+      ip: session.remoteAddress || null,
+      helo: session.hostNameAppearsAs || null,
+      network: networkOf(session.remoteAddress),
+      recipients: recipientsOf(session),
+    };
   }
 
   return {
@@ -191,7 +88,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       let mail: ArrivingMail | null = null;
       try {
         mail = await beginMail(stream);
-        await take(mail, stream, session);
+        await takeMail(mail, envelopeOf(session), options);
       } catch (error) {
         // The client reads the reply only after it has sent everything. If it disconnects, no reply is needed.
         await mail?.drain().catch(() => undefined);

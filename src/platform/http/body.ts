@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
 import { GrowingBuffer } from '../input/growing-buffer.ts';
 import type { BodyMeter } from './body-budgets.ts';
-import { expectPace } from './body-deadline.ts';
+import { allowSlowBody, expectPace } from './body-deadline.ts';
 import type { CountedRequest } from './counted-request.ts';
 import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../json/shape.ts';
 
@@ -76,6 +76,34 @@ export async function readBody(request: CountedRequest, limit: number, meter: Bo
     body.append(piece);
   });
   return body.toBuffer();
+}
+
+/**
+ * Passes on a body of at most `limit` bytes while it arrives. It may take 30 minutes, if bytes keep arriving.
+ * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit
+ * @throws AppError `malformed_json` if the body arrives in tiny chunks
+ * @throws ClientGone if the connection broke
+ */
+export async function* streamBody(request: CountedRequest, limit: number): AsyncGenerator<Buffer, void> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  if (request.failure) throw request.failure;
+  allowSlowBody(request);
+  const failure = new Promise<never>((_resolve, reject) => request.once('failure', reject));
+  failure.catch(() => undefined);
+  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  const next = () => pieces.next().catch(() => Promise.reject(gone()));
+  let bytes = 0;
+  for (;;) {
+    const { value, done } = await Promise.race([next(), failure]);
+    if (done) return;
+    bytes += value.length;
+    if (bytes > limit) {
+      // Stops listening, so that the rest can be discarded.
+      await pieces.return?.();
+      throw tooLarge(limit);
+    }
+    yield value;
+  }
 }
 
 /**

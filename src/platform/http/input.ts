@@ -45,6 +45,13 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
    * @throws AppError `payload_too_large`, `malformed_json`, `unavailable`
    */
   readBytes(sender?: 'stranger' | 'provider'): Promise<Buffer>;
+  /**
+   * Passes on the body while it arrives, as it was sent; only in opaque routes. The process limits how many bodies
+   * arrive so at once, instead of their bytes, so do not collect them.
+   * @throws AppError `unavailable` at once if too many are arriving; `payload_too_large` and `malformed_json` while it
+   *   arrives
+   */
+  openBody(): AsyncGenerator<Buffer, void>;
   /** Null in routes with `auth: 'none'`. */
   tenant: T;
   requestId: string;
@@ -60,7 +67,7 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
 /** The values that the route's schemas parsed. */
 export type ParsedRequest = Pick<
   RouteInput,
-  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'idempotencyKey'
+  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'openBody' | 'idempotencyKey'
 >;
 
 /**
@@ -74,6 +81,7 @@ export class RequestInput implements RouteInput {
   readonly file: UploadedFile | null;
   readonly stored: StoredFile | null;
   readonly readBytes: RouteInput['readBytes'];
+  readonly openBody: RouteInput['openBody'];
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
   readonly requestId: string;
@@ -89,6 +97,7 @@ export class RequestInput implements RouteInput {
     this.file = parsed.file;
     this.stored = parsed.stored;
     this.readBytes = parsed.readBytes;
+    this.openBody = parsed.openBody;
     this.idempotencyKey = parsed.idempotencyKey;
     this.tenant = ctx.state.principal?.tenant ?? null;
     this.requestId = ctx.state.requestId;

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { invalid, isFull, notFound, type ValidationErrors } from '../../../errors.ts';
-import { DEFAULT_BODY_LIMIT, hasBody, readBody, readJson } from '../body.ts';
+import { DEFAULT_BODY_LIMIT, hasBody, readBody, readJson, streamBody } from '../body.ts';
 import type { BodyBudgets, BodyMeter } from '../body-budgets.ts';
 import { countedRequest } from '../counted-request.ts';
 import type { HttpContext, Middleware } from '../context.ts';
-import { RequestInput, type RouteInput, type StoredFile, type UploadedFile } from '../input.ts';
+import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
 import { findUnstorable } from '../../input/storable.ts';
@@ -66,7 +66,10 @@ function isBodiless({ opaque, method, body, multipart }: RouteDefinition): boole
 /** Counts the bytes that are read of a request. Most requests have no body, or read it once. */
 function createMeters({ req, state }: HttpContext, { budgets, networkOf }: ValidateDeps) {
   const opened: BodyMeter[] = [];
+  const releases: (() => void)[] = [];
   return {
+    /** @param release called at the end of the request */
+    onRelease: (release: () => void) => void releases.push(release),
     open(sender: 'stranger' | 'provider' = 'stranger'): BodyMeter {
       const accountId = state.principal?.tenant.accountId;
       const meter =
@@ -78,9 +81,12 @@ function createMeters({ req, state }: HttpContext, { budgets, networkOf }: Valid
     },
     release() {
       for (const meter of opened) meter.release();
+      for (const release of releases) release();
     },
   };
 }
+
+type Meters = ReturnType<typeof createMeters>;
 
 async function readPayload(
   route: RouteDefinition,
@@ -118,8 +124,22 @@ async function readPayload(
   return { ...empty, raw: value };
 }
 
-function notOpaque(): Promise<Buffer> {
-  return Promise.reject(new Error('only an opaque route reads its body itself'));
+/** How an opaque route reads its body. */
+function bodyReaders(route: RouteDefinition, ctx: HttpContext, budgets: BodyBudgets, meters: Meters) {
+  const requireOpaque = () => {
+    if (!route.opaque) throw new Error('only an opaque route reads its body itself');
+  };
+  return {
+    async readBytes(sender?: 'stranger' | 'provider') {
+      requireOpaque();
+      return readBody(countedRequest(ctx.req), limitOf(route), meters.open(sender));
+    },
+    openBody() {
+      requireOpaque();
+      meters.onRelease(budgets.enterUpload());
+      return streamBody(countedRequest(ctx.req), limitOf(route));
+    },
+  };
 }
 
 function parseBody(route: RouteDefinition, payload: Payload): Parsed<unknown> {
@@ -155,8 +175,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
     // Do not read a large file for a request that fails anyway.
     if (route.multipart?.sink && (!query.ok || !key.ok)) refuse(query, key);
     const meters = createMeters(ctx, deps);
-    const readBytes: RouteInput['readBytes'] = (sender) =>
-      readBody(countedRequest(ctx.req), limitOf(route), meters.open(sender));
+    const readers = bodyReaders(route, ctx, deps.budgets, meters);
     let payload: Payload | null = null;
     try {
       payload = await readPayload(route, ctx, deps.budgets, () => meters.open());
@@ -168,7 +187,8 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
         body: body.value,
         file: payload.file,
         stored: payload.stored,
-        readBytes: route.opaque ? readBytes : notOpaque,
+        readBytes: readers.readBytes,
+        openBody: readers.openBody,
         idempotencyKey: key.value,
       };
       ctx.state.input = new RequestInput(parsed, ctx, deps.log, deps.publicUrl);

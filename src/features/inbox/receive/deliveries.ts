@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type pg from 'pg';
+import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import type { ArrivalRates } from '../../../delivery/inbound/arrival-rates.ts';
+import { beginPieces } from '../../../delivery/inbound/arriving-mail.ts';
+import { AccountFull } from '../../../delivery/inbound/inboxes.ts';
+import { findRecipient } from '../../../delivery/inbound/recipients.ts';
+import {
+  type Addressed,
+  type Envelope,
+  takeMail,
+  type TakeMailDeps,
+} from '../../../delivery/inbound/take-mail.ts';
+import { AppError, invalid, type ValidationErrors } from '../../../errors.ts';
+
+export interface DeliveriesDeps extends TakeMailDeps {
+  pool: pg.Pool;
+  /** `MAIL_DOMAIN`. */
+  mailDomain: string;
+  /** Limits the mails of each sender to an inbox, and of each account. */
+  rates: ArrivalRates;
+}
+
+/** Mail that a client delivers over HTTP. */
+export interface Deliveries {
+  /** Finds the account of a token. @returns null if it is unknown */
+  accountOf(token: string): Promise<number | null>;
+  /**
+   * Checks the query of a request.
+   * @throws AppError validation_error that names what is wrong; `unavailable` if a recipient accepts no mail at the
+   *   moment; rate_limited
+   */
+  readEnvelope(accountId: number, query: URLSearchParams): Promise<Envelope>;
+  /**
+   * Takes a message. Once this resolves, it is committed.
+   * @throws AppError unavailable if the account, the storage or the database has no room or is down
+   */
+  take(envelope: Envelope, pieces: AsyncGenerator<Buffer, void>): Promise<void>;
+}
+
+const MAX_RECIPIENTS = 20;
+const MAX_HELO = 255;
+const RETRY_SECONDS = 60;
+const names = ['from', 'to', 'ip', 'helo'];
+
+function unavailable(message: string, cause?: unknown): AppError {
+  return new AppError('unavailable', message, { headers: { 'Retry-After': String(RETRY_SECONDS) }, cause });
+}
+
+function problemsOfClient(query: URLSearchParams): ValidationErrors {
+  const errors: ValidationErrors = {};
+  const ip = query.get('ip');
+  if (ip !== null && isIP(ip) === 0) errors['ip'] = ['must be an IP address'];
+  const helo = query.get('helo') ?? '';
+  if (helo.length > MAX_HELO || /[^\x21-\x7e]/.test(helo)) errors['helo'] = ['must be a host name'];
+  return errors;
+}
+
+/** What is wrong with the query, apart from the recipients. */
+function problemsOf(query: URLSearchParams): ValidationErrors {
+  const errors: ValidationErrors = {};
+  for (const name of query.keys())
+    if (!names.includes(name)) errors[name] = ['is not a known query parameter'];
+  for (const name of ['from', 'ip', 'helo'])
+    if (query.getAll(name).length > 1) errors[name] = ['must be given once'];
+  const from = query.get('from') ?? '';
+  const sender = from === '' ? null : parseEmailAddress(from);
+  if (sender !== null && 'error' in sender) errors['from'] = [sender.error];
+  Object.assign(errors, problemsOfClient(query));
+  const { length } = query.getAll('to');
+  if (length === 0) errors['to'] = ['is required'];
+  if (length > MAX_RECIPIENTS) errors['to'] = [`must be given at most ${MAX_RECIPIENTS} times`];
+  return errors;
+}
+
+/** @throws AppError rate_limited */
+function limit(
+  rates: ArrivalRates,
+  accountId: number,
+  sender: string,
+  recipients: readonly Addressed[],
+): void {
+  const network = `account ${accountId}`;
+  const admitted = recipients.every(
+    (one) => one.kind !== 'inbox' || rates.admit({ network, sender, inboxId: one.inbox.id }),
+  );
+  if (admitted) return;
+  const headers = { 'Retry-After': String(RETRY_SECONDS) };
+  throw new AppError('rate_limited', 'too many mails; try again later', { headers });
+}
+
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { pool, mailDomain, keys, inboxes, rates } = deps;
+
+  /** @returns null if the address is not one of the account's */
+  async function recipientOf(accountId: number, address: string): Promise<Addressed | null> {
+    const known = findRecipient(address, mailDomain, keys);
+    if (known)
+      return known.kind === 'return_path' && known.message.accountId === accountId
+        ? { kind: 'return_path', message: known.message, address }
+        : null;
+    const found = await inboxes.resolve(address);
+    if (found.kind === 'inbox') {
+      if (found.accountId !== accountId) return null;
+      const { id, brandId, address: inboxAddress } = found;
+      return { kind: 'inbox', inbox: { id, accountId, brandId, address: inboxAddress }, address };
+    }
+    if (found.status === 550) return null;
+    throw unavailable(`${address} accepts no mail at the moment`);
+  }
+
+  return {
+    async accountOf(token) {
+      const { rows } = await pool.query<{ account_id: number }>({
+        name: 'account_of_inbound_token',
+        text: 'select account_id from inbound_tokens where digest = $1',
+        values: [createHash('sha256').update(token).digest()],
+      });
+      return rows[0]?.account_id ?? null;
+    },
+    async readEnvelope(accountId, query) {
+      const errors = problemsOf(query);
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      const recipients: Addressed[] = [];
+      for (const [index, address] of query.getAll('to').entries()) {
+        const recipient = await recipientOf(accountId, address);
+        if (recipient) recipients.push(recipient);
+        else errors[`to.${index}`] = ['is not the address of an inbox of the account that accepts mail'];
+      }
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      const from = query.get('from') ?? '';
+      limit(rates, accountId, from, recipients);
+      const ip = query.get('ip');
+      const helo = query.get('helo') || null;
+      return { source: 'http', envelopeFrom: from, ip, helo, network: ip ?? 'unknown', recipients };
+    },
+    async take(envelope, pieces) {
+      try {
+        await takeMail(await beginPieces(pieces), envelope, deps);
+      } catch (error) {
+        if (error instanceof AccountFull) throw unavailable(error.message, error);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,158 @@
+// POST /inbound/<token> takes mail to the inboxes of the token's account only, and stores all of it or nothing.
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
+import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
+import { startTestApi, TEST_SECRET, type TestApi, type TestTenant } from '../../../support/api.ts';
+import { insertVerifiedDomain } from '../../../support/domains.ts';
+import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
+import { queueEmails } from '../../../support/queued.ts';
+import { deliveryStatus } from '../../../support/reports.ts';
+
+const MIB = 1024 * 1024;
+const text =
+  'From: Ann <ann@example.net>\r\nTo: other@acme.example\r\nSubject: Hello\r\n\r\nHow are you?\r\n';
+const token = 'a-token-of-the-tests';
+
+let api: TestApi;
+let other: TestTenant;
+let inboxId: number;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  ({ other } = api);
+  for (const [tenant, domain] of [
+    [api, 'acme.example'],
+    [other, 'stranger.example'],
+  ] as const) {
+    await allowInboxes(api.database, tenant.accountId);
+    await insertVerifiedDomain(api.database, tenant, domain);
+  }
+  inboxId = await insertInbox(api.database, api, 'support@acme.example');
+  await insertInbox(api.database, other, 'sales@stranger.example');
+  await api.database.pool.query('insert into inbound_tokens (account_id, digest) values ($1, $2)', [
+    api.accountId,
+    createHash('sha256').update(token).digest(),
+  ]);
+});
+beforeEach(async () => {
+  await api.database.pool.query('delete from inbound_mails');
+});
+afterAll(() => api.close());
+
+async function post(query: string, body: RequestInit['body'] = text, secret = token) {
+  const response = await fetch(`${api.baseUrl}/inbound/${secret}?${query}`, {
+    method: 'POST',
+    body: body ?? null,
+    headers: { 'content-type': 'message/rfc822' },
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+const mails = async () => {
+  const { rows } = await api.database.pool.query(
+    'select inbox_id, envelope_from, recipient, ip, helo, source, size from inbound_mails order by id',
+  );
+  return rows as Record<string, unknown>[];
+};
+
+describe('a mail with a genuine token', () => {
+  it('is stored for the inboxes in the query, not for those in the header', async () => {
+    const query = 'from=ann@example.net&to=support%2B1@acme.example&ip=192.0.2.1&helo=mx.example.net';
+    expect(await post(query)).toEqual({ status: 200, body: { accepted: 1 } });
+    expect(await mails()).toEqual([
+      {
+        inbox_id: inboxId,
+        envelope_from: 'ann@example.net',
+        recipient: 'support+1@acme.example',
+        ip: '192.0.2.1',
+        helo: 'mx.example.net',
+        source: 'http',
+        size: text.length,
+      },
+    ]);
+  });
+
+  it('has no address and no name of a server if the client gives none', async () => {
+    await post('to=support@acme.example');
+    expect(await mails()).toMatchObject([{ envelope_from: '', ip: null, helo: null }]);
+  });
+
+  it('may be large', async () => {
+    const data = Buffer.alloc(2 * MIB, `${'x'.repeat(76)}\r\n`);
+    expect(await post('to=support@acme.example', data)).toMatchObject({ status: 200 });
+    expect(await mails()).toMatchObject([{ size: data.length }]);
+  });
+
+  it('reports the bounce of a message of the account', async () => {
+    const [messageId = 0] = await queueEmails(api.database, api, 1);
+    await api.database.pool.query('delete from send_queue');
+    await api.database.pool.query(
+      `update messages set status = 'sent', sent_at = now(), sent_attempt = 1, provider = 'smtp'`,
+    );
+    const { key } = createKeyring(TEST_SECRET).subkey('return-path');
+    const pathOf = (accountId: number) => returnPathAddress(key, { accountId, messageId }, 'mail.test');
+    const data = (to: string) =>
+      deliveryStatus({ returnPath: to, to: 'u0@example.com', messageId: 'x@mail.test' });
+    const path = pathOf(api.accountId);
+    expect(await post(`to=${path}`, data(path))).toEqual({ status: 200, body: { accepted: 1 } });
+    const { rows } = await api.database.pool.query('select status from messages where id = $1', [messageId]);
+    expect(rows).toEqual([{ status: 'bounced' }]);
+    const foreign = pathOf(other.accountId);
+    expect(await post(`to=${foreign}`, data(foreign))).toMatchObject({ status: 422 });
+  });
+});
+
+describe('a request that is refused stores nothing', () => {
+  afterEach(async () => expect(await mails()).toEqual([]));
+
+  it('with an unknown token', async () => {
+    expect(await post('to=support@acme.example', text, 'unknown')).toMatchObject({ status: 404 });
+  });
+
+  it('with recipients that are no inboxes of the account, which it names', async () => {
+    const query =
+      'to=support@acme.example&to=sales@stranger.example&to=nobody@acme.example&to=postmaster@mail.test';
+    expect(await post(query)).toMatchObject({
+      status: 422,
+      body: {
+        validation_errors: {
+          'to.1': [expect.any(String)],
+          'to.2': [expect.any(String)],
+          'to.3': [expect.any(String)],
+        },
+      },
+    });
+  });
+
+  it.each([
+    '',
+    `${'to=support@acme.example&'.repeat(21)}`,
+    'to=support@acme.example&ip=x',
+    'to=support@acme.example&from=x',
+    'to=support@acme.example&cc=x',
+    'to=support@acme.example&helo=a%00b',
+  ])('with the query %j', async (query) => {
+    expect(await post(query)).toMatchObject({ status: 422 });
+  });
+
+  it('with a body that is too large, whether its size is announced or not', async () => {
+    const data = Buffer.alloc(26 * MIB, 'x');
+    expect(await post('to=support@acme.example', data)).toMatchObject({ status: 413 });
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < data.length; at += MIB) controller.enqueue(data.subarray(at, at + MIB));
+        controller.close();
+      },
+    });
+    expect(await post('to=support@acme.example', stream)).toMatchObject({ status: 413 });
+  });
+});
+
+it('asks to try later if one sender sends too many mails', async () => {
+  const statuses: number[] = [];
+  for (let count = 0; count < 61; count += 1)
+    statuses.push((await post('from=eve@example.net&to=support@acme.example', 'x')).status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+  expect(statuses.at(-1)).toBe(429);
+});
