@@ -1,5 +1,7 @@
 // POST /inbound/<token> takes mail to the inboxes of the token's account only, and stores all of it or nothing.
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
 import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
@@ -19,7 +21,7 @@ let other: TestTenant;
 let inboxId: number;
 
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ env: { INBOX_SENDER_PER_MINUTE: '6' } });
   ({ other } = api);
   for (const [tenant, domain] of [
     [api, 'acme.example'],
@@ -49,6 +51,17 @@ async function post(query: string, body: RequestInit['body'] = text, secret = to
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+/** Sends only the header of a request. @returns the status of the response */
+async function announce(bytes: number): Promise<number | undefined> {
+  const headers = { 'content-length': bytes };
+  const url = `${api.baseUrl}/inbound/${token}?to=support@acme.example`;
+  const sent = request(url, { method: 'POST', headers });
+  sent.flushHeaders();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  sent.on('error', () => undefined).destroy();
+  return response.statusCode;
+}
+
 const mails = async () => {
   const { rows } = await api.database.pool.query(
     'select inbox_id, envelope_from, recipient, ip, helo, source, size from inbound_mails order by id',
@@ -138,7 +151,7 @@ describe('a request that is refused stores nothing', () => {
 
   it('with a body that is too large, whether its size is announced or not', async () => {
     const data = Buffer.alloc(26 * MIB, 'x');
-    expect(await post('to=support@acme.example', data)).toMatchObject({ status: 413 });
+    expect(await announce(data.length)).toBe(413);
     const stream = new ReadableStream({
       start(controller) {
         for (let at = 0; at < data.length; at += MIB) controller.enqueue(data.subarray(at, at + MIB));
@@ -151,8 +164,8 @@ describe('a request that is refused stores nothing', () => {
 
 it('asks to try later if one sender sends too many mails', async () => {
   const statuses: number[] = [];
-  for (let count = 0; count < 61; count += 1)
+  for (let count = 0; count < 7; count += 1)
     statuses.push((await post('from=eve@example.net&to=support@acme.example', 'x')).status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6);
   expect(statuses.at(-1)).toBe(429);
 });
