@@ -14,5 +14,6 @@ describe('cutUtf8', () => {
     expect(cutUtf8('a€b', 3)).toBe('a');
     expect(cutUtf8('a😀b', 4)).toBe('a');
     expect(cutUtf8('a😀b', 5)).toBe('a😀');
+    expect(cutUtf8('😀', 0)).toBe('');
   });
 });

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { cutToBytes } from '../../../platform/input/cut-to-bytes.ts';
+import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
 import { trackGenerated, type TrackedEventConsumer } from '../../contact-events/service.ts';
 
 /** The most that the event has of a mail, in bytes of UTF-8. JSON may need six times as many, and has at most 32 KB. */
@@ -54,8 +54,8 @@ export function trackReceived(
         conversation_id: mail.conversationId,
         conversation_message_id: mail.conversationMessageId,
         inbox_id: mail.inboxId,
-        subject: mail.subject === null ? null : cutToBytes(mail.subject, MAX_SUBJECT_BYTES),
-        text: mail.text === null ? null : cutToBytes(mail.text, MAX_TEXT_BYTES),
+        subject: mail.subject === null ? null : cutUtf8(mail.subject, MAX_SUBJECT_BYTES),
+        text: mail.text === null ? null : cutUtf8(mail.text, MAX_TEXT_BYTES),
         auto_submitted: mail.autoSubmitted,
       },
     })),

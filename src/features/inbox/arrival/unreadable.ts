@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
+import { unauthenticated } from '../mail/authenticate.ts';
 import { parseHeader } from '../mail/contents.ts';
 import { readHeader } from '../mail/header.ts';
 import type { ReadMail } from '../mail/mail.ts';
@@ -19,8 +20,6 @@ async function beginningOf(stream: Readable): Promise<Buffer> {
   }
   return Buffer.concat(pieces).subarray(0, MAX_HEADER_BYTES);
 }
-
-const notChecked = { result: 'none', domain: null };
 
 /**
  * Reads the beginning of a mail's header, and nothing else.
@@ -49,13 +48,7 @@ export async function readUnreadable(
     truncated: false,
     autoSubmitted: header.autoSubmitted,
     attachments: [],
-    authentication: {
-      spf: notChecked,
-      dkim: notChecked,
-      dmarc: { result: 'none', domain: null, policy: null },
-      arc: notChecked,
-      aligned: false,
-    },
+    authentication: unauthenticated(),
     digest: createHash('sha256').update(mail.raw_key).digest(),
     suspicion: { reason: 'unreadable', detail: blob ? why : 'the stored message is missing' },
   };

@@ -1,6 +1,7 @@
 /** Writes mails that were read: into quarantine, to be scanned, or into conversations. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
+import { addBytes } from '../receive/mails.ts';
 import { scanStart } from '../scan/workflow.ts';
 import { type ArrivalDeps, arriveLocked } from './arrive.ts';
 import { lockInboxes } from './arriving-mails.ts';
@@ -32,7 +33,7 @@ function fateOf({ read }: MailToWrite, block: string | undefined, hasScanner: bo
   return hasScanner ? { kind: 'is_scanned' } : { kind: 'arrives' };
 }
 
-/** Leaves the files of mails that were delivered twice to whoever removes files. */
+/** Has the files of mails that were delivered twice removed soon. */
 async function forgetFiles(trx: Queryable, mails: readonly MailToWrite[]): Promise<void> {
   if (mails.length === 0) return;
   const files = mails.flatMap(({ claimed: { account_id, raw_key, size }, read }) => [
@@ -58,13 +59,7 @@ async function countAttachments(trx: Queryable, mails: readonly MailToWrite[]): 
     const size = read.attachments.reduce((sum, attachment) => sum + attachment.size, 0);
     if (size > 0) bytes.set(claimed.account_id, (bytes.get(claimed.account_id) ?? 0) + size);
   }
-  if (bytes.size === 0) return;
-  await trx.query(
-    `insert into inbox_storage as s (account_id, bytes)
-     select * from unnest($1::bigint[], $2::bigint[]) as a (account_id, bytes) order by account_id
-     on conflict (account_id) do update set bytes = s.bytes + excluded.bytes`,
-    [[...bytes.keys()], [...bytes.values()]],
-  );
+  if (bytes.size > 0) await addBytes(trx, bytes);
 }
 
 async function startScans(trx: Queryable, mails: readonly InsertedMail[]): Promise<void> {

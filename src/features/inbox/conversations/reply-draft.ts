@@ -1,12 +1,9 @@
-/** Decides what an answer is: its recipient, its subject and its headers. */
+/** Decides what an answer is: its recipient and its subject. */
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import { invalid } from '../../../errors.ts';
 import type { AnsweredMail, ReplyContext } from './reply-model.ts';
 
 const MAX_SUBJECT = 998;
-const MAX_REFERENCES = 20;
-/** Other ids would have to be encoded, which no mail client would understand. Twenty of this length fit into a header. */
-const PLAIN_ID = /^[!-;=?-~]{1,400}$/;
 
 interface Recipient {
   /** With or without a name. */
@@ -54,13 +51,4 @@ export function subjectOf(subject: string | null): string {
   const given = subject?.trim() ?? '';
   const answer = /^re\s*:/i.test(given) ? given : `Re: ${given === '' ? '(no subject)' : given}`;
   return answer.slice(0, MAX_SUBJECT).toWellFormed();
-}
-
-/** The headers by which mail clients and Carillon find the conversation of an answer (RFC 5322 §3.6.4). */
-export function threadHeaders(last: AnsweredMail | null): Record<string, string> {
-  if (last === null || last.internet_id === null || !PLAIN_ID.test(last.internet_id)) return {};
-  const earlier = last.reference_ids.filter((id) => PLAIN_ID.test(id)).toReversed();
-  const references = [...earlier, last.internet_id].slice(-MAX_REFERENCES);
-  const bracketed = (id: string) => `<${id}>`;
-  return { 'In-Reply-To': bracketed(last.internet_id), References: references.map(bracketed).join(' ') };
 }

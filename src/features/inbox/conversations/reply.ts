@@ -5,6 +5,7 @@ import { defineWriting } from '../../../delivery/accept/write-statement.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { messageClasses } from '../../../delivery/message.ts';
+import { answerHeaders } from '../../../delivery/mime/answer-headers.ts';
 import { reserveFor, RESERVED } from '../../../delivery/money/reserve.ts';
 import type { SenderIdentities } from '../../../delivery/sender-identity.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
@@ -15,7 +16,7 @@ import type { HtmlSanitizer } from './html/sanitizer.ts';
 import { findMessageOf } from './message-model.ts';
 import { findConversation, lockConversation } from './model.ts';
 import { presentMessage } from './presenter.ts';
-import { recipientOf, subjectOf, threadHeaders } from './reply-draft.ts';
+import { recipientOf, subjectOf } from './reply-draft.ts';
 import { findReplyingInbox, insertReply, readReplyContext } from './reply-model.ts';
 import type { ConversationMessage, ReplyBody } from './schema.ts';
 
@@ -123,6 +124,7 @@ export async function writeReply(
   const context = await readReplyContext(trx, conversation);
   const to = recipientOf(given, conversation.participants, context);
   const subject = givenSubject ?? subjectOf(conversation.subject);
+  const { last } = context;
   const { id, from, backlog } = await writeMessage(trx, limits, {
     account_id: scope.accountId,
     brand_id: scope.brandId,
@@ -136,7 +138,7 @@ export async function writeReply(
     subject,
     html,
     text,
-    headers: threadHeaders(context.last),
+    headers: last === null ? {} : answerHeaders({ id: last.internet_id, references: last.reference_ids }),
   });
   const sent = { messageId: id, from, to: to.address, toKey: to.key, subject };
   const messageId = await insertReply(trx, conversation, sent);

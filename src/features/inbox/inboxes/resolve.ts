@@ -1,4 +1,5 @@
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { withoutTag } from '../../../delivery/addresses/recipient.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { capabilitiesOf } from '../../accounts/schema.ts';
 
@@ -59,11 +60,6 @@ const FIND_CANDIDATES = `
   left join domains d on d.brand_id = i.brand_id and d.name = i.domain_name
   where i.address_key = $1 and i.removed_at is null`;
 
-/** No inbox has a `+` in its address, so what follows one is a tag. */
-function withoutTag(key: string): string {
-  return key.replace(/^([^+"]+)\+.*@/s, '$1@');
-}
-
 /**
  * Finds the inbox that accepts mail to an address, also if the address has a tag: `support+42@acme.example` is
  * `support@acme.example`.
@@ -84,6 +80,7 @@ export async function resolveInboxAddress(
   const { rows } = await db.query<Candidate>({
     name: 'resolve_inbox',
     text: FIND_CANDIDATES,
+    // No inbox has a `+` in its address, so what follows one is a tag.
     values: [withoutTag(parsed.key)],
   });
   const atMailDomain = parsed.domain === mailDomain.toLowerCase();

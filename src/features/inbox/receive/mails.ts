@@ -29,8 +29,11 @@ const INSERT_MAILS = `
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[],
     $8::text[], $9::text[], $10::text[], $11::bigint[])`;
 
-/** Adds bytes to what accounts have stored, and locks these rows in the order of the accounts. */
-async function addBytes(
+/**
+ * Adds bytes to what accounts have stored, and locks these rows in the order of the accounts.
+ * @returns what they have stored then
+ */
+export async function addBytes(
   client: Queryable,
   bytesByAccount: ReadonlyMap<number, number>,
 ): Promise<Map<number, number>> {

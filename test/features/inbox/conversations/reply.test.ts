@@ -1,7 +1,6 @@
 // An answer leaves from the inbox's address, once for each key, to whom it should, with the headers of the thread.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageReference } from '../../../../src/delivery/addresses/reference.ts';
-import { threadHeaders } from '../../../../src/features/inbox/conversations/reply-draft.ts';
 import { startTestApi, type TestApi, type TestRequest } from '../../../support/api.ts';
 import {
   insertConversation,
@@ -209,23 +208,5 @@ describe('an answer is refused', () => {
       conversation,
     ]);
     expect(rows).toHaveLength(1);
-  });
-});
-
-describe('threadHeaders', () => {
-  const last = { from_address: '', sender_key: null, reply_to: null };
-
-  it('has at most twenty references, the nearest ones', () => {
-    const reference_ids = Array.from({ length: 50 }, (_, n) => `${n}@a`);
-    const { References = '' } = threadHeaders({ ...last, internet_id: 'last@a', reference_ids });
-    const ids = References.split(' ');
-    expect([ids.length, ids[0], ids.at(-2), ids.at(-1)]).toEqual([20, '<18@a>', '<0@a>', '<last@a>']);
-  });
-
-  it.each(['a@b> <c@d', 'a b@c', 'ä@b', 'a\r\nBcc: x@y', 'x'.repeat(401)])('leaves out the id %j', (id) => {
-    expect(threadHeaders({ ...last, internet_id: 'last@a', reference_ids: [id] }).References).toBe(
-      '<last@a>',
-    );
-    expect(threadHeaders({ ...last, internet_id: id, reference_ids: [] })).toEqual({});
   });
 });
