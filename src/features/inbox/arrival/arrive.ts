@@ -127,7 +127,7 @@ async function findOut(
   mails: readonly ArrivingMail[],
 ): Promise<Arriving[]> {
   if (mails.some((mail) => mail.sender_trusted)) {
-    // Whoever tracks events has this lock before that of a contact.
+    // Transactions that track events take this lock before that of a contact.
     await lockBrands(trx, [...new Set(mails.map((mail) => mail.brand_id))]);
   }
   const senders = await findSenders(trx, deps, mails);

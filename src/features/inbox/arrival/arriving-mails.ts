@@ -47,8 +47,8 @@ const INBOX_LOCKS = 1_409_028;
 const MAX_INBOX_LOCKS = 2 ** 31 - 1;
 
 /**
- * Takes the locks of inboxes until the transaction ends, in ascending order. Whoever adds a mail to an inbox has its lock,
- * so that two mails that begin the same conversation do not begin two. It is the first lock of a transaction.
+ * Takes the locks of inboxes until the transaction ends, in ascending order. A transaction that adds a mail to an inbox
+ * has its lock, so that two mails that begin the same conversation do not begin two. It is the first lock of a transaction.
  */
 export async function lockInboxes(trx: Queryable, inboxIds: readonly number[]): Promise<void> {
   await trx.query({

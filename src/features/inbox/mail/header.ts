@@ -72,7 +72,7 @@ function referenceIds(fields: readonly Header[]): string[] {
   return [...new Set([...answered, ...thread])].slice(0, MAX_REFERENCES);
 }
 
-/** The key of the only address in From. With several authors, nobody in particular sent the mail. */
+/** The key of the only address in From. A mail with several authors has no single sender. */
 function senderKey(authors: readonly Mailbox[], fields: readonly Header[]): string | null {
   const [author] = authors;
   if (!author || authors.length > 1 || valuesOf(fields, 'from').length > 1) return null;

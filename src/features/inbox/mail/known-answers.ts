@@ -14,7 +14,7 @@ const MAX_WALK = 8;
 
 /**
  * The answers of name servers that a thread knows. It never asks itself: a thread that waits for a name server could read
- * no other mail, so the name servers of one sender could stop everybody's.
+ * no other mail, so the name servers of one sender could stop the mail of all others.
  */
 export class KnownAnswers {
   readonly #kept: LRUCache<DnsQuestion, DnsAnswer> = createAnswerCache(MAX_BYTES);

@@ -1,6 +1,6 @@
 /**
  * The thread that reads mails, one after another. Big contents never leave it: it opens the raw message itself and
- * stores the attachments. If a mail makes it hang or crash, `reader.ts` ends it.
+ * stores the attachments. If a mail makes it hang or crash, the pool in `mail-jobs.ts` replaces it.
  */
 import { parentPort } from 'node:worker_threads';
 import type { Email } from 'postal-mime';

@@ -46,7 +46,10 @@ export interface MailAuthentication {
   dkim: AuthenticationResult;
   dmarc: AuthenticationResult & { policy: string | null };
   arc: AuthenticationResult;
-  /** SPF or DKIM passes for the domain of the From field, or its organizational domain, whether or not there is a DMARC record. */
+  /**
+   * SPF or DKIM passes for the domain of the From field, or its organizational domain, and DMARC does not fail. The
+   * domain need not have a DMARC record.
+   */
   aligned: boolean;
 }
 

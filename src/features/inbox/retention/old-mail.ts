@@ -21,7 +21,7 @@ export const oldRawMail = batchTask(
   ({ config }, asOf) => daysBefore(asOf, config.INBOX_RAW_RETENTION_DAYS),
 );
 
-/** Mail in quarantine that nobody has released. A mail that was released arrives soon. */
+/** Mail in quarantine that was not released. A mail that was released arrives soon. */
 export const oldQuarantine = batchTask(
   'inbox_quarantine',
   `delete from conversation_messages where id = any (array(

@@ -45,7 +45,7 @@ export async function findScan(db: Queryable, id: number, asOf: Date): Promise<S
   return rows[0] ?? null;
 }
 
-/** Stores that an attachment is clean, or why nobody knows. An earlier result stays. */
+/** Stores that an attachment is clean, or why it has no verdict. An earlier result stays. */
 export async function saveResult(
   db: Queryable,
   attachmentId: number,
