@@ -30,7 +30,8 @@ const PAUSES_SECONDS = [10, 60, 300, 1_800, 7_200];
 
 /**
  * Takes mails of all accounts in turn: the oldest of each, then the second of each. So an account that has received a lot
- * takes no more than its share while others wait. `$1`: the accounts up to this id come later, `$2`: how many mails.
+ * takes no more than its share while others wait. `$1`: the accounts up to this id come later, `$2`: how many mails, `$3`:
+ * how many mails of one account this process may have, `$4`: accounts, `$5`: how many mails it has of each.
  */
 const claimSql = `
   with recursive accounts (account_id, place) as (
@@ -40,13 +41,16 @@ const claimSql = `
       a.place + 1
     from accounts a where a.account_id is not null and a.place <= ${MAX_ACCOUNTS}
   ), turns as (
-    select d.id, row_number() over (partition by a.account_id order by d.due_at, d.id) as turn, d.due_at
+    select a.account_id, d.id, row_number() over (partition by a.account_id order by d.due_at, d.id) as turn, d.due_at
     from accounts a cross join lateral (
       select m.id, m.due_at from inbound_mails m where m.account_id = a.account_id and m.due_at <= now()
       order by m.due_at, m.id limit $2) d
+  ), wanted as (
+    select t.id from turns t left join unnest($4::bigint[], $5::integer[]) as h (account_id, mails) using (account_id)
+    where t.turn + coalesce(h.mails, 0) <= $3 order by t.turn, t.due_at, t.id limit $2
   ), chosen as materialized (
     select m.id from inbound_mails m
-    where m.id = any(array(select id from turns order by turn, due_at, id limit $2)) and m.due_at <= now()
+    where m.id = any(array(select id from wanted)) and m.due_at <= now()
     for update skip locked
   ), claimed as (
     update inbound_mails m set due_at = now() + ${LEASE}, attempts = m.attempts + 1
@@ -62,12 +66,21 @@ export class MailClaims {
   /** The accounts up to this id have had their turn. */
   #after = 0;
 
-  /** @returns up to `max` mails, in the order of their ids */
-  async claim(db: Queryable, max: number): Promise<ClaimedMail[]> {
+  /**
+   * @param held number of mails that this process has already, by account
+   * @param maxOfAccount maximum number of mails of one account, with those that it has
+   * @returns up to `max` mails, in the order of their ids
+   */
+  async claim(
+    db: Queryable,
+    max: number,
+    held: ReadonlyMap<number, number> = new Map(),
+    maxOfAccount = max,
+  ): Promise<ClaimedMail[]> {
     const { rows } = await db.query<ClaimedMail & { id: number | null; next_after: number | null }>({
       name: 'claim_inbound_mails',
       text: claimSql,
-      values: [this.#after, max],
+      values: [this.#after, max, maxOfAccount, [...held.keys()], [...held.values()]],
     });
     this.#after = rows[0]?.next_after ?? 0;
     return rows.filter((row) => (row.id as number | null) !== null);

@@ -6,7 +6,7 @@ import { inTransaction, isConnectionError } from '../../../platform/db/queryable
 import type { Waker } from '../../../platform/db/wake.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
-import type { MailReader } from '../mail/mail.ts';
+import { type MailReader, SlowMailError } from '../mail/mail.ts';
 import { INBOUND_CHANNEL } from '../receive/accept.ts';
 import {
   type ClaimedMail,
@@ -37,6 +37,8 @@ export interface InboundLoop {
 const MAX_CLAIM = 50;
 /** Claims more only while it has fewer mails than this, so that it holds the texts of few at a time. */
 const MAX_HELD = 100;
+/** Of one account, so that the mails of others are claimed although its mails take long. */
+const MAX_HELD_OF_ACCOUNT = 75;
 const MAX_GROUP = 25;
 const GROUPS_AT_ONCE = 2;
 const IDLE_MS = 1_000;
@@ -80,7 +82,9 @@ class Loop implements InboundLoop {
   async #claim(): Promise<number> {
     const room = Math.min(MAX_CLAIM, MAX_HELD - this.#held.size);
     if (room <= 0) return IDLE_MS;
-    const mails = await this.#claims.claim(this.#deps.pool, room);
+    const held = new Map<number, number>();
+    for (const { account_id: id } of this.#held.keys()) held.set(id, (held.get(id) ?? 0) + 1);
+    const mails = await this.#claims.claim(this.#deps.pool, room, held, MAX_HELD_OF_ACCOUNT);
     for (const mail of mails) {
       this.#held.set(mail, Promise.withResolvers());
       this.#lines.add(mail);
@@ -110,7 +114,7 @@ class Loop implements InboundLoop {
         (error: unknown) => this.#failToWrite(claimed, error),
       );
     } catch (error) {
-      await this.#fail(claimed, error, 'not read', postponeUntried);
+      await this.#fail(claimed, error, 'not read', error instanceof SlowMailError ? postpone : postponeUntried);
     }
   }
 

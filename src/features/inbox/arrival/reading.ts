@@ -1,4 +1,5 @@
 /** Reads claimed mails, a few at a time. */
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import type { AcceptedMail, MailReader, ReadMail } from '../mail/mail.ts';
 import type { ClaimedMail } from './accepted-mails.ts';
@@ -7,6 +8,8 @@ import { readUnreadable } from './unreadable.ts';
 /** Larger mails have a line of their own, so that they do not hold up the others. */
 const BIG_MAIL_BYTES = 4 * 1024 * 1024;
 const SMALL_AT_ONCE = 12;
+/** So many mails of one account, at most. Its mails, however slow, do not hold up those of others. */
+const SMALL_OF_ACCOUNT = 9;
 const BIG_AT_ONCE = 1;
 /** How often a mail is tried, before only its header is kept. */
 const MAX_ATTEMPTS = 5;
@@ -43,36 +46,29 @@ export async function readMail(
   }
 }
 
-/** Mails that wait to be read, and those that are being read. */
+/** Mails that wait to be read, and those that are being read. The places go to the accounts in turn. */
 class Line {
-  readonly #waiting: ClaimedMail[] = [];
-  readonly #atOnce: number;
+  readonly #waiting = new Set<ClaimedMail>();
+  readonly #gate: FairGate;
   readonly #work: (mail: ClaimedMail) => Promise<void>;
-  #running = 0;
 
-  constructor(atOnce: number, work: (mail: ClaimedMail) => Promise<void>) {
-    this.#atOnce = atOnce;
+  constructor(places: number, perAccount: number, work: (mail: ClaimedMail) => Promise<void>) {
+    this.#gate = new FairGate({ places, perKey: perAccount });
     this.#work = work;
   }
 
   add(mail: ClaimedMail): void {
-    this.#waiting.push(mail);
-    this.#next();
+    this.#waiting.add(mail);
+    void this.#gate.run(mail.account_id, async () => {
+      // Not if it was taken back.
+      if (this.#waiting.delete(mail)) await this.#work(mail);
+    });
   }
 
   takeWaiting(): ClaimedMail[] {
-    return this.#waiting.splice(0);
-  }
-
-  #next(): void {
-    if (this.#running >= this.#atOnce) return;
-    const mail = this.#waiting.shift();
-    if (!mail) return;
-    this.#running += 1;
-    void this.#work(mail).finally(() => {
-      this.#running -= 1;
-      this.#next();
-    });
+    const mails = [...this.#waiting];
+    this.#waiting.clear();
+    return mails;
   }
 }
 
@@ -83,8 +79,8 @@ export class ReadingLines {
 
   /** @param work reads a mail; never throws */
   constructor(work: (mail: ClaimedMail) => Promise<void>) {
-    this.#small = new Line(SMALL_AT_ONCE, work);
-    this.#big = new Line(BIG_AT_ONCE, work);
+    this.#small = new Line(SMALL_AT_ONCE, SMALL_OF_ACCOUNT, work);
+    this.#big = new Line(BIG_AT_ONCE, BIG_AT_ONCE, work);
   }
 
   add(mail: ClaimedMail): void {

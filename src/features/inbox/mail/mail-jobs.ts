@@ -6,14 +6,14 @@ import {
   ThreadTimeoutError,
 } from '../../../platform/processes/thread-pool.ts';
 import { stages, type JobPart, type ReadJob, type ReadReply, type Replies } from './jobs.ts';
-import type { AcceptedMail } from './mail.ts';
+import { type AcceptedMail, SlowMailError } from './mail.ts';
 
 /** The mail itself made the thread fail. The message says how. */
 export class UnreadableMailError extends Error {}
 
 export interface MailJobs {
   /**
-   * @throws UnreadableMailError
+   * @throws UnreadableMailError; SlowMailError
    * @throws the error of the storage, or ThreadUnavailableError: try again later
    */
   run<Part extends JobPart>(part: Part, mail: AcceptedMail, details?: JobDetails): Promise<Replies[Part]>;
@@ -53,6 +53,9 @@ function blamed(error: unknown, stage: number): unknown {
   if (error instanceof ThreadTimeoutError && stage === stages.parsing) {
     return new UnreadableMailError('reading the mail takes too long', { cause: error });
   }
+  if (error instanceof ThreadTimeoutError && stage === stages.storing) {
+    return new SlowMailError('storing the attachments of the mail takes too long', { cause: error });
+  }
   return error;
 }
 
@@ -72,7 +75,11 @@ export function createMailJobs(options: MailJobsOptions): MailJobs {
     const reply = await pool.run(job).catch((error: unknown) => {
       throw blamed(error, Atomics.load(job.stage, 0));
     });
-    if ('failed' in reply) throw new Error(reply.failed);
+    if ('failed' in reply) {
+      // Nothing but the mail is read while it is parsed.
+      const isMails = Atomics.load(job.stage, 0) === stages.parsing;
+      throw isMails ? new UnreadableMailError(`the mail cannot be read: ${reply.failed}`) : new Error(reply.failed);
+    }
     return reply;
   }
 

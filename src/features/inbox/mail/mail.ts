@@ -82,11 +82,18 @@ export interface ReadMail {
   suspicion: { reason: Exclude<QuarantineReason, 'virus' | 'blocked'>; detail: string } | null;
 }
 
+/**
+ * The mail was read, but storing its attachments took too long. The storage may be slow, or reading the mail took almost
+ * all of the time: so it is tried again, but not for ever.
+ */
+export class SlowMailError extends Error {}
+
 /** Reads accepted mails. */
 export interface MailReader {
   /**
    * Reads a mail and stores its attachments. A mail that cannot be parsed is read as far as possible, with the suspicion
    * `unreadable`.
+   * @throws SlowMailError: try again a few times
    * @throws the error of the storage, or ThreadUnavailableError: try again later
    */
   read(mail: AcceptedMail): Promise<ReadMail>;

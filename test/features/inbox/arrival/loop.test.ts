@@ -13,7 +13,7 @@ import {
 } from '../../../../src/features/inbox/arrival/loop.ts';
 import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';
-import type { AcceptedMail, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
+import { type AcceptedMail, type ReadMail, SlowMailError } from '../../../../src/features/inbox/mail/mail.ts';
 import { createWaker, type Waker } from '../../../../src/platform/db/wake.ts';
 import { type BlobStore, newBlobKey } from '../../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../../src/platform/storage/local-disk.ts';
@@ -277,6 +277,51 @@ describe('the loop', () => {
     reading.resolve();
     await untilWritten(3);
     await stopAll();
+  });
+});
+
+describe('an account whose mails take long', () => {
+  it('does not hold up the mails of others', async () => {
+    const slow = Promise.withResolvers<void>();
+    for (let n = 0; n < 120; n += 1) await accept(plainMail('slow'));
+    let reading = 0;
+    start({
+      reader: {
+        async read(mail) {
+          const result = await read(mail);
+          if (result.text !== 'slow') return result;
+          reading += 1;
+          await slow.promise;
+          return result;
+        },
+      },
+    });
+    await eventually(() => expect(reading).toBeGreaterThan(1));
+    // The process claims as many of them as it may.
+    await eventually(async () => {
+      const claimed = (await queuedMails()).filter(({ waits }) => waits);
+      expect(claimed.length).toBeGreaterThanOrEqual(75);
+    });
+    const slowInbox = inboxId;
+    const other = await insertAccount(test.database);
+    inboxId = await insertInbox(test.database, other, `other${inboxes}@acme.test`);
+    const raw_key = newBlobKey('inbox', other.accountId);
+    await store.put(raw_key, plainMail('quick'));
+    await insertAcceptedMail(test.database, other, inboxId, { raw_key });
+    waker.wake('inbound');
+    await untilWritten(1);
+    slow.resolve();
+    inboxId = slowInbox;
+    await untilWritten(120);
+    await stopAll();
+  });
+
+  it('is tried again only a few times if storing its attachments takes long', async () => {
+    const id = await accept(plainMail('slow'));
+    start({ reader: { read: () => Promise.reject(new SlowMailError('slow')) } });
+    await eventually(async () => expect(await queuedMails()).toEqual([{ id, attempts: 1, waits: true }]));
+    await stopAll();
+    await pool().query('delete from inbound_mails');
   });
 });
 
