@@ -5,6 +5,7 @@ import type { Header } from 'postal-mime';
 import { getDomain } from 'tldts';
 import { valuesOf } from './header.ts';
 import type { AuthenticationResult, MailAuthentication } from './mail.ts';
+import { visibleLine } from './visible-text.ts';
 
 /** The connection that delivered the mail. */
 export interface Session {
@@ -21,6 +22,11 @@ export type Resolve = (name: string, type: string) => Promise<never>;
 const MAX_SIGNATURES = 10;
 const MIN_KEY_BITS = 1_024;
 const PIECE_BYTES = 64 * 1024;
+
+const MAX_DOMAIN_LENGTH = 255;
+
+/** A domain as the mail or its envelope names it, which may be any text. */
+const shownDomain = (domain: string): string => visibleLine(domain, MAX_DOMAIN_LENGTH);
 
 const NONE: AuthenticationResult = { result: 'none', domain: null };
 
@@ -69,24 +75,25 @@ function countingSignature(results: readonly DKIMResult[], author: string | null
 function dkimResult(signature: DKIMResult | undefined): AuthenticationResult {
   if (!signature?.signingDomain) return NONE;
   const partial = signature.status.result === 'pass' && !passes(signature);
-  return { result: partial ? 'policy' : signature.status.result, domain: signature.signingDomain };
+  return { result: partial ? 'policy' : signature.status.result, domain: shownDomain(signature.signingDomain) };
 }
 
 function arcResult({ arc }: AuthenticateResult): AuthenticationResult {
   if (arc === false) return NONE;
   const sealer = arc.signature === false ? undefined : arc.signature?.signingDomain;
-  return { result: arc.status.result, domain: sealer ?? null };
+  return { result: arc.status.result, domain: sealer === undefined ? null : shownDomain(sealer) };
 }
 
 function spfResultOf({ spf: found }: AuthenticateResult, { ip }: Session): AuthenticationResult {
-  return ip === null || found === false ? NONE : { result: found.status.result, domain: found.domain };
+  return ip === null || found === false ? NONE : { result: found.status.result, domain: shownDomain(found.domain) };
 }
 
 function dmarcResult({ dmarc }: AuthenticateResult): MailAuthentication['dmarc'] {
-  if (dmarc === false) return { result: 'none', domain: null, policy: null };
+  // Authors of several domains, or of none, so that no policy applies.
+  if (dmarc === false) return { result: 'permerror', domain: null, policy: null };
   // A response without a record has fewer fields than its type says.
   const { status, domain, policy } = dmarc as Partial<typeof dmarc> & Pick<typeof dmarc, 'status'>;
-  return { result: status.result, domain: domain || null, policy: policy ?? null };
+  return { result: status.result, domain: domain ? shownDomain(domain) : null, policy: policy ?? null };
 }
 
 /**

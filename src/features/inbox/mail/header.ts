@@ -14,6 +14,9 @@ const MAX_SUBJECT_LENGTH = 1_000;
 const MAX_ID_LENGTH = 500;
 const MAX_REFERENCES = 100;
 
+/** RFC 5322, section 3.2.3, without the dot. */
+const SPECIALS = /[()<>[\]:;@\\,"]/;
+
 const ID = /<([^<>\s]+)>/g;
 
 /** Returns the values of all fields of a name, in order. */
@@ -30,9 +33,14 @@ function membersOf(address: Address): Mailbox[] {
   return address.group ?? [address];
 }
 
+/** In quotes if it could be taken for an address, or for several. */
+function quoted(name: string): string {
+  return SPECIALS.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name;
+}
+
 /** Formats a mailbox as `Name <address>`, to be shown. */
 function shownMailbox({ name, address }: Mailbox): string {
-  const shownName = visibleLine(name, MAX_NAME_LENGTH);
+  const shownName = quoted(visibleLine(name, MAX_NAME_LENGTH));
   const shownAddress = visibleLine(address, MAX_ADDRESS_LENGTH);
   if (shownAddress === '') return shownName;
   return shownName === '' ? shownAddress : `${shownName} <${shownAddress}>`;

@@ -104,6 +104,19 @@ describe('SPF', () => {
   });
 });
 
+it('shows the domains that a mail names on one short line without invisible characters', async () => {
+  const signature = (domain: string) =>
+    `DKIM-Signature: v=1; a=rsa-sha256; d=${domain}; s=s1; h=from; bh=aaaa; b=aaaa\n`;
+  const domains: (string | null)[] = [];
+  for (const domain of ['exa\0mple.com', `${'x'.repeat(5_000)}.com`]) {
+    const helo = { envelopeFrom: '', helo: domain };
+    const { authentication } = await read(mailFrom('ada@example.com', signature(domain)), helo);
+    domains.push(authentication.dkim.domain, authentication.spf.domain);
+  }
+  const long = 'x'.repeat(255);
+  expect(domains).toEqual(['exa\ufffdmple.com', 'exa\ufffdmple.com', long, long]);
+});
+
 describe('DKIM', () => {
   it('is enough for trust if it passes for the organization of the domain in From', async () => {
     dns.zone['s1._domainkey.mail.example.com'] = { TXT: [keyRecord] };

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
 import type { ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { startMailReader, type TestMailReader } from '../../../support/mail-reader.ts';
 
@@ -29,6 +30,26 @@ function mixed(...parts: string[]): string {
 function attached(name: string, bytes: Buffer, type = 'application/octet-stream'): string {
   return `Content-Type: ${type}; name="${name}"\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n${base64Lines(bytes)}`;
 }
+
+it('quotes a name that looks like an address, so that nobody takes it for the sender', async () => {
+  const shown: string[] = [];
+  for (const from of [
+    '=?utf-8?Q?ceo=40bank.example=2C?= <eve@mallory.example>',
+    '"Bank <ceo@bank.example>" <eve@mallory.example>',
+    '"A \\"b\\" \\\\" <eve@mallory.example>',
+    'Dr. Ada <eve@mallory.example>',
+  ])
+    shown.push((await reader.read(`From: ${from}\n\nHello\n`)).from);
+  expect(shown).toEqual([
+    '"ceo@bank.example," <eve@mallory.example>',
+    '"Bank <ceo@bank.example>" <eve@mallory.example>',
+    '"A \\"b\\" \\\\" <eve@mallory.example>',
+    'Dr. Ada <eve@mallory.example>',
+  ]);
+  expect(shown.map((text) => parseEmailAddress(text))).toEqual(
+    shown.map(() => expect.objectContaining({ key: 'eve@mallory.example' })),
+  );
+});
 
 describe('large mails', () => {
   const large = randomBytes(2_000_000);

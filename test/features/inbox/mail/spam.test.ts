@@ -106,6 +106,27 @@ describe('the plain rules', () => {
     expect(suspicion).toEqual({ reason: 'spam', detail: 'the test text for spam filters' });
   });
 
+  it.each([
+    'From: ada@example.com\nFrom: eve@mallory.example',
+    'From: ada@example.com, eve@mallory.example',
+    'From: =?utf-8?Q?ada=40example.com?=',
+    'To: support@inbox.example.org',
+  ])('find that nobody can tell who sent a mail with %j', async (fields) => {
+    await start();
+    const session = { envelopeFrom: 'x@mallory.example', ip: '192.0.2.1' };
+    const { suspicion, authentication } = await reader.read(`${fields}\nSubject: Hello\n\nHello!\n`, session);
+    expect(suspicion?.detail).toBe('the field From does not have authors of one domain');
+    expect(authentication).toMatchObject({ aligned: false, dmarc: { result: 'permerror' } });
+  });
+
+  it('have nothing against two authors of one domain', async () => {
+    await start();
+    const { suspicion } = await reader.read('From: a@example.net, b@example.net\n\nHello!\n', {
+      ip: '192.0.2.1',
+    });
+    expect(suspicion).toBeNull();
+  });
+
   it('apply if rspamd refuses connections', async () => {
     await start('http://127.0.0.1:9');
     const { suspicion } = await reader.read(MAIL, { envelopeFrom: 'x@mallory.example', ip: '192.0.2.1' });
