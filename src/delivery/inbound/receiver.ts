@@ -1,17 +1,14 @@
 import type { Logger } from 'pino';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import type { ArrivalRates } from './arrival-rates.ts';
 import { type ArrivingMail, beginMail, TinyPieces } from './arriving-mail.ts';
 import { networkOf } from './connections.ts';
 import { AccountFull } from './inboxes.ts';
 import { findRecipient, type InboundRecipient } from './recipients.ts';
-import { type Addressed, type Envelope, takeMail, type TakeMailDeps } from './take-mail.ts';
+import { type Addressed, type Envelope, takeMail, type TakeMailDeps, TooManyMails } from './take-mail.ts';
 
 export interface ReceiverOptions extends TakeMailDeps {
   /** `MAIL_DOMAIN`: the name in the greeting, and the domain of the operator's mailboxes. */
   mailDomain: string;
-  /** Limits the mails to inboxes. */
-  rates: ArrivalRates;
 }
 
 /** Decides about recipients, and receives messages. Its errors are replies to the client. */
@@ -33,10 +30,15 @@ const later = () => refusal(451, '4.3.0 the mail cannot be stored now; try again
 const senderOf = ({ envelope: { mailFrom } }: SMTPServerSession) =>
   mailFrom === false ? '' : mailFrom.address;
 
+/** Real addresses have at most 254 characters. A command line, and with it an address, may have 16 KB. */
+const MAX_SENDER_LENGTH = 1_000;
+const MAX_HELO_LENGTH = 255;
+
 /** The refusal of a message that could not be taken. */
 function refusalFor(error: unknown, stream: SMTPServerDataStream, log: Logger): Error {
   if (error instanceof TinyPieces) return refusal(421, `4.7.0 ${error.message}`);
   if (stream.sizeExceeded) return refusal(552, '5.3.4 the message is too large');
+  if (error instanceof TooManyMails) return refusal(451, `4.7.1 ${error.message}`);
   if (error instanceof AccountFull) return refusal(452, '4.2.2 this mailbox is full');
   log.warn({ err: error }, 'mail not accepted; its sender will retry');
   return later();
@@ -49,13 +51,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const admitted = new WeakMap<SMTPServerAddress, InboundRecipient>();
 
   async function findInbox(address: string, session: SMTPServerSession): Promise<InboundRecipient> {
+    const sender = senderOf(session);
+    if (sender.length > MAX_SENDER_LENGTH) throw refusal(553, '5.1.7 the address of the sender is too long');
     const found = await inboxes.resolve(address).catch((error: unknown) => {
       log.warn({ err: error }, 'recipient not looked up; the sender will retry');
       throw later();
     });
     if (found.kind === 'refused') throw refusal(found.status, found.text);
     const network = networkOf(session.remoteAddress);
-    if (!rates.admit({ network, sender: senderOf(session), inboxId: found.id }))
+    if (!rates.admit({ network, sender, inboxId: found.id }))
       throw refusal(451, '4.7.1 too many mails; try again later');
     const { kind, ...inbox } = found;
     return { kind, inbox };
@@ -73,7 +77,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       source: 'smtp',
       envelopeFrom: senderOf(session),
       ip: session.remoteAddress || null,
-      helo: session.hostNameAppearsAs || null,
+      helo: session.hostNameAppearsAs ? session.hostNameAppearsAs.slice(0, MAX_HELO_LENGTH) : null,
       network: networkOf(session.remoteAddress),
       recipients: recipientsOf(session),
     };

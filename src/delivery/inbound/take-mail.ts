@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { ArrivalRates } from './arrival-rates.ts';
 import type { ArrivingMail } from './arriving-mail.ts';
 import type { Inboxes, InboxTarget } from './inboxes.ts';
 import type { NewOperatorMail } from './operator-mails.ts';
@@ -13,7 +14,16 @@ export interface TakeMailDeps {
   /** Stores a mail for the operator. */
   keep: (mail: NewOperatorMail) => Promise<void>;
   inboxes: Inboxes;
+  /** Limits the mails to inboxes. */
+  rates: ArrivalRates;
   log: Logger;
+}
+
+/** A sender or a network has sent too many mails to inboxes. */
+export class TooManyMails extends Error {
+  constructor() {
+    super('too many mails; try again later');
+  }
 }
 
 /** A recipient, with the address from `RCPT TO`. */
@@ -44,7 +54,7 @@ export interface Envelope {
   /** Null: not known. */
   ip: string | null;
   helo: string | null;
-  /** The network of the client. */
+  /** The network of the client, or the account that delivers the mail: their mails are limited. */
   network: string;
   recipients: Addressed[];
 }
@@ -61,17 +71,22 @@ async function reportIn({ head }: ArrivingMail, { recipients, envelopeFrom }: En
   return readReport({ head, envelopeFrom, feedbackLoop });
 }
 
-/** The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies. */
-async function answered(received: Received, { inboxes }: TakeMailDeps): Promise<InboxTarget[]> {
-  const { mail, report, recipients, envelopeFrom } = received;
+/**
+ * The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies.
+ * @throws TooManyMails
+ */
+async function answered(received: Received, { inboxes, rates }: TakeMailDeps): Promise<InboxTarget[]> {
+  const { mail, report, recipients, envelopeFrom: sender, network } = received;
   const messages = recipients.flatMap((one) => (one.kind === 'return_path' ? [one.message] : []));
   if (messages.length === 0 || !isForPeople(report)) return [];
-  if (isFromMailServer({ head: mail.head, envelopeFrom })) return [];
+  if (isFromMailServer({ head: mail.head, envelopeFrom: sender })) return [];
   const targets: InboxTarget[] = [];
   for (const message of messages) {
     const inbox = await inboxes.ofMessage(message);
+    if (!inbox) continue;
+    if (!rates.admit({ network, sender, inboxId: inbox.id })) throw new TooManyMails();
     // Not the return path itself, which would allow others to report bounces of the message.
-    if (inbox) targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
+    targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
   }
   return targets;
 }
@@ -110,7 +125,7 @@ async function record(received: Received, inboxIds: number[], options: TakeMailD
 
 /**
  * Takes a message: stores it for its inboxes, and records what it reports. Once this resolves, all of it is committed.
- * @throws AccountFull; the errors of the message, the storage and the database
+ * @throws AccountFull; TooManyMails; the errors of the message, the storage and the database
  */
 export async function takeMail(mail: ArrivingMail, envelope: Envelope, deps: TakeMailDeps): Promise<void> {
   const report = await reportIn(mail, envelope);

@@ -114,7 +114,12 @@ class Loop implements InboundLoop {
         (error: unknown) => this.#failToWrite(claimed, error),
       );
     } catch (error) {
-      await this.#fail(claimed, error, 'not read', error instanceof SlowMailError ? postpone : postponeUntried);
+      await this.#fail(
+        claimed,
+        error,
+        'not read',
+        error instanceof SlowMailError ? postpone : postponeUntried,
+      );
     }
   }
 

@@ -75,7 +75,10 @@ function countingSignature(results: readonly DKIMResult[], author: string | null
 function dkimResult(signature: DKIMResult | undefined): AuthenticationResult {
   if (!signature?.signingDomain) return NONE;
   const partial = signature.status.result === 'pass' && !passes(signature);
-  return { result: partial ? 'policy' : signature.status.result, domain: shownDomain(signature.signingDomain) };
+  return {
+    result: partial ? 'policy' : signature.status.result,
+    domain: shownDomain(signature.signingDomain),
+  };
 }
 
 function arcResult({ arc }: AuthenticateResult): AuthenticationResult {
@@ -85,7 +88,9 @@ function arcResult({ arc }: AuthenticateResult): AuthenticationResult {
 }
 
 function spfResultOf({ spf: found }: AuthenticateResult, { ip }: Session): AuthenticationResult {
-  return ip === null || found === false ? NONE : { result: found.status.result, domain: shownDomain(found.domain) };
+  return ip === null || found === false
+    ? NONE
+    : { result: found.status.result, domain: shownDomain(found.domain) };
 }
 
 function dmarcResult({ dmarc }: AuthenticateResult): MailAuthentication['dmarc'] {

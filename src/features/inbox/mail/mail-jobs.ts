@@ -78,7 +78,9 @@ export function createMailJobs(options: MailJobsOptions): MailJobs {
     if ('failed' in reply) {
       // Nothing but the mail is read while it is parsed.
       const isMails = Atomics.load(job.stage, 0) === stages.parsing;
-      throw isMails ? new UnreadableMailError(`the mail cannot be read: ${reply.failed}`) : new Error(reply.failed);
+      throw isMails
+        ? new UnreadableMailError(`the mail cannot be read: ${reply.failed}`)
+        : new Error(reply.failed);
     }
     return reply;
   }

@@ -11,15 +11,15 @@ import {
   type Envelope,
   takeMail,
   type TakeMailDeps,
+  TooManyMails,
 } from '../../../delivery/inbound/take-mail.ts';
 import { AppError, invalid, type ValidationErrors } from '../../../errors.ts';
+import { FairGate } from '../../../platform/processes/fair-gate.ts';
 
 export interface DeliveriesDeps extends TakeMailDeps {
   pool: pg.Pool;
   /** `MAIL_DOMAIN`. */
   mailDomain: string;
-  /** Limits the mails of each sender to an inbox, and of each account. */
-  rates: ArrivalRates;
 }
 
 /** Mail that a client delivers over HTTP. */
@@ -34,13 +34,15 @@ export interface Deliveries {
   readEnvelope(accountId: number, query: URLSearchParams): Promise<Envelope>;
   /**
    * Takes a message. Once this resolves, it is committed.
-   * @throws AppError unavailable if the account, the storage or the database has no room or is down
+   * @throws AppError rate_limited; unavailable if the account, the storage or the database has no room or is down
    */
   take(envelope: Envelope, pieces: AsyncGenerator<Buffer, void>): Promise<void>;
 }
 
 const MAX_RECIPIENTS = 20;
 const MAX_HELO = 255;
+/** Of one account. A process takes 16 such bodies at once, and each may take minutes. */
+const MAX_ARRIVING = 8;
 const RETRY_SECONDS = 60;
 const names = ['from', 'to', 'ip', 'helo'];
 
@@ -74,6 +76,13 @@ function problemsOf(query: URLSearchParams): ValidationErrors {
   return errors;
 }
 
+function tooMany(message: string): AppError {
+  return new AppError('rate_limited', message, { headers: { 'Retry-After': String(RETRY_SECONDS) } });
+}
+
+/** The name under which the mails of an account are counted. */
+const networkOf = (accountId: number) => `account ${accountId}`;
+
 /** @throws AppError rate_limited */
 function limit(
   rates: ArrivalRates,
@@ -81,17 +90,21 @@ function limit(
   sender: string,
   recipients: readonly Addressed[],
 ): void {
-  const network = `account ${accountId}`;
+  const network = networkOf(accountId);
   const admitted = recipients.every(
     (one) => one.kind !== 'inbox' || rates.admit({ network, sender, inboxId: one.inbox.id }),
   );
-  if (admitted) return;
-  const headers = { 'Retry-After': String(RETRY_SECONDS) };
-  throw new AppError('rate_limited', 'too many mails; try again later', { headers });
+  if (!admitted) throw tooMany(new TooManyMails().message);
 }
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, mailDomain, keys, inboxes, rates } = deps;
+  const arriving = new FairGate<string>({
+    places: Number.POSITIVE_INFINITY,
+    perKey: MAX_ARRIVING,
+    maxWaiting: 0,
+    refusal: () => tooMany('too many mails are arriving at once; try again later'),
+  });
 
   /** @returns null if the address is not one of the account's */
   async function recipientOf(accountId: number, address: string): Promise<Addressed | null> {
@@ -129,16 +142,18 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         else errors[`to.${index}`] = ['is not the address of an inbox of the account that accepts mail'];
       }
       if (Object.keys(errors).length > 0) throw invalid(errors);
-      const from = query.get('from') ?? '';
+      const sender = parseEmailAddress(query.get('from') ?? '');
+      const from = 'error' in sender ? '' : sender.address;
       limit(rates, accountId, from, recipients);
       const ip = query.get('ip');
       const helo = query.get('helo') || null;
-      return { source: 'http', envelopeFrom: from, ip, helo, network: ip ?? 'unknown', recipients };
+      return { source: 'http', envelopeFrom: from, ip, helo, network: networkOf(accountId), recipients };
     },
     async take(envelope, pieces) {
       try {
-        await takeMail(await beginPieces(pieces), envelope, deps);
+        await arriving.run(envelope.network, async () => takeMail(await beginPieces(pieces), envelope, deps));
       } catch (error) {
+        if (error instanceof TooManyMails) throw tooMany(error.message);
         if (error instanceof AccountFull) throw unavailable(error.message, error);
         throw error;
       }

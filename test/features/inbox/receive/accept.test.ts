@@ -266,6 +266,14 @@ describe('the limits of senders', () => {
     expect(await limited.acceptance.mails()).toHaveLength(3);
   });
 
+  it('refuse the address of a sender that is too long to be one', async () => {
+    const { say, socket } = await startDialogue(listener.port);
+    await say('EHLO mx.example.com');
+    await say(`MAIL FROM:<${'x'.repeat(5_000)}@example.net>`);
+    expect(await say('RCPT TO:<support@acme.example>')).toMatch(/^553 5\.1\.7 /);
+    socket.destroy();
+  });
+
   it('ask a network that sends too many mails to try later, but take its bounces', async () => {
     const limited = await start({}, { limits });
     const senders = Array.from({ length: 6 }, (_each, index) => `u${index}@example.net`);

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
 import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi, type TestTenant } from '../../../support/api.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
 import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
 import { queueEmails } from '../../../support/queued.ts';
@@ -89,6 +90,31 @@ describe('a mail with a genuine token', () => {
   it('has no address and no name of a server if the client gives none', async () => {
     await post('to=support@acme.example');
     expect(await mails()).toMatchObject([{ envelope_from: '', ip: null, helo: null }]);
+  });
+
+  it('has a sender without a name', async () => {
+    await post(`from=${encodeURIComponent('"Ann" <ann@example.net>')}&to=support@acme.example`);
+    expect(await mails()).toMatchObject([{ envelope_from: 'ann@example.net' }]);
+  });
+
+  it('leaves places for the bodies of other accounts, however slowly it arrives', async () => {
+    let senders = 0;
+    // Each of its own, so that only the number of bodies is limited.
+    const next = async () =>
+      (await post(`to=support@acme.example&from=u${(senders += 1)}@example.net`)).status;
+    const open = await Promise.all(
+      Array.from({ length: 8 }, async (_each, index) => {
+        const url = `${api.baseUrl}/inbound/${token}?to=support@acme.example&from=slow${index}@example.net`;
+        const sent = request(url, { method: 'POST', headers: { expect: '100-continue' } });
+        sent.on('error', () => undefined).flushHeaders();
+        await once(sent, 'continue');
+        sent.write('From: ');
+        return sent;
+      }),
+    );
+    await eventually(async () => expect(await next()).toBe(429));
+    for (const sent of open) sent.destroy();
+    await eventually(async () => expect(await next()).toBe(200));
   });
 
   it('may be large', async () => {

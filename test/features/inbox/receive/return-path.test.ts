@@ -101,6 +101,20 @@ describe('a reply to the return path', () => {
     expect(await acceptance.mails()).toEqual([]);
   });
 
+  it('counts for the limits of its sender, like mail to the inbox itself', async () => {
+    const limited = await startTestListener(test.url, {
+      inboxes: acceptance.inboxes,
+      limits: { senderPerMinute: 1 },
+    });
+    const to = returnPathOf(await sent({ replyTo: 'support@acme.example' }));
+    const replies: string[] = [];
+    for (const from of ['ann@example.com', 'ann@example.com', 'bob@example.com'])
+      replies.push(await deliver(limited.port, { to, from, data: person }));
+    await limited.stop();
+    expect(replies).toEqual(['250 2.0.0', '451 4.7.1', '250 2.0.0']);
+    expect(await acceptance.mails()).toHaveLength(2);
+  });
+
   it('is one mail if it was sent to the inbox, too', async () => {
     const id = await sent({ replyTo: 'support@acme.example' });
     expect(await deliverToAll(listener.port, ['support@acme.example', returnPathOf(id)], person)).toBe('250');
