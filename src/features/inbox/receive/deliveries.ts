@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type pg from 'pg';
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
@@ -15,6 +14,7 @@ import {
 } from '../../../delivery/inbound/take-mail.ts';
 import { AppError, invalid, type ValidationErrors } from '../../../errors.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
+import { inboundTokenDigest } from '../inboxes/operators.ts';
 
 export interface DeliveriesDeps extends TakeMailDeps {
   pool: pg.Pool;
@@ -128,7 +128,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       const { rows } = await pool.query<{ account_id: number }>({
         name: 'account_of_inbound_token',
         text: 'select account_id from inbound_tokens where digest = $1',
-        values: [createHash('sha256').update(token).digest()],
+        values: [inboundTokenDigest(token)],
       });
       return rows[0]?.account_id ?? null;
     },
