@@ -5,7 +5,7 @@ import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { brandSchema } from '../brands/schema.ts';
 
-/** The default capabilities of an account; false for features that do not exist yet. */
+/** The default capabilities of an account; false for features that are on request, or do not exist yet. */
 const defaultCapabilities = {
   email: true,
   sms: true,

@@ -46,7 +46,7 @@ const attachmentSchema = z
       status: z.enum(scanStatuses),
       reason: z.string().nullable().meta({
         description:
-          'Why the attachment was not scanned: `no_scanner`, `encrypted`, `too_large` and the like.',
+          'The virus that was found, or why the attachment was not scanned: `no_scanner`, `encrypted`, `too_large` and the like.',
       }),
     }),
   })
@@ -61,7 +61,8 @@ const authentication = z
     dmarc: z.object({ ...result, policy: z.string().nullable() }),
     arc: z.object(result),
     aligned: z.boolean().meta({
-      description: 'Whether SPF or DKIM passed for the domain of the From field.',
+      description:
+        'Whether SPF or DKIM passed for the domain of the From field, or its organizational domain, and DMARC did not fail.',
     }),
   })
   .meta({ id: 'MailAuthentication', description: 'Results of RFC 8601, such as `pass` and `none`.' });
@@ -77,7 +78,10 @@ const quarantine = z
 export const conversationMessageSchema = z
   .object({
     id: z.int(),
-    conversation_id: z.int().nullable().meta({ description: 'Null while the message is in quarantine.' }),
+    conversation_id: z.int().nullable().meta({
+      description:
+        'Null until the message arrives in a conversation: while it is in quarantine or being scanned.',
+    }),
     inbox_id: z.int(),
     direction: z.enum(['inbound', 'outbound']),
     message_id: z.int().nullable().meta({
