@@ -29,7 +29,7 @@ export const INBOUND_CHANNEL = 'inbound';
 
 const MAX_GROUP = 100;
 const GROUPS_AT_ONCE = 2;
-/** How long it is remembered whether an account has reached its quota, so that not each recipient costs a query. */
+/** How long the process remembers whether an account has reached its quota, so that not each recipient costs a query. */
 const FULL_CHECK_MS = 5_000;
 const MAX_CHECKED = 10_000;
 
@@ -51,7 +51,7 @@ async function insertGroup(
     const rows = group.filter((_mail, index) => accepted[index]).flat();
     if (rows.length > 0) await insertMails(client, rows);
     reached();
-    return accepted.map((is) => (is ? 'accepted' : 'full'));
+    return accepted.map((fits) => (fits ? 'accepted' : 'full'));
   });
 }
 
