@@ -128,7 +128,7 @@ comment on column conversation_messages.message_id is
 comment on column conversation_messages.internet_id is 'the Message-ID field, without angle brackets';
 comment on column conversation_messages.reference_ids is 'In-Reply-To and References, the nearest first, without angle brackets';
 comment on column conversation_messages.sender_key is 'the normalized address of the From field';
-comment on column conversation_messages.sender_trusted is 'SPF or DKIM passed for the domain of the From field';
+comment on column conversation_messages.sender_trusted is 'SPF or DKIM passed for the organization of the From field, and DMARC did not fail';
 comment on column conversation_messages.quarantine is '{reason, detail, at, released_at}; null: never in quarantine';
 comment on column conversation_messages.raw_key is 'the blob with the message as it arrived; null: removed, or outbound';
 comment on column conversation_messages.scan_state is 'pending: the workflow inbox-scan/<id> has yet to scan it';

@@ -30,7 +30,7 @@ const INTRODUCTION = [
 const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
   Domains: 'Domains that a brand sends from.',
-  Inbox: 'Mail that a brand receives.',
+  Inboxes: 'Addresses at which a brand receives mail, and the senders that it blocks.',
   Imports: 'Contacts and suppressions from CSV files.',
   Validation: 'Checks of the email addresses of an audience, on request and for a fee.',
   Webhooks: 'Endpoints that receive events.',

@@ -18,7 +18,7 @@ export interface InboxBlockRouteDeps {
   database: Database;
 }
 
-const tag = 'Inbox';
+const tag = 'Inboxes';
 const path = '/v1/my/inbox_blocks';
 
 function createRoute(pool: pg.Pool): RouteDefinition {

@@ -25,7 +25,7 @@ export interface InboxAddressRouteDeps {
   waker: Waker;
 }
 
-const tag = 'Inbox';
+const tag = 'Inboxes';
 const path = '/v1/my/inboxes';
 
 function createRoute(inboxes: InboxManager, waker: Waker): RouteDefinition {

@@ -77,7 +77,7 @@ export function createInboundRoutes(deps: InboundRouteDeps): RouteDefinition[] {
       method: 'POST',
       path: '/inbound/:token',
       operationId: 'deliverMail',
-      tag: 'Inbox',
+      tag: 'Inboxes',
       summary: 'Deliver a mail to inboxes',
       auth: 'none',
       opaque: true,
