@@ -33,6 +33,8 @@ const senderOf = ({ envelope: { mailFrom } }: SMTPServerSession) =>
 /** Real addresses have at most 254 characters. A command line, and with it an address, may have 16 KB. */
 const MAX_SENDER_LENGTH = 1_000;
 const MAX_HELO_LENGTH = 255;
+/** In one connection. Each costs a query, and whoever guesses addresses has many. */
+const MAX_UNKNOWN = 20;
 
 /** The refusal of a message that could not be taken. */
 function refusalFor(error: unknown, stream: SMTPServerDataStream, log: Logger): Error {
@@ -50,14 +52,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** The admitted recipients. The server's envelope has the same objects. */
   const admitted = new WeakMap<SMTPServerAddress, InboundRecipient>();
 
+  /** Numbers of unknown recipients. */
+  const unknown = new WeakMap<SMTPServerSession, number>();
+
   async function findInbox(address: string, session: SMTPServerSession): Promise<InboundRecipient> {
     const sender = senderOf(session);
     if (sender.length > MAX_SENDER_LENGTH) throw refusal(553, '5.1.7 the address of the sender is too long');
+    if ((unknown.get(session) ?? 0) >= MAX_UNKNOWN) throw refusal(421, '4.7.0 too many unknown recipients');
     const found = await inboxes.resolve(address).catch((error: unknown) => {
       log.warn({ err: error }, 'recipient not looked up; the sender will retry');
       throw later();
     });
-    if (found.kind === 'refused') throw refusal(found.status, found.text);
+    if (found.kind === 'refused') {
+      if (found.status === 550) unknown.set(session, (unknown.get(session) ?? 0) + 1);
+      throw refusal(found.status, found.text);
+    }
     const network = networkOf(session.remoteAddress);
     if (!rates.admit({ network, sender, inboxId: found.id }))
       throw refusal(451, '4.7.1 too many mails; try again later');

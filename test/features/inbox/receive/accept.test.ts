@@ -274,6 +274,16 @@ describe('the limits of senders', () => {
     socket.destroy();
   });
 
+  it('look up no more recipients for a client that guesses addresses', async () => {
+    const { say, socket } = await startDialogue(listener.port);
+    await say('EHLO mx.example.com');
+    await say('MAIL FROM:<ann@example.net>');
+    const replies: string[] = [];
+    for (let n = 0; n < 21; n += 1) replies.push((await say(`RCPT TO:<u${n}@acme.example>`)).slice(0, 3));
+    socket.destroy();
+    expect(replies).toEqual([...Array.from({ length: 20 }, () => '550'), '421']);
+  });
+
   it('ask a network that sends too many mails to try later, but take its bounces', async () => {
     const limited = await start({}, { limits });
     const senders = Array.from({ length: 6 }, (_each, index) => `u${index}@example.net`);
