@@ -1,3 +1,5 @@
+import { addressParser } from 'postal-mime';
+import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ReadMail } from '../mail/mail.ts';
 import type { ClaimedMail } from './accepted-mails.ts';
@@ -6,6 +8,15 @@ import type { ClaimedMail } from './accepted-mails.ts';
 function namesOf(senderKey: string): string[] {
   const labels = senderKey.slice(senderKey.lastIndexOf('@') + 1).split('.');
   return [senderKey, ...labels.map((_label, index) => labels.slice(index).join('.'))];
+}
+
+/** The addresses of the authors. Several authors make no sender, but a block is for each of them. */
+function authorsOf({ senderKey, from }: ReadMail): string[] {
+  if (senderKey !== null) return [senderKey];
+  return addressParser(from, { flatten: true }).flatMap(({ address = '' }) => {
+    const parsed = parseEmailAddress(address);
+    return 'error' in parsed ? [] : [parsed.key];
+  });
 }
 
 /**
@@ -17,9 +28,11 @@ export async function findBlocked(
   mails: readonly { claimed: ClaimedMail; read: ReadMail }[],
 ): Promise<Map<number, string>> {
   const names = mails.flatMap(({ claimed, read }) =>
-    read.senderKey === null
-      ? []
-      : namesOf(read.senderKey).map((name) => ({ mail: claimed.id, brand: claimed.brand_id, name })),
+    [...new Set(authorsOf(read).flatMap(namesOf))].map((name) => ({
+      mail: claimed.id,
+      brand: claimed.brand_id,
+      name,
+    })),
   );
   if (names.length === 0) return new Map();
   const { rows } = await trx.query<{ mail: number; name: string }>({

@@ -41,6 +41,8 @@ const MAX_HELD = 100;
 const MAX_HELD_OF_ACCOUNT = 75;
 const MAX_GROUP = 25;
 const GROUPS_AT_ONCE = 2;
+/** Of the texts of a group, of which a transaction needs several copies. One mail has at most a million. */
+const MAX_GROUP_CHARACTERS = 4_000_000;
 const IDLE_MS = 1_000;
 const RENEWAL_MS = 30_000;
 
@@ -52,6 +54,10 @@ class Loop implements InboundLoop {
   readonly #lines = new ReadingLines((mail) => this.#process(mail));
   readonly #writer = createCoalescer<MailToWrite, void>({
     maxGroupSize: MAX_GROUP,
+    bytes: {
+      of: ({ read }) => (read.text?.length ?? 0) + (read.html?.length ?? 0),
+      max: MAX_GROUP_CHARACTERS,
+    },
     concurrency: GROUPS_AT_ONCE,
     run: (group) => this.#writeGroup(group),
   });

@@ -7,6 +7,8 @@ import type { ReadHeader } from './jobs.ts';
 import { visibleLine } from './visible-text.ts';
 
 const MAX_ADDRESSES = 200;
+/** Each event has them. */
+const MAX_AUTHORS = 10;
 const MAX_NAME_LENGTH = 256;
 const MAX_ADDRESS_LENGTH = 320;
 const MAX_SUBJECT_LENGTH = 1_000;
@@ -102,7 +104,7 @@ export function readHeader(fields: readonly Header[], envelopeFrom: string): Rea
   return {
     internetId: messageId(fields),
     referenceIds: referenceIds(fields),
-    from: shownMailboxes(fields, 'from').join(', '),
+    from: shownMailboxes(fields, 'from').slice(0, MAX_AUTHORS).join(', '),
     senderKey: senderKey(authors, fields),
     to: shownMailboxes(fields, 'to'),
     cc: shownMailboxes(fields, 'cc'),

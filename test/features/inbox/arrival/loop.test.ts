@@ -325,6 +325,21 @@ describe('an account whose mails take long', () => {
   });
 });
 
+it('writes few mails with long texts at once, because each takes memory several times', async () => {
+  const groups: number[] = [];
+  for (let n = 0; n < 20; n += 1) await accept(plainMail(`${n} ${'x'.repeat(900_000)}`));
+  const stream = {
+    write(line: string) {
+      const { arrived } = JSON.parse(line) as { arrived?: number };
+      if (arrived !== undefined) groups.push(arrived);
+    },
+  };
+  start({ log: pino({ level: 'debug' }, stream) });
+  await untilWritten(20);
+  await stopAll();
+  expect(Math.max(...groups)).toBeLessThanOrEqual(4);
+});
+
 describe('a stop', () => {
   it('finishes what is being read, and gives back the rest', async () => {
     let begun = 0;

@@ -261,6 +261,16 @@ describe('quarantine', () => {
     );
   });
 
+  it('takes mail of which a blocked sender is one of several authors', async () => {
+    await pool().query('insert into inbox_blocks (account_id, brand_id, domain) values ($1, $2, $3)', [
+      api.accountId,
+      api.brandId,
+      'example.com',
+    ]);
+    await receive({ senderKey: null, from: '"Ada, Eve" <eve@example.com>, bob@example.org' });
+    expect((await messages())[0]?.quarantine).toMatchObject({ reason: 'blocked' });
+  });
+
   it('does not take mail from a sender whom another brand has blocked', async () => {
     const { accountId, brandId } = api.other;
     await pool().query('insert into inbox_blocks (account_id, brand_id, domain) values ($1, $2, $3)', [

@@ -31,6 +31,12 @@ function attached(name: string, bytes: Buffer, type = 'application/octet-stream'
   return `Content-Type: ${type}; name="${name}"\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n${base64Lines(bytes)}`;
 }
 
+it('shows few of many authors, because events have them', async () => {
+  const authors = Array.from({ length: 100 }, (_each, n) => `a${n}@example.com`);
+  const { from } = await reader.read(`From: ${authors.join(',\n ')}\n\nHello\n`);
+  expect(from).toBe(authors.slice(0, 10).join(', '));
+});
+
 it('quotes a name that looks like an address, so that nobody takes it for the sender', async () => {
   const shown: string[] = [];
   for (const from of [
