@@ -4,17 +4,11 @@ import { authenticate, type AuthenticateResult, type DKIMResult, spf } from 'mai
 import type { Header } from 'postal-mime';
 import { getDomain } from 'tldts';
 import { valuesOf } from './header.ts';
-import type { AuthenticationResult, MailAuthentication } from './mail.ts';
+import type { AcceptedMail, AuthenticationResult, MailAuthentication } from './mail.ts';
 import { visibleLine } from './visible-text.ts';
 
 /** The connection that delivered the mail. */
-export interface Session {
-  /** Empty for the null return path. */
-  envelopeFrom: string;
-  /** Null: not known, so that SPF is `none`. */
-  ip: string | null;
-  helo: string | null;
-}
+export type Session = Pick<AcceptedMail, 'envelopeFrom' | 'ip' | 'helo'>;
 
 /** Looks up records as `dns.promises.resolve` does. */
 export type Resolve = (name: string, type: string) => Promise<never>;

@@ -1,6 +1,6 @@
 /** What the threads that read mail receive and return. */
 import type { DnsAnswer, DnsQuestion } from '../../../platform/dns/answers.ts';
-import type { AcceptedMail, MailAttachment, MailAuthentication } from './mail.ts';
+import type { AcceptedMail, MailAuthentication, ReadMail } from './mail.ts';
 
 /** What the thread works on at the moment, in the shared number of a job. */
 export const stages = { loading: 0, parsing: 1, storing: 2 } as const;
@@ -27,25 +27,13 @@ export interface ReadJob {
 }
 
 /** What the header says. */
-export interface ReadHeader {
-  internetId: string | null;
-  referenceIds: string[];
-  from: string;
-  senderKey: string | null;
-  to: string[];
-  cc: string[];
-  replyTo: string | null;
-  subject: string | null;
-  autoSubmitted: boolean;
-}
+export type ReadHeader = Pick<
+  ReadMail,
+  'internetId' | 'referenceIds' | 'from' | 'senderKey' | 'to' | 'cc' | 'replyTo' | 'subject' | 'autoSubmitted'
+>;
 
 /** What the body says. */
-export interface ReadBody {
-  text: string | null;
-  html: string | null;
-  truncated: boolean;
-  attachments: MailAttachment[];
-}
+export type ReadBody = Pick<ReadMail, 'text' | 'html' | 'truncated' | 'attachments'>;
 
 export interface AuthenticationReply {
   authentication: MailAuthentication;
