@@ -21,6 +21,10 @@ export interface TakenMails {
 /** How long an inbox remembers what it has received. */
 const REMEMBERED = `interval '30 days'`;
 
+/** A suspicious copy, which anyone can make of a mail, must not take the place of the mail itself. */
+const markOf = ({ digest, suspicion }: ReadMail): string =>
+  `${digest.toString('hex')}${suspicion === null ? '' : '00'}`;
+
 const takeSql = `
   with input as materialized (
     select i.id, i.attempts, i.inbox_id, decode(i.digest, 'hex') as digest
@@ -47,7 +51,7 @@ export async function takeMails(trx: Queryable, mails: readonly MailToWrite[]): 
     id,
     attempts,
     inbox_id,
-    digest: read.digest.toString('hex'),
+    digest: markOf(read),
   }));
   const { rows } = await trx.query<{ id: number; fresh: boolean }>({
     name: 'take_inbound_mails',

@@ -1,4 +1,5 @@
 // A mail that was read is written once, to where it belongs, and its row leaves the queue in the same transaction.
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClaimedMail, MailClaims } from '../../../../src/features/inbox/arrival/accepted-mails.ts';
 import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arrival/write.ts';
@@ -259,6 +260,14 @@ describe('quarantine', () => {
         ? expect.objectContaining({ reason: 'blocked', detail: `${email ?? domain} is blocked` })
         : null,
     );
+  });
+
+  it('does not let a suspicious copy take the place of the mail', async () => {
+    const digest = randomBytes(32);
+    const suspicion = { reason: 'spam', detail: 'forged' } as const;
+    expect(await receive({ digest, suspicion })).toMatchObject({ quarantined: 1 });
+    expect(await receive({ digest })).toMatchObject({ arrived: 1, duplicates: 0 });
+    expect(await receive({ digest, suspicion })).toMatchObject({ quarantined: 0, duplicates: 1 });
   });
 
   it('takes mail of which a blocked sender is one of several authors', async () => {
