@@ -69,12 +69,16 @@ export function createMailJobs(options: MailJobsOptions): MailJobs {
     maxYoungHeapMb: MAX_YOUNG_HEAP_MB,
     limitMs: ({ mail }) => limitMs + Math.ceil(mail.size / MEGABYTE) * STORAGE_MS_PER_MB,
   });
+  // The threads go to the accounts in turn, however long the mails of one take.
+  const turns = new FairGate({ places: threads, perKey: threads });
   const bigMails = new FairGate({ places: 1, perKey: 1 });
 
   async function runNow(job: ReadJob): Promise<Exclude<ReadReply, { failed: string }>> {
-    const reply = await pool.run(job).catch((error: unknown) => {
-      throw blamed(error, Atomics.load(job.stage, 0));
-    });
+    const reply = await turns
+      .run(job.mail.accountId, () => pool.run(job))
+      .catch((error: unknown) => {
+        throw blamed(error, Atomics.load(job.stage, 0));
+      });
     if ('failed' in reply) {
       // Nothing but the mail is read while it is parsed.
       const isMails = Atomics.load(job.stage, 0) === stages.parsing;

@@ -53,3 +53,16 @@ describe('a failure', () => {
     expect(await fail(stages.storing, null)).toBeInstanceOf(SlowMailError);
   });
 });
+
+it('gives the threads to the accounts in turn', async () => {
+  const code = `import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ mail }) => setTimeout(() => parentPort.postMessage({ accountId: mail.accountId }), 20));
+    parentPort.postMessage('ready');`;
+  const entry = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+  jobs = createMailJobs({ home: '/nowhere', threads: 1, entry });
+  const finished: number[] = [];
+  const run = (accountId: number) =>
+    jobs.run('contents', { ...mail, accountId }).then(() => finished.push(accountId));
+  await Promise.all([1, 1, 1, 1, 1, 2].map(run));
+  expect(finished.indexOf(2)).toBeLessThan(3);
+});
