@@ -1,5 +1,5 @@
 // A mail to inboxes is accepted once its message and a row for each inbox are committed; otherwise nothing is left of it.
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -115,6 +115,21 @@ describe('an accepted mail', () => {
     const [row] = await acceptance.mails();
     expect(row?.size).toBe(data.length);
     expect((await read(row?.raw_key ?? ''))?.equals(data)).toBe(true);
+  });
+
+  it.each([1_000, MIB])('may arrive over STARTTLS, at %i bytes', async (bytes) => {
+    const file = (name: string) =>
+      readFileSync(new URL(`../../../support/smtp/tls/${name}`, import.meta.url), 'utf8');
+    const tls = { key: file('server.key'), cert: file('server.pem') };
+    const secure = await start({}, { tls });
+    const data = large(bytes);
+    const target = { security: 'starttls', tls: { ca: file('ca.pem'), servername: 'localhost' } } as const;
+    expect(await deliver(secure.listener.port, mail({ data }), target)).toBe('250 2.0.0');
+    const [row, ...others] = await secure.acceptance.mails();
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({ inbox_id: inboxId, recipient: 'support@acme.example', size: data.length });
+    const blob = await secure.acceptance.store.open(row?.raw_key ?? '');
+    expect(blob && (await buffer(blob.stream)).equals(data)).toBe(true);
   });
 
   it('has the null return path as an empty sender', async () => {
