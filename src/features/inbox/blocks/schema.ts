@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { bareEmail } from '../../../delivery/addresses/bare-email.ts';
 import { canonicalDomain } from '../../../delivery/addresses/email.ts';
 import { idParam, pageQuery } from '../../../platform/db/paging.ts';
+import { describeAs } from '../../../platform/openapi/describe-as.ts';
 
 const MAX_TYPED_DOMAIN = 253;
 
@@ -27,23 +28,29 @@ const domainName = z
     context.addIssue({ code: 'custom', message: 'is not a domain name such as example.com' });
   });
 
-export const createInboxBlockBody = z
-  .strictObject({
-    email: bareEmail().nullish(),
-    domain: domainName.nullish().meta({ examples: ['example.com'] }),
-  })
-  .superRefine(({ email, domain }, context) => {
-    if ((email ?? null) === null && (domain ?? null) === null) {
+const email = bareEmail();
+const domain = domainName.meta({ examples: ['example.com'] });
+
+const senders = z
+  .strictObject({ email: email.nullish(), domain: domain.nullish() })
+  .superRefine((given, context) => {
+    const hasEmail = (given.email ?? null) !== null;
+    const hasDomain = (given.domain ?? null) !== null;
+    if (!hasEmail && !hasDomain) {
       context.addIssue({ code: 'custom', path: ['email'], message: 'is required, unless domain is given' });
     }
-    if ((email ?? null) !== null && (domain ?? null) !== null) {
-      context.addIssue({
-        code: 'custom',
-        path: ['domain'],
-        message: 'must not be given together with email',
-      });
+    if (hasEmail && hasDomain) {
+      const message = 'must not be given together with email';
+      context.addIssue({ code: 'custom', path: ['domain'], message });
     }
   });
+
+export const createInboxBlockBody = describeAs(senders, () =>
+  z.union([
+    z.strictObject({ email, domain: z.null().optional() }),
+    z.strictObject({ domain, email: z.null().optional() }),
+  ]),
+);
 export type CreateInboxBlockBody = z.output<typeof createInboxBlockBody>;
 
 /** A client may send a block back as it received it. */
