@@ -13,6 +13,8 @@ interface Scale {
   failOver: { messages: number; downMs: number };
   /** Number of imports, one after another, and of kills of the worker and the database during each. */
   imports: { rows: number; kills: number; runs: number };
+  /** Number of mails to an inbox, and of kills of the mail role, the worker and the database while they arrive. */
+  inbound: { mails: number; kills: number };
   /** Number of recipients of a campaign, and of kills while it is sent. */
   campaigns: { recipients: number; kills: number };
   /** Number of candidates of a validation, and of kills of the worker and the database during it. */
@@ -44,6 +46,7 @@ export const scale: Scale = full
       backends: fullKills,
       failOver: { messages: 6_000, downMs: 20_000 },
       imports: { rows: 500_000, kills: 12, runs: 5 },
+      inbound: { mails: 5_000, kills: 12 },
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
       flows: { runs: 2_000, kills: 16, waits: true },
@@ -60,6 +63,7 @@ export const scale: Scale = full
       backends: shortKills,
       failOver: { messages: 1_000, downMs: 7_000 },
       imports: { rows: 20_000, kills: 2, runs: 1 },
+      inbound: { mails: 800, kills: 4 },
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
       flows: { runs: 150, kills: 6, waits: false },

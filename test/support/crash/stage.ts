@@ -38,10 +38,12 @@ export interface CrashStage {
   /** The endpoint that is subscribed to `email.sent`. */
   readonly receiver: Receiver;
   readonly webhookId: number;
-  /** Creates another webhook at the receiver. Returns its id. */
-  subscribe(path: string): Promise<number>;
+  /** Creates another webhook at the receiver, for `email.sent` or another event. Returns its id. */
+  subscribe(path: string, event?: string): Promise<number>;
   readonly api: Role;
   readonly worker: Role;
+  /** Null if the stage was opened without it. */
+  readonly mail: { readonly role: Role; readonly port: number } | null;
   readonly senders: readonly [Role, Role, ...Role[]];
   /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
@@ -140,11 +142,11 @@ export async function accountOf({
   return { accountId, brandId: rows[0]?.id ?? 0 };
 }
 
-async function createWebhook(apiPort: number, apiKey: string, url: string): Promise<number> {
+async function createWebhook(apiPort: number, apiKey: string, url: string, event: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${apiPort}/v1/my/webhooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url, events: ['email.sent'] }),
+    body: JSON.stringify({ url, events: [event] }),
   });
   if (response.status !== 201) throw new Error(`no webhook: ${await response.text()}`);
   return ((await response.json()) as { id: number }).id;
@@ -159,6 +161,8 @@ interface CrashStageOptions {
   standby?: boolean;
   /** Settings of all roles, in addition to those of every stage. */
   settings?: Record<string, string>;
+  /** Whether the role `mail` runs, too. */
+  mail?: boolean;
   /** The folder of another version of Carillon. One process of each of its roles runs, too. */
   before?: string;
 }
@@ -206,6 +210,7 @@ async function build(
     smtpReplyMs = SMTP_REPLY_MS,
     standby = false,
     settings = {},
+    mail = false,
     before,
   }: CrashStageOptions,
 ): Promise<CrashStage> {
@@ -229,7 +234,11 @@ async function build(
   closing.push(() => database.close());
   const { accountId, apiKey } = await createSendingAccount(database);
   const anyPort = { port: 0, setting: 'PORT' };
-  const [apiPort, portBefore] = (await claimPorts([anyPort, anyPort])) as [number, number];
+  const [apiPort, portBefore, mailPort] = (await claimPorts([anyPort, anyPort, anyPort])) as [
+    number,
+    number,
+    number,
+  ];
 
   const shared = {
     DATABASE_URL: postgres.url,
@@ -237,6 +246,7 @@ async function build(
     OPS_PORT: '0',
     APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
+    MAIL_PORT: String(mailPort),
     CARILLON_HOME: join(folder, 'home'),
     LOG_LEVEL: 'warn',
     EGRESS_ALLOW: '127.0.0.0/8',
@@ -263,16 +273,18 @@ async function build(
   };
   const api = roleOf('api', 'api');
   const worker = roleOf('worker', 'worker');
+  const mailRole = mail ? { role: roleOf('mail', 'mail'), port: mailPort } : null;
   const senderOf = (n: number) => roleOf(`sender-${n}`, 'sender');
   const further = Array.from({ length: furtherSenders }, (_, index) => senderOf(index + 3));
   const senders = [senderOf(1), senderOf(2), ...further] as const;
   const ofBefore = (role: RoleName) => roleOf(`${role}-before`, role, { checkout: before, port: portBefore });
   const versionBefore = before === undefined ? null : { apiPort: portBefore, ...rolesOf(ofBefore) };
   const older = versionBefore ? [versionBefore.api, versionBefore.worker, versionBefore.sender] : [];
-  const roles = [api, worker, ...senders, ...older];
+  const roles = [api, worker, ...senders, ...(mailRole ? [mailRole.role] : []), ...older];
   closing.push(() => Promise.all(roles.map((role) => role.kill())));
   await allOf(roles.map((role) => role.start()));
-  const subscribe = (path: string) => createWebhook(apiPort, apiKey, receiver.url(path, '127.0.0.1'));
+  const subscribe = (path: string, event = 'email.sent') =>
+    createWebhook(apiPort, apiKey, receiver.url(path, '127.0.0.1'), event);
   const webhookId = await subscribe('/events');
   return {
     database,
@@ -285,6 +297,7 @@ async function build(
     subscribe,
     api,
     worker,
+    mail: mailRole,
     senders,
     before: versionBefore,
     engine: engine.restartable,

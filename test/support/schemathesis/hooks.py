@@ -26,6 +26,7 @@ DOMAIN = re.compile(rf"{LABEL}\.{LABEL}")
 WITH_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 WEB_URL = re.compile(r"https?:.*", re.S | re.I)
 ZONE = re.compile(r".{0,100}", re.S)
+TYPED_DOMAIN = re.compile(r".{1,253}", re.S)
 LINK = re.compile(r"(https?|mailto|tel):.*", re.S | re.I)
 
 existing = json.loads(os.environ["CARILLON_EXISTING"])
@@ -120,9 +121,15 @@ def suppression(body):
     swap(body, "expires_at", WITH_OFFSET, "2999-01-01T00:00:00Z")
 
 
+def block(body):
+    swap(body, "email", HAS_AT, "ada@example.com")
+    swap(body, "domain", TYPED_DOMAIN, "example.com")
+
+
 changes = {
     "POST /v1/my/domains": domain,
     "POST /v1/my/suppressions": suppression,
+    "POST /v1/my/inbox_blocks": block,
     "POST /v1/my/messages": message,
     "POST /v1/my/templates": template,
     "POST /v1/my/templates/{id}/render": render,
