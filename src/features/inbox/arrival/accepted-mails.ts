@@ -21,8 +21,8 @@ export interface ClaimedMail {
   attempts: number;
 }
 
-/** How long a claim lasts. The process renews it while it has the mail. */
-const LEASE = `interval '2 minutes'`;
+/** How long a claim lasts: the mails of a process that dies wait so long. The process renews it while it has the mail. */
+const LEASE = `interval '12 seconds'`;
 /** Maximum number of accounts in one claim. The next claim continues with the others. */
 const MAX_ACCOUNTS = 500;
 /** How long a mail that could not be written waits, by the number of attempts. */

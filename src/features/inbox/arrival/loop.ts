@@ -1,4 +1,5 @@
 /** The loop that reads accepted mails and writes what they say. Any number of processes may run it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createCoalescer } from '../../../platform/db/coalescer.ts';
@@ -44,7 +45,9 @@ const GROUPS_AT_ONCE = 2;
 /** Of the texts of a group, of which a transaction needs several copies. One mail has at most a million. */
 const MAX_GROUP_CHARACTERS = 4_000_000;
 const IDLE_MS = 1_000;
-const RENEWAL_MS = 30_000;
+const RENEWAL_MS = 4_000;
+/** How long mails gather under a steady load: a claim costs as much as a few mails. */
+const GATHER_MS = 15;
 
 class Loop implements InboundLoop {
   readonly #deps: InboundLoopDeps;
@@ -61,6 +64,8 @@ class Loop implements InboundLoop {
     concurrency: GROUPS_AT_ONCE,
     run: (group) => this.#writeGroup(group),
   });
+  /** When it last claimed mails, in ms. */
+  #claimedAt = -Infinity;
   readonly #claiming: Repeating;
   readonly #renewing: NodeJS.Timeout;
   readonly #unlisten: () => void;
@@ -86,6 +91,9 @@ class Loop implements InboundLoop {
 
   /** @returns milliseconds until the next claim, unless the loop is woken earlier */
   async #claim(): Promise<number> {
+    const gathering = this.#claimedAt + GATHER_MS - performance.now();
+    if (gathering > 0) await sleep(gathering);
+    this.#claimedAt = performance.now();
     const room = Math.min(MAX_CLAIM, MAX_HELD - this.#held.size);
     if (room <= 0) return IDLE_MS;
     const held = new Map<number, number>();
