@@ -120,13 +120,13 @@ it('claims each mail once if several processes claim at the same time', async ()
   expect(claimed.flatMap(idsOf).toSorted((one, other) => one - other)).toEqual(ids);
 });
 
-it('claims a mail again when its process has not renewed the claim for two minutes', async () => {
+it('claims a mail again when its process has not renewed the claim for twelve seconds', async () => {
   const [id = 0] = await accept(1, owner(0));
   const [claimed] = await claims.claim(pool(), 1);
-  expect(await dueIn(id)).toBe(120);
+  expect(await dueIn(id)).toBe(12);
   await pool().query(`update inbound_mails set due_at = now() + interval '1 second'`);
   await renewClaims(pool(), [claimed as ClaimedMail]);
-  expect(await dueIn(id)).toBe(120);
+  expect(await dueIn(id)).toBe(12);
   await pool().query('update inbound_mails set due_at = now()');
   expect(await claims.claim(pool(), 1)).toMatchObject([{ id, attempts: 2 }]);
 });
