@@ -189,7 +189,7 @@ class Loop implements InboundLoop {
 
 /**
  * Starts the loop: claims accepted mails when it is woken and every second, reads them, and writes them in groups. A mail
- * that a process has claimed is claimed again two minutes after the process has died. If a mail has made five processes
+ * that a process has claimed is claimed again twelve seconds after the process has died. If a mail has made five processes
  * end, or could not be written five times, its header is kept, in quarantine.
  */
 export function startInboundLoop(deps: InboundLoopDeps): InboundLoop {
