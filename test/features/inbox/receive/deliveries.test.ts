@@ -1,16 +1,24 @@
 // POST /inbound/<token> takes mail to the inboxes of the token's account only, and stores all of it or nothing.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
+import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
 import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
+import { createHomeStore } from '../../../../src/platform/storage/local-disk.ts';
+import { type ApiServer, startApi } from '../../../../src/roles/api.ts';
 import { startTestApi, TEST_SECRET, type TestApi, type TestTenant } from '../../../support/api.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';
 import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
 import { queueEmails } from '../../../support/queued.ts';
 import { deliveryStatus } from '../../../support/reports.ts';
+import { startTcpGate, type TcpGate } from '../../../support/tcp-gate.ts';
 
 const MIB = 1024 * 1024;
 const text =
@@ -192,4 +200,95 @@ it('asks to try later if one sender sends too many mails', async () => {
     statuses.push((await post('from=eve@example.net&to=support@acme.example', 'x')).status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(6);
   expect(statuses.at(-1)).toBe(429);
+});
+
+describe('without the database or the storage', () => {
+  const sizes = [1_000, MIB];
+  let home: string;
+  let gate: TcpGate;
+  let gated: Database;
+  let server: ApiServer;
+  let senders = 0;
+
+  beforeEach(() => {
+    gate.open();
+    rmSync(join(home, 'blobs'), { recursive: true, force: true });
+  });
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'carillon-inbox-'));
+    const url = new URL(api.config.DATABASE_URL ?? '');
+    gate = await startTcpGate({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${gate.port}`;
+    gated = openDatabase({ url: url.href, poolMax: 2 });
+    const config = { ...api.config, DATABASE_URL: url.href, CARILLON_HOME: home };
+    server = await startApi({ config, database: gated, log: pino({ level: 'silent' }) });
+  });
+  afterAll(async () => {
+    await server.stop();
+    await gated.close();
+    await gate.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  async function send(bytes: number): Promise<{ status: number; retryAfter: string | null }> {
+    const query = `to=support@acme.example&from=v${(senders += 1)}@example.net`;
+    const body = Buffer.alloc(bytes, `${'x'.repeat(76)}\r\n`);
+    const url = `http://127.0.0.1:${server.port}/inbound/${token}?${query}`;
+    const { status, headers } = await fetch(url, { method: 'POST', body });
+    return { status, retryAfter: headers.get('retry-after') };
+  }
+  const files = async () => {
+    const keys: string[] = [];
+    for await (const listing of createHomeStore(home).list('inbox', 1_000))
+      keys.push(...listing.keys, ...listing.drafts);
+    return keys;
+  };
+  const expectNothing = async () => {
+    expect(await mails()).toEqual([]);
+    expect(await files()).toEqual([]);
+  };
+  const expectTaken = async () => {
+    await eventually(async () => expect(await send(1_000)).toMatchObject({ status: 200 }));
+    expect(await mails()).toMatchObject([{ inbox_id: inboxId }]);
+  };
+  const untilInsertWaits = () =>
+    eventually(async () => {
+      const { rows } = await api.database.pool.query(
+        `select from pg_locks where relation = 'inbound_mails'::regclass and not granted`,
+      );
+      expect(rows).toHaveLength(1);
+    });
+
+  it('asks for a mail again while the database is unavailable', async () => {
+    gate.shut();
+    expect(await send(1_000)).toEqual({ status: 503, retryAfter: '1' });
+    await expectNothing();
+    gate.open();
+    await expectTaken();
+  });
+
+  it.each(sizes)('keeps nothing of %i bytes if the database is lost before the commit', async (bytes) => {
+    const client = await api.database.pool.connect();
+    await client.query('begin');
+    await client.query('lock table inbound_mails in share mode');
+    const response = send(bytes);
+    await untilInsertWaits();
+    expect(await files()).toHaveLength(1);
+    gate.shut();
+    expect(await response).toEqual({ status: 503, retryAfter: '60' });
+    await client.query('rollback');
+    client.release();
+    await expectNothing();
+    gate.open();
+    await expectTaken();
+  });
+
+  it.each(sizes)('asks for a mail of %i bytes again while the storage is unavailable', async (bytes) => {
+    const blobs = join(home, 'blobs');
+    writeFileSync(blobs, 'not a folder');
+    expect(await send(bytes)).toEqual({ status: 503, retryAfter: '60' });
+    rmSync(blobs);
+    await expectNothing();
+    await expectTaken();
+  });
 });
