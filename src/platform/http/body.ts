@@ -93,16 +93,17 @@ export async function* streamBody(request: CountedRequest, limit: number): Async
   const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   const next = () => pieces.next().catch(() => Promise.reject(gone()));
   let bytes = 0;
-  for (;;) {
-    const { value, done } = await Promise.race([next(), failure]);
-    if (done) return;
-    bytes += value.length;
-    if (bytes > limit) {
-      // Stops listening, so that the rest can be discarded.
-      await pieces.return?.();
-      throw tooLarge(limit);
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([next(), failure]);
+      if (done) return;
+      bytes += value.length;
+      if (bytes > limit) throw tooLarge(limit);
+      yield value;
     }
-    yield value;
+  } finally {
+    // Stops listening, so that the rest can be discarded.
+    void pieces.return?.().catch(() => undefined);
   }
 }
 

@@ -93,9 +93,12 @@ export function createInboundRoutes(deps: InboundRouteDeps): RouteDefinition[] {
           throw notFound('token');
         }
         const envelope = await deliveries.readEnvelope(accountId, new URLSearchParams(ctx.querystring));
+        const pieces = openBody();
         try {
-          await deliveries.take(envelope, openBody());
+          await deliveries.take(envelope, pieces);
         } catch (error) {
+          // Lets the rest be discarded, so that the client can read the response. It may take until the next piece arrives.
+          void pieces.return().catch(() => undefined);
           throw temporary(error);
         }
         return { status: 200, body: { accepted: envelope.recipients.length } };

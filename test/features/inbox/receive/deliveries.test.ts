@@ -291,4 +291,14 @@ describe('without the database or the storage', () => {
     await expectNothing();
     await expectTaken();
   });
+
+  it('lets the client send all of a mail that cannot be stored, so that it can read the response', async () => {
+    writeFileSync(join(home, 'blobs'), 'not a folder');
+    const query = `to=support@acme.example&from=v${(senders += 1)}@example.net`;
+    const sent = request(`http://127.0.0.1:${server.port}/inbound/${token}?${query}`, { method: 'POST' });
+    sent.end(Buffer.alloc(20 * MIB, 'x'));
+    const [[response]] = await Promise.all([once(sent, 'response'), once(sent, 'finish')]);
+    expect((response as IncomingMessage).statusCode).toBe(503);
+    (response as IncomingMessage).resume();
+  });
 });
