@@ -25,12 +25,13 @@ const text =
   'From: Ann <ann@example.net>\r\nTo: other@acme.example\r\nSubject: Hello\r\n\r\nHow are you?\r\n';
 const token = 'a-token-of-the-tests';
 
+const home = mkdtempSync(join(tmpdir(), 'carillon-inbox-'));
 let api: TestApi;
 let other: TestTenant;
 let inboxId: number;
 
 beforeAll(async () => {
-  api = await startTestApi({ env: { INBOX_SENDER_PER_MINUTE: '6' } });
+  api = await startTestApi({ env: { INBOX_SENDER_PER_MINUTE: '6', CARILLON_HOME: home } });
   ({ other } = api);
   for (const [tenant, domain] of [
     [api, 'acme.example'],
@@ -49,7 +50,10 @@ beforeAll(async () => {
 beforeEach(async () => {
   await api.database.pool.query('delete from inbound_mails');
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  await api.close();
+  rmSync(home, { recursive: true, force: true });
+});
 
 async function post(query: string, body: RequestInit['body'] = text, secret = token) {
   const response = await fetch(`${api.baseUrl}/inbound/${secret}?${query}`, {
@@ -204,7 +208,6 @@ it('asks to try later if one sender sends too many mails', async () => {
 
 describe('without the database or the storage', () => {
   const sizes = [1_000, MIB];
-  let home: string;
   let gate: TcpGate;
   let gated: Database;
   let server: ApiServer;
@@ -215,19 +218,17 @@ describe('without the database or the storage', () => {
     rmSync(join(home, 'blobs'), { recursive: true, force: true });
   });
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'carillon-inbox-'));
     const url = new URL(api.config.DATABASE_URL ?? '');
     gate = await startTcpGate({ host: url.hostname, port: Number(url.port) });
     url.host = `127.0.0.1:${gate.port}`;
     gated = openDatabase({ url: url.href, poolMax: 2 });
-    const config = { ...api.config, DATABASE_URL: url.href, CARILLON_HOME: home };
+    const config = { ...api.config, DATABASE_URL: url.href };
     server = await startApi({ config, database: gated, log: pino({ level: 'silent' }) });
   });
   afterAll(async () => {
     await server.stop();
     await gated.close();
     await gate.close();
-    rmSync(home, { recursive: true, force: true });
   });
 
   async function send(bytes: number): Promise<{ status: number; retryAfter: string | null }> {
