@@ -46,10 +46,7 @@ const senders = z
   });
 
 export const createInboxBlockBody = describeAs(senders, () =>
-  z.union([
-    z.strictObject({ email, domain: z.null().optional() }),
-    z.strictObject({ domain, email: z.null().optional() }),
-  ]),
+  z.union([z.strictObject({ email }), z.strictObject({ domain })]),
 );
 export type CreateInboxBlockBody = z.output<typeof createInboxBlockBody>;
 

@@ -165,9 +165,9 @@ describe('fuzzed mails', () => {
         'a field has more than 32 KB',
         'read',
         'the mail has more than 1,000,000 lines',
-        'read',
-        'read',
-        'read',
+        'the field From does not have authors of one domain',
+        'the field From does not have authors of one domain',
+        'the field From does not have authors of one domain',
       ]);
     },
     5 * MINUTE,
