@@ -1,4 +1,5 @@
 import { fn, type ModelObject } from 'objection';
+import { countUnderLock } from '../../platform/db/brand-limit.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -31,12 +32,8 @@ export type SegmentRow = ModelObject<SegmentModel>;
  * make a cycle would each see none.
  * @returns how many segments the brand has
  */
-export async function lockSegments(trx: Queryable, { brandId }: BrandScope): Promise<number> {
-  await trx.query('select 1 from brands where id = $1 for no key update', [brandId]);
-  const { rows } = await trx.query<{ count: number }>('select count(*) from segments where brand_id = $1', [
-    brandId,
-  ]);
-  return rows[0]?.count ?? 0;
+export function lockSegments(trx: Queryable, { brandId }: BrandScope): Promise<number> {
+  return countUnderLock(trx, brandId, 'segments where brand_id = $1');
 }
 
 /** Newest first. */

@@ -54,19 +54,6 @@ export async function nextWebhookId(client: Queryable): Promise<number> {
   return rows[0]?.id ?? 0;
 }
 
-/**
- * Counts a brand's webhooks, and keeps other requests from adding one until the transaction ends.
- * @param client inside a transaction
- */
-export async function countUnderLock(client: Queryable, tenant: Tenant): Promise<number> {
-  await client.query('select 1 from brands where id = $1 for no key update', [tenant.brandId]);
-  const { rows } = await client.query<{ count: number }>(
-    'select count(*) as count from webhooks where brand_id = $1',
-    [tenant.brandId],
-  );
-  return rows[0]?.count ?? 0;
-}
-
 export function insertWebhook(
   client: Queryable,
   tenant: Tenant,

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { notFound, AppError, invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import { countUnderLock } from '../../platform/db/brand-limit.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Egress } from '../../platform/egress/client.ts';
@@ -14,7 +15,6 @@ import {
   updateWebhook,
   type WebhookChanges,
   type WebhookRow,
-  countUnderLock,
   deleteWebhook,
   findWebhook,
   findWebhooks,
@@ -205,7 +205,9 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
   return {
     requireAllowedUrl,
     async create(trx, tenant, { url, events }) {
-      if ((await countUnderLock(trx, tenant)) >= MAX_WEBHOOKS_PER_BRAND) {
+      if (
+        (await countUnderLock(trx, tenant.brandId, 'webhooks where brand_id = $1')) >= MAX_WEBHOOKS_PER_BRAND
+      ) {
         throw invalid({ webhooks: [`are limited to ${MAX_WEBHOOKS_PER_BRAND} for each brand`] });
       }
       const id = await nextWebhookId(trx);

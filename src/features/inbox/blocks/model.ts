@@ -28,16 +28,6 @@ export async function insertBlock(
   return rows[0] ?? null;
 }
 
-/** Counts the brand's blocks. The lock serializes all transactions that create blocks of the brand. */
-export async function countUnderLock(trx: Queryable, { brandId }: BrandScope): Promise<number> {
-  await trx.query('select 1 from brands where id = $1 for no key update', [brandId]);
-  const { rows } = await trx.query<{ count: number }>(
-    'select count(*) as count from inbox_blocks where brand_id = $1',
-    [brandId],
-  );
-  return rows[0]?.count ?? 0;
-}
-
 /** Newest first. */
 export async function findBlocks(db: Queryable, scope: BrandScope, page: Page): Promise<InboxBlockRow[]> {
   const query = InboxBlockModel.ofBrand(db, scope).select(InboxBlockModel.columns).orderBy('id', 'desc');

@@ -1,18 +1,11 @@
 import { canonicalDomain, parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
+import { countUnderLock } from '../../../platform/db/brand-limit.ts';
 import type { Page, RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { requireCapability } from '../../accounts/service.ts';
-import {
-  countBlocks,
-  countUnderLock,
-  deleteBlock,
-  findBlock,
-  findBlocks,
-  type InboxBlockRow,
-  insertBlock,
-} from './model.ts';
+import { countBlocks, deleteBlock, findBlock, findBlocks, type InboxBlockRow, insertBlock } from './model.ts';
 import type { CreateInboxBlockBody, InboxBlock } from './schema.ts';
 
 const MAX_BLOCKS_PER_BRAND = 10_000;
@@ -43,7 +36,9 @@ export async function createBlock(
   body: CreateInboxBlockBody,
 ): Promise<InboxBlock> {
   await requireCapability(trx, tenant, 'inboxes');
-  if ((await countUnderLock(trx, tenant)) >= MAX_BLOCKS_PER_BRAND) {
+  if (
+    (await countUnderLock(trx, tenant.brandId, 'inbox_blocks where brand_id = $1')) >= MAX_BLOCKS_PER_BRAND
+  ) {
     const most = MAX_BLOCKS_PER_BRAND.toLocaleString('en');
     throw invalid({ inbox_blocks: [`are limited to ${most} for each brand; block domains instead`] });
   }

@@ -60,16 +60,6 @@ export async function findInbox(
   return rows[0] ?? null;
 }
 
-/** Counts the brand's inboxes. The lock serializes all transactions that create inboxes of the brand. */
-export async function countUnderLock(trx: Queryable, { brandId }: Tenant): Promise<number> {
-  await trx.query('select 1 from brands where id = $1 for no key update', [brandId]);
-  const { rows } = await trx.query<{ count: number }>(
-    'select count(*) as count from inboxes where brand_id = $1 and removed_at is null',
-    [brandId],
-  );
-  return rows[0]?.count ?? 0;
-}
-
 /** The columns that a client decides. */
 export type InboxValues = Pick<
   InboxRow,

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
+import { countUnderLock } from '../../../platform/db/brand-limit.ts';
 import type { Page, RowCount } from '../../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
@@ -8,18 +9,11 @@ import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { requireCapability } from '../../accounts/service.ts';
 import { recheckDomain, type serviceHosts } from '../../domains/service.ts';
 import { checkInboxAddress, type InboxAddress } from './address.ts';
-import {
-  countUnderLock,
-  findInbox,
-  findInboxes,
-  hideInbox,
-  type InboxRow,
-  insertInbox,
-  updateInbox,
-} from './model.ts';
+import { findInbox, findInboxes, hideInbox, type InboxRow, insertInbox, updateInbox } from './model.ts';
 import type { ChangeInboxBody, CreateInboxBody, Inbox, MxStatus } from './schema.ts';
 
 const MAX_INBOXES_PER_BRAND = 100;
+const PRESENT = 'inboxes where brand_id = $1 and removed_at is null';
 
 export interface InboxManagerDeps {
   pool: pg.Pool;
@@ -77,7 +71,7 @@ async function createInbox(
   body: CreateInboxBody,
   { address, key, domainName }: InboxAddress,
 ): Promise<Inbox> {
-  if ((await countUnderLock(trx, tenant)) >= MAX_INBOXES_PER_BRAND) {
+  if ((await countUnderLock(trx, tenant.brandId, PRESENT)) >= MAX_INBOXES_PER_BRAND) {
     throw invalid({ inboxes: [`are limited to ${MAX_INBOXES_PER_BRAND} for each brand`] });
   }
   const row = await insertInbox(trx, tenant, {
