@@ -8,10 +8,14 @@ export interface Inbox {
   id: number;
   accountId: number;
   brandId: number;
+  /** Without the tag that an address may have to which mail was sent. */
   address: string;
 }
 
-/** The reply to `RCPT TO`: an inbox, or a refusal whose text begins with the enhanced status code (RFC 3463). */
+/**
+ * The reply to `RCPT TO`: an inbox, or a refusal whose text begins with the enhanced status code (RFC 3463). After a 451
+ * or 452, the sender should try again.
+ */
 export type InboxLookup =
   ({ kind: 'inbox' } & Inbox) | { kind: 'refused'; status: 550 | 452 | 451; text: string };
 

@@ -1,3 +1,2 @@
-/** The entry for other features, the roles and the command. */
-export { type RefusedAddress, type ResolvedInbox, resolveInboxAddress } from './inboxes/resolve.ts';
+/** The entry for the command. */
 export { allowInboxes, type ListedInbox, listAllInboxes, replaceInboundToken } from './inboxes/operators.ts';

@@ -1,34 +1,16 @@
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import { withoutTag } from '../../../delivery/addresses/recipient.ts';
+import type { InboxLookup } from '../../../delivery/inbound/inboxes.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { capabilitiesOf } from '../../accounts/schema.ts';
 
-/** An inbox that accepts mail. */
-export interface ResolvedInbox {
-  kind: 'inbox';
-  id: number;
-  accountId: number;
-  brandId: number;
-  /** The inbox's address, without the tag of the address that was asked for. */
-  address: string;
-}
-
-/** A reply to `RCPT TO`. */
-export interface RefusedAddress {
-  kind: 'refused';
-  /** 451: the sender should try again. */
-  status: 550 | 451;
-  /** Begins with the enhanced status code (RFC 3463). */
-  text: string;
-}
-
-const unknown: RefusedAddress = { kind: 'refused', status: 550, text: '5.1.1 no such mailbox here' };
-const disabled: RefusedAddress = {
+const unknown: InboxLookup = { kind: 'refused', status: 550, text: '5.1.1 no such mailbox here' };
+const disabled: InboxLookup = {
   kind: 'refused',
   status: 550,
   text: '5.2.1 this mailbox does not accept mail',
 };
-const unproved: RefusedAddress = {
+const unproved: InboxLookup = {
   kind: 'refused',
   status: 451,
   text: '4.4.4 the domain of this mailbox is not verified at the moment',
@@ -74,7 +56,7 @@ export async function resolveInboxAddress(
   db: Queryable,
   address: string,
   mailDomain: string,
-): Promise<ResolvedInbox | RefusedAddress> {
+): Promise<InboxLookup> {
   const parsed = parseEmailAddress(address);
   if ('error' in parsed) return unknown;
   const { rows } = await db.query<Candidate>({
@@ -87,7 +69,7 @@ export async function resolveInboxAddress(
   return choose(rows.filter((each) => each.built_in === atMailDomain));
 }
 
-function choose(candidates: readonly Candidate[]): ResolvedInbox | RefusedAddress {
+function choose(candidates: readonly Candidate[]): InboxLookup {
   const able = candidates.filter(({ capabilities }) => capabilitiesOf(capabilities).inboxes);
   const owner = able.find((each) => each.built_in || each.verified);
   if (owner?.enabled) {
