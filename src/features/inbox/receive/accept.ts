@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { ReferencedMessage } from '../../../delivery/addresses/reference.ts';
 import {
@@ -129,14 +130,12 @@ function rowsOf(mail: MailForInboxes, keys: readonly string[], size: number): Ne
 
 /** Whether an account has reached its quota, as it was at most {@link FULL_CHECK_MS} ago. */
 function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): (accountId: number) => Promise<boolean> {
-  const known = new Map<number, { isFull: boolean; untilMs: number }>();
+  const known = new LRUCache<number, { isFull: boolean }>({ max: MAX_CHECKED, ttl: FULL_CHECK_MS });
   return async (accountId) => {
-    const now = performance.now();
     const seen = known.get(accountId);
-    if (seen && seen.untilMs > now) return seen.isFull;
+    if (seen) return seen.isFull;
     const isFull = (await usedBytes(pool, accountId)) >= quotaBytes;
-    if (known.size >= MAX_CHECKED) known.clear();
-    known.set(accountId, { isFull, untilMs: now + FULL_CHECK_MS });
+    known.set(accountId, { isFull });
     return isFull;
   };
 }
