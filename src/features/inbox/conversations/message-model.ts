@@ -73,21 +73,22 @@ const BYTES = `coalesce(octet_length(coalesce(cm.text, sent.text)), 0) + coalesc
 const IN_QUARANTINE = `cm.brand_id = $1 and cm.account_id = $2 and cm.quarantine is not null and cm.arrived_at is null
     and cm.quarantine->>'released_at' is null`;
 
+/** @param where trusted SQL about `cm` */
 async function findItems(
   db: Queryable,
-  source: { table: string; where: string; values: unknown[] },
+  where: string,
+  values: unknown[],
   page: Page,
 ): Promise<{ items: SizedItem[]; count: RowCount }> {
-  const { table, where, values } = source;
   const below = page.after === null ? '' : `and cm.id < ${page.after}`;
   const [{ rows: items }, count] = await Promise.all([
     db.query<SizedItem>(
       `select cm.id, ${BYTES} as bytes
-       from (select cm.* from ${table} cm where ${where} ${below}
+       from (select cm.* from conversation_messages cm where ${where} ${below}
          order by cm.id desc limit ${page.limit} offset ${page.offset}) cm ${SENT} order by cm.id desc`,
       values,
     ),
-    countRows(db, `${table} cm where ${where}`, values),
+    countRows(db, `conversation_messages cm where ${where}`, values),
   ]);
   return { items, count };
 }
@@ -95,7 +96,7 @@ async function findItems(
 /** Finds the messages of a conversation, newest first. */
 export function findMessageItems(db: Queryable, { brandId }: BrandScope, conversationId: number, page: Page) {
   const where = 'cm.conversation_id = $1 and cm.brand_id = $2';
-  return findItems(db, { table: 'conversation_messages', where, values: [conversationId, brandId] }, page);
+  return findItems(db, where, [conversationId, brandId], page);
 }
 
 /** Finds the messages in quarantine, newest first. */
@@ -108,7 +109,7 @@ export function findQuarantineItems(
   const where = `${IN_QUARANTINE} and ($3::bigint is null or cm.inbox_id = $3)
     and ($4::text is null or cm.quarantine->>'reason' = $4)`;
   const values = [brandId, accountId, inboxId ?? null, reason ?? null];
-  return findItems(db, { table: 'conversation_messages', where, values }, page);
+  return findItems(db, where, values, page);
 }
 
 /** @returns the messages of the brand among `ids`, newest first */

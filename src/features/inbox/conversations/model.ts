@@ -32,30 +32,27 @@ const MAX_SEARCHED = 5_000;
 /** A pattern for `like` that matches the text itself. */
 const escaped = (text: string) => text.replace(/[\\%_]/g, '\\$&');
 
-/** @returns null if the brand has no such conversation */
-export async function findConversation(
+async function readConversation(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   id: number,
+  lock: '' | 'for update',
 ): Promise<ConversationRow | null> {
   const { rows } = await db.query<ConversationRow>(
-    `select ${COLUMNS} from conversations c where c.account_id = $1 and c.brand_id = $2 and c.id = $3`,
+    `select ${COLUMNS} from conversations c where c.account_id = $1 and c.brand_id = $2 and c.id = $3 ${lock}`,
     [accountId, brandId, id],
   );
   return rows[0] ?? null;
 }
 
+/** @returns null if the brand has no such conversation */
+export function findConversation(db: Queryable, scope: BrandScope, id: number) {
+  return readConversation(db, scope, id, '');
+}
+
 /** Locks a conversation until the transaction ends. @returns null if the brand has no such conversation */
-export async function lockConversation(
-  trx: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-): Promise<ConversationRow | null> {
-  const { rows } = await trx.query<ConversationRow>(
-    `select ${COLUMNS} from conversations c where c.account_id = $1 and c.brand_id = $2 and c.id = $3 for update`,
-    [accountId, brandId, id],
-  );
-  return rows[0] ?? null;
+export function lockConversation(trx: Queryable, scope: BrandScope, id: number) {
+  return readConversation(trx, scope, id, 'for update');
 }
 
 export interface ConversationFilters {
