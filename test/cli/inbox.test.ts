@@ -1,7 +1,7 @@
 // The operator lets accounts have inboxes, lists them, and gives out URLs whose tokens are not stored.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { resolveInboxAddress } from '../../src/features/inbox/service.ts';
+import { resolveInboxAddress } from '../../src/features/inbox/inboxes/resolve.ts';
 import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { insertInbox } from '../support/inboxes.ts';
