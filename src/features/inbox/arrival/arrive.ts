@@ -5,7 +5,7 @@ import type { EventPublisher } from '../../../platform/events/publish.ts';
 import type { ConsentDeps } from '../../contacts/service.ts';
 import { lockBrands, type TrackedEventConsumer } from '../../contact-events/service.ts';
 import { type Answer, findAnswers } from './answered-messages.ts';
-import { type ArrivingMail, lockArriving, lockInboxesOf } from './arriving-mails.ts';
+import { type ArrivingMail, lockArriving } from './arriving-mails.ts';
 import { type ReceivedMail, trackReceived } from './contact-event.ts';
 import { receivedEvent } from './received-event.ts';
 import { findSenders } from './senders.ts';
@@ -143,14 +143,16 @@ async function findOut(
 }
 
 /**
- * Like {@link arrive}, for many messages.
- * @param trx has the locks of their inboxes (`lockInboxes`), and none of a contact or a conversation
+ * Makes messages arrive: adds each to a conversation, which it may begin or reopen, links the contact, publishes
+ * `email.received` and tracks `email_received`. It happens once: a message that has arrived does not change. Whether a
+ * message may arrive is for the caller to decide; the caller's other changes of it belong in the same transaction.
+ *
+ * Locks, in this order: the inboxes, the messages, the brands' events and consent, the contacts, conversations.
+ * @param trx the caller's transaction. It has the locks of the inboxes (`lockInboxes`), and none of a contact or a
+ *   conversation
+ * @returns what to do after the commit; `conversations` lacks messages that do not exist or had arrived before
  */
-export async function arriveLocked(
-  trx: Queryable,
-  deps: ArrivalDeps,
-  ids: readonly number[],
-): Promise<Arrived> {
+export async function arrive(trx: Queryable, deps: ArrivalDeps, ids: readonly number[]): Promise<Arrived> {
   const mails = ids.length === 0 ? [] : await lockArriving(trx, ids);
   if (mails.length === 0) return nothing;
   const arriving = await findOut(trx, deps, mails);
@@ -169,24 +171,4 @@ export async function arriveLocked(
       for (const each of then) each();
     },
   };
-}
-
-/**
- * Makes a message arrive: adds it to a conversation, which it may begin or reopen, links the contact, publishes
- * `email.received` and tracks `email_received`. It happens once: a message that has arrived does not change. Whether the
- * message may arrive is for the caller to decide; the caller's other changes of the message belong into the same
- * transaction.
- *
- * Locks, in this order: the inbox, the message, the brand's events and consent, the contact, conversations. So the caller
- * must not have locked a contact or a conversation.
- * @param trx the caller's transaction
- * @returns what to do after the commit; `conversations` is empty if the message does not exist or has arrived before
- */
-export async function arrive(
-  trx: Queryable,
-  deps: ArrivalDeps,
-  conversationMessageId: number,
-): Promise<Arrived> {
-  await lockInboxesOf(trx, [conversationMessageId]);
-  return arriveLocked(trx, deps, [conversationMessageId]);
 }

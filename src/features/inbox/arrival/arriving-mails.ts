@@ -62,7 +62,7 @@ export async function lockInboxes(trx: Queryable, inboxIds: readonly number[]): 
   });
 }
 
-/** Takes the locks of the inboxes of these messages. */
+/** Takes the locks of the inboxes of these messages, as {@link lockInboxes} does. */
 export async function lockInboxesOf(trx: Queryable, ids: readonly number[]): Promise<void> {
   const { rows } = await trx.query<{ inbox_id: number }>(
     'select distinct inbox_id from conversation_messages where id = any($1)',

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { addBytes } from '../receive/mails.ts';
 import { scanStart } from '../scan/workflow.ts';
-import { type ArrivalDeps, arriveLocked } from './arrive.ts';
+import { type ArrivalDeps, arrive } from './arrive.ts';
 import { lockInboxes } from './arriving-mails.ts';
 import { findBlocked } from './blocked-senders.ts';
 import { type Fate, type InsertedMail, insertMails } from './insert-mails.ts';
@@ -102,7 +102,7 @@ export async function writeMails(
   const toScan = withFate('is_scanned');
   await startScans(trx, toScan);
   const arriving = withFate('arrives').map(({ conversationMessageId }) => conversationMessageId);
-  const arrived = await arriveLocked(trx, deps, arriving);
+  const arrived = await arrive(trx, deps, arriving);
   await forgetFiles(trx, duplicates);
   await countAttachments(trx, [...fresh, ...duplicates]);
   return {

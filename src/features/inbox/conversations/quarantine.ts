@@ -4,7 +4,7 @@ import type { BrandScope } from '../../../platform/db/model.ts';
 import type { Page, RowCount, SizedItem } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
-import { type ArrivalDeps, arriveLocked } from '../arrival/arrive.ts';
+import { type ArrivalDeps, arrive } from '../arrival/arrive.ts';
 import { lockInboxesOf } from '../arrival/arriving-mails.ts';
 import { SCAN_GRACE, scanStart } from '../scan/workflow.ts';
 import { findQuarantineItems } from './message-model.ts';
@@ -58,7 +58,7 @@ export async function releaseMessage(
     throw new AppError('invalid_transition', 'the message contains a virus, and is never released');
   }
   await markReleased(trx, id);
-  if (!deps.hasScanner) return (await arriveLocked(trx, deps, [id])).afterCommit;
+  if (!deps.hasScanner) return (await arrive(trx, deps, [id])).afterCommit;
   await scheduleScan(trx, id, SCAN_GRACE);
   const { accountId, brandId } = scope;
   const start = scanStart({ id, accountId, brandId, received_at: new Date() });

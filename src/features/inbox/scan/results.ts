@@ -1,5 +1,4 @@
 /** Statements that read which files of a mail are to be scanned, and store what was found. */
-import { lockInboxesOf } from '../arrival/arriving-mails.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Verdict } from './clamd.ts';
 import { SCAN_GRACE } from './workflow.ts';
@@ -105,11 +104,6 @@ export async function endScan(trx: Queryable, id: number): Promise<void> {
      where id = $1 and scan_state = 'pending'`,
     [id],
   );
-}
-
-/** Takes the lock of the mail's inbox, which comes before all others. */
-export function lockInboxOf(trx: Queryable, id: number): Promise<void> {
-  return lockInboxesOf(trx, [id]);
 }
 
 /**

@@ -4,12 +4,12 @@ import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import type { ScanProgress } from '../../../../workflows/inbox/contract.ts';
 import { type ArrivalDeps, arrive } from '../arrival/arrive.ts';
+import { lockInboxesOf } from '../arrival/arriving-mails.ts';
 import { ScannerError, type Verdict, type VirusScanner } from './clamd.ts';
 import {
   endScan,
   findScan,
   giveUpAttachments,
-  lockInboxOf,
   mayArrive,
   type NoVerdict,
   saveResult,
@@ -72,10 +72,10 @@ async function finish(
   before: (trx: pg.PoolClient) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const arrived = await inTransaction(pool, async (trx) => {
-    await lockInboxOf(trx, id);
+    await lockInboxesOf(trx, [id]);
     await before(trx);
     await endScan(trx, id);
-    return (await mayArrive(trx, id)) ? arrive(trx, arrival, id) : null;
+    return (await mayArrive(trx, id)) ? arrive(trx, arrival, [id]) : null;
   });
   arrived?.afterCommit();
 }
@@ -146,8 +146,8 @@ export function createMailScan(deps: MailScanDeps): MailScan {
     },
     async report(id) {
       const arrived = await inTransaction(pool, async (trx) => {
-        await lockInboxOf(trx, id);
-        return (await mayArrive(trx, id)) ? arrive(trx, deps.arrival, id) : null;
+        await lockInboxesOf(trx, [id]);
+        return (await mayArrive(trx, id)) ? arrive(trx, deps.arrival, [id]) : null;
       });
       if (arrived === null) return;
       arrived.afterCommit();

@@ -1,7 +1,7 @@
 // Mail arrives once: in the right conversation, with its contact, and with one event that says what the interface says.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ArrivalDeps, arrive, arriveLocked } from '../../../../src/features/inbox/arrival/arrive.ts';
-import { lockInboxes } from '../../../../src/features/inbox/arrival/arriving-mails.ts';
+import { type ArrivalDeps, arrive } from '../../../../src/features/inbox/arrival/arrive.ts';
+import { lockInboxes, lockInboxesOf } from '../../../../src/features/inbox/arrival/arriving-mails.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { insertContacts } from '../../../support/contacts.ts';
@@ -34,7 +34,11 @@ beforeEach(async () => {
 
 const pool = () => api.database.pool;
 const insert = (changes?: ReadRow, inbox = inboxId) => insertReadMail(api.database, api, inbox, changes);
-const arriveNow = (id: number) => inTransaction(pool(), (trx) => arrive(trx, deps, id));
+const arriveNow = (id: number, given = deps) =>
+  inTransaction(pool(), async (trx) => {
+    await lockInboxesOf(trx, [id]);
+    return arrive(trx, given, [id]);
+  });
 
 /** A mail that was read arrives. @returns its conversation */
 async function receive(changes?: ReadRow, inbox = inboxId): Promise<number> {
@@ -374,7 +378,7 @@ describe('arrival', () => {
     const message = await writeEmail(api.database, api);
     const reference_ids = [internetIdOf(api, message)];
     const mails = await Promise.all(Array.from({ length: 5 }, () => insert({ reference_ids })));
-    const arrived = await Promise.all(mails.map(arriveNow));
+    const arrived = await Promise.all(mails.map((id) => arriveNow(id)));
     const ids = new Set(arrived.flatMap(({ conversations }) => [...conversations.values()]));
     expect(ids.size).toBe(1);
     expect(await conversation([...ids][0] ?? 0)).toMatchObject({ unread_count: 5 });
@@ -389,7 +393,7 @@ describe('arrival', () => {
     ];
     const { conversations } = await inTransaction(pool(), async (trx) => {
       await lockInboxes(trx, [inboxId]);
-      return arriveLocked(trx, deps, mails);
+      return arrive(trx, deps, mails);
     });
     const ids = mails.map((id) => conversations.get(id) ?? 0);
     expect(ids).toEqual([ids[0], ids[0], ids[0], expect.any(Number)]);
@@ -404,9 +408,8 @@ describe('arrival', () => {
   it('wakes the webhooks after the commit', async () => {
     const woken: string[] = [];
     const mail = await insert();
-    const { afterCommit } = await inTransaction(pool(), (trx) =>
-      arrive(trx, { ...deps, waker: { wake: (channel) => void woken.push(channel) } }, mail),
-    );
+    const waker = { wake: (channel: string) => void woken.push(channel) };
+    const { afterCommit } = await arriveNow(mail, { ...deps, waker });
     expect(woken).toEqual([]);
     afterCommit();
     expect(woken).toEqual(['webhook']);
