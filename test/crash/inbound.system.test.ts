@@ -76,7 +76,7 @@ async function trySending(connection: SmtpConnection, n: number): Promise<boolea
     data: mailOf(n),
   });
   if (outcome.kind === 'accepted') return true;
-  // A server gives a mail up only if it is told so.
+  // Only after a 5xx would a server stop trying.
   if (outcome.kind === 'refused') expect(outcome.reply.code).toBeLessThan(500);
   return false;
 }

@@ -56,7 +56,7 @@ export async function writeEmail(
   return id;
 }
 
-/** The Message-ID of a message of ours, without angle brackets. */
+/** The Message-ID of a message that Carillon sent, without angle brackets. */
 export function internetIdOf({ accountId }: Pick<Owner, 'accountId'>, messageId: number): string {
   const reference = messageReference(testKeyring.subkey('reference').key, { accountId, messageId });
   return `${reference}@mail.test`;

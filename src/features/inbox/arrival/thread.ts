@@ -109,9 +109,9 @@ async function findNamed(
 
 /**
  * Finds the conversation that a mail may join. Headers alone prove nothing, since anyone who has ever seen a mail of
- * the conversation can copy them. So the sender must be a participant, and the mail must be authenticated or have
- * something that only those know who have seen a mail of ours. That the sender received the answered message is not
- * enough: a stranger may have begun the conversation about it, and would be sent what is meant for the recipient.
+ * the conversation can copy them. So the sender must be a participant, and the mail must be authenticated or name a
+ * secret of a mail that we sent. Being the recipient of the answered message is not enough: a stranger may have begun
+ * the conversation about it, and would be sent what is meant for the recipient.
  */
 function findOwn(
   { sender_key: sender, sender_trusted }: ArrivingMail,

@@ -31,7 +31,7 @@ class Inquiry {
     }, maxMs);
   }
 
-  /** Whether the mail may ask no more. */
+  /** Whether no further questions may be asked for the mail. */
   get ended(): boolean {
     return this.#ended || this.answers.size >= MAX_QUESTIONS;
   }

@@ -86,7 +86,7 @@ export function createInboundRoutes(deps: InboundRouteDeps): RouteDefinition[] {
       maxBodyBytes: MAX_MAIL_BYTES,
       responses: { 200: { description: 'The mail is stored', schema: z.object({ accepted: z.int() }) } },
       async handler({ params, ctx, openBody }) {
-        // Check token and recipients first, so that no body is read in vain.
+        // The token and the recipients are checked before the body is read.
         const accountId = await deliveries.accountOf(params.token);
         if (accountId === null) {
           deps.rateLimiter.unknownSecret(clientNetwork(clientAddress(ctx.req)));

@@ -37,7 +37,7 @@ it('shows few of many authors, because events have them', async () => {
   expect(from).toBe(authors.slice(0, 10).join(', '));
 });
 
-it('quotes a name that looks like an address, so that nobody takes it for the sender', async () => {
+it('quotes a name that looks like an address, so that it is not taken for the sender', async () => {
   const shown: string[] = [];
   for (const from of [
     '=?utf-8?Q?ceo=40bank.example=2C?= <eve@mallory.example>',

@@ -1,4 +1,4 @@
-// Deleting a contact deletes its conversations and its mail in quarantine, with all files, and nobody else's.
+// Deleting a contact deletes its conversations and its mail in quarantine, with all files, and leaves those of others.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage } from '../../../../src/features/contacts/removal-work.ts';

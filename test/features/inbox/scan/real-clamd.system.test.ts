@@ -81,7 +81,7 @@ describe('a real clamd', () => {
       expect(await scan(Buffer.alloc(31 * MEGABYTE))).toEqual({ status: 'skipped', reason: 'too_large' });
   });
 
-  it('tells its version', async () => {
+  it('reports its version', async () => {
     expect(await createClamdScanner(clamd.url).version()).toMatch(/^ClamAV \d/);
   });
 

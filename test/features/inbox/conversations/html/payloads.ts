@@ -244,7 +244,7 @@ const filled = (payload: string) => payload.replaceAll('RUN', SCRIPT).replaceAll
 /** The whole corpus. */
 export const payloads = [...plain, ...links, ...mutations, ...requests].map(filled);
 
-/** Payloads that any browser acts on if nobody changes them: they show that the test would notice. */
+/** Payloads that any browser acts on unless they are changed: they show that the test would notice. */
 export const effective = {
   scripts: [
     '<img src=x onerror=RUN>',
