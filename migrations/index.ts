@@ -73,6 +73,8 @@ import * as templatesOfTestKeys from './0086_templates_of_test_keys.ts';
 import * as testNames from './0087_test_names.ts';
 import * as queuedFlows from './0088_queued_flows.ts';
 import * as inboxes from './0089_inboxes.ts';
+import * as sessions from './0090_sessions.ts';
+import * as stats from './0091_stats.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -151,4 +153,6 @@ export const migrations = [
   testNames,
   queuedFlows,
   inboxes,
+  sessions,
+  stats,
 ];

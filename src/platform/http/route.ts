@@ -72,6 +72,13 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   testKeys?: TestKeys;
   /** Roles that may call the route; all others get 403. All roles by default. An API key acts as `admin`. */
   roles?: Role[];
+  /** Whether only signed-in users may call the route; an API key then gets 403. */
+  usersOnly?: true;
+  /**
+   * Whether the user must have given the password, and the code of the second factor, within the last 15 minutes; else
+   * the response is a 403 `confirmation_required`. API keys are not asked.
+   */
+  confirm?: true;
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
   /** Largest JSON body in bytes; 5 MB by default. */

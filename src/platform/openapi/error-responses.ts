@@ -9,7 +9,8 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   // X-Brand-Id may name a brand that the caller may not use, which is not found.
   if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
   if (route.auth === 'brand') codes.push('brand_required');
-  if (route.roles) codes.push('forbidden');
+  if (route.roles || route.usersOnly) codes.push('forbidden');
+  if (route.confirm) codes.push('confirmation_required');
   if (route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
   if (route.params && route.auth === 'none') codes.push('not_found');
   if (route.body || route.multipart)

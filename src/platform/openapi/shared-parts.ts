@@ -113,12 +113,15 @@ export const errorSchema: JsonObject = {
 export const errorMeaning: Record<ErrorCode, string> = {
   malformed_json: 'the body cannot be read',
   unauthorized: 'credentials are missing or not valid',
+  otp_required: 'the user has a second factor; send its code, too',
   forbidden: 'the role of the caller does not allow this',
+  confirmation_required: 'give the password again, with `POST /v1/my/session/confirm`',
   test_key: 'a test key cannot do this; use a live key',
   not_found: 'there is no such resource in this brand',
   method_not_allowed: 'the path does not support this method',
   idempotency_conflict: 'the Idempotency-Key was used with another payload',
   conflict: 'the request conflicts with the current state',
+  precondition_failed: 'the resource has changed since it was read: its ETag is not the one of If-Match',
   payload_too_large:
     'the body or the file is too large, or a JSON body has more than 20,000 values or 2,000 fields in one object',
   unsupported_media_type: 'the Content-Type is not supported',

@@ -17,11 +17,14 @@ export function authenticate(identify: Authenticate): Middleware {
  * @throws AppError `test_key` if the route refuses test keys; `forbidden` if the route does not list the caller's role;
  *   `brand_required` without a brand
  */
-export function authorize({ roles, auth, testKeys }: RouteDefinition): Middleware {
+export function authorize({ roles, auth, testKeys, usersOnly }: RouteDefinition): Middleware {
   return function authorize(ctx, next) {
     const tenant = ctx.state.principal?.tenant;
     if (!tenant) throw new Error('authorize runs after authenticate');
     if (testKeys === 'refused') refuseTestKey(tenant, 'use this');
+    if (usersOnly && tenant.actor.kind !== 'user') {
+      throw new AppError('forbidden', 'an API key cannot use this; sign in as a user');
+    }
     if (roles && !roles.includes(tenant.role)) {
       throw new AppError('forbidden', `this requires the role ${roles.join(' or ')}, not ${tenant.role}`);
     }
