@@ -2,6 +2,15 @@
 export const name = '0091_stats';
 
 export const up = `
+alter table messages add column bounced_at timestamptz, add column complained_at timestamptz,
+  add column unsubscribed_at timestamptz;
+comment on column messages.bounced_at is
+  'when the message first bounced, at hand-over or by a report; null for bounces before migration 0091, whose times are in message_events';
+comment on column messages.complained_at is
+  'when the recipient complained; null for complaints before migration 0091, whose times are in message_events';
+comment on column messages.unsubscribed_at is
+  'when the recipient first unsubscribed by a link or a header of the message; before migration 0091 only opt_outs has it';
+
 create table stat_changes (
   brand_id bigint not null,
   slot timestamptz not null,
@@ -33,4 +42,5 @@ comment on column stat_counts.slot is 'the beginning of the quarter of an hour i
 
 export const down = `
 drop table stat_counts, stat_changes;
+alter table messages drop column bounced_at, drop column complained_at, drop column unsubscribed_at;
 `;

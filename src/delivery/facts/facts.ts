@@ -34,7 +34,7 @@ export interface RecordedFacts {
 const addressReportsSql = `
     select u.account_id, u.to_key as address_key, u.channel, u.suppression as reason, u.provider as source_provider,
       case when u.suppression <> 'complaint' then u.bounce ->> 'diagnostic' end as diagnostic,
-      u.bounced_at as occurred_at, u.counted
+      u.suppressed_at as occurred_at, u.counted
     from updated u where u.suppression is not null`;
 
 const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
@@ -81,7 +81,7 @@ const changeSql = (
       ${forContacts ? setContactSql : ''}${isRendered ? `, segments = ${segmentsNowSql('i.uncounted')}` : ''}
     from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''} where m.id = i."messageId"
     returning m.*${forFlows ? ', was.*' : ''}, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
-      i."bouncedAt" as bounced_at, i.published
+      i."bouncedAt" as suppressed_at, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
     select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -131,7 +131,7 @@ export const recordFactsStatement = defineStatement({
     record_facts_of_flows: 'messages of flows, and transactional ones',
     record_facts_of_both: 'messages of campaigns and of flows',
   },
-  version: 3,
+  version: 4,
   compose: (shape: ChangeShape, { publication }: EventPublisher) => changeSql(publication, shape),
 });
 

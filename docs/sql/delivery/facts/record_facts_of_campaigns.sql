@@ -1,4 +1,4 @@
--- Prepared as record_facts_of_campaigns_3
+-- Prepared as record_facts_of_campaigns_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.
@@ -96,7 +96,7 @@ with input as (
         (select v.segments from template_versions v where v.id = m.content_version_id)) end)
   from input i where m.id = i."messageId"
   returning m.*, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
-    i."bouncedAt" as bounced_at, i.published
+    i."bouncedAt" as suppressed_at, i.published
 ), events as (
   insert into message_events (message_id, attempt, type, occurred_at, data)
   select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -145,7 +145,7 @@ with input as (
 ), suppression_reports as materialized (
   select u.account_id, u.to_key as address_key, u.channel, u.suppression as reason, u.provider as source_provider,
     case when u.suppression <> 'complaint' then u.bounce ->> 'diagnostic' end as diagnostic,
-    u.bounced_at as occurred_at, u.counted
+    u.suppressed_at as occurred_at, u.counted
   from updated u where u.suppression is not null
 ), soft_bounced as (
   insert into soft_bounces as b (account_id, address_key, count, last_at)
