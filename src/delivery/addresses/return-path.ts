@@ -1,25 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import { base32 } from '../../platform/secrets/base32.ts';
 import { mac } from '../../platform/secrets/mac.ts';
 
 const MAC_BYTES = 16;
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Encodes in lower-case base 32 (RFC 4648 without padding), because servers may change the case of local parts. */
-function base32(bytes: Buffer): string {
-  let value = 0;
-  let bits = 0;
-  let text = '';
-  for (const byte of bytes) {
-    value = ((value << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 5) {
-      text += ALPHABET[(value >>> (bits - 5)) & 31];
-      bits -= 5;
-    }
-  }
-  return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text;
-}
-
+/** In lower case, because servers may change the case of local parts. */
 function macOf(key: Buffer, accountId: number, messageId: number): string {
   return base32(mac(key, `return-path:${accountId}:${messageId}`, MAC_BYTES));
 }
