@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import type { Backlogs } from '../../../src/delivery/send/claim/backlogs.ts';
-import { createFailOver } from '../../../src/delivery/send/failover/fail-over.ts';
+import { createFailOver, type FailOver } from '../../../src/delivery/send/failover/fail-over.ts';
 import { createMissingChannel } from '../../../src/delivery/send/provider-channel.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
 import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
@@ -35,19 +35,27 @@ afterEach(async () => {
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
   test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
 
+/** Lets nothing be held before the sender has tried to hand over an SMS. */
+const afterAnAttempt =
+  (failOver: FailOver): FailOver =>
+  async (view) => {
+    const sms = view.shares.all().find(({ channel }) => channel.channel === 'sms');
+    if (sms && sms.breaker.openMs() > 0) await failOver(view);
+  };
+
 /**
  * Starts a sender that has no SMS provider, and can open no named provider.
- * @param intervalMs how often it checks for messages to hold
+ * @param wrap changes when messages are held
  */
-async function start(intervalMs = 50): Promise<void> {
+async function start(wrap = (failOver: FailOver) => failOver): Promise<void> {
   const { pool } = test.database;
   const log = pino({}, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
   const waker = { wake: () => void wakeSenders(test.database) };
-  const failOver = createFailOver({ pool, waker, log, outageMs: 1 });
+  const failOver = wrap(createFailOver({ pool, waker, log, outageMs: 1 }));
   const open = () => {
     throw new Error('lost its secrets');
   };
-  const followProviders = createFollowProviders({ pool, open, failOver, log, intervalMs });
+  const followProviders = createFollowProviders({ pool, open, failOver, log, intervalMs: 50 });
   const channels = [slowChannel(Promise.resolve()), createMissingChannel('sms', REASON)];
   sender = await startTestSender({ url: test.url, port: 1, channels, followProviders });
 }
@@ -120,8 +128,7 @@ describe('messages whose provider cannot be used', () => {
   it('are reported to operators, in the lane and in the log', async () => {
     await addUnusable();
     await queueSms(2);
-    // The sender tries to hand them over before it holds them.
-    await start(2_000);
+    await start(afterAnAttempt);
     await eventually(() => {
       expect(sender?.sender.report().providers).toMatchObject({
         'email:lost': { state: 'open' },
