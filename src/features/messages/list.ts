@@ -6,7 +6,7 @@ import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '.
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { MESSAGES_ENDPOINT } from './kept-keys.ts';
 import { findIdSpan, type IdSpan } from './id-span.ts';
-import { messageColumns, sendingSql } from './model.ts';
+import { messageColumns, sendingSql, subjectSql, VERSION_JOIN } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
 /**
@@ -20,6 +20,10 @@ export interface MessageFilters {
   channel?: string | undefined;
   toKey?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** A part of the subject, in any letter case. */
+  subject?: string | undefined;
+  templateId?: number | undefined;
+  contactId?: number | undefined;
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;
   /** Only messages of test keys and test runs. */
@@ -48,6 +52,10 @@ const sendingIdsSql = (accountId: string) => `m.id = any(array(
   select unnest(h.message_ids) from campaign_blocks b join handovers h
     on h.owner = b.owner and h.campaign_id = b.campaign_id and h.block_n = b.n and h.block_epoch = b.claim_epoch
   where b.owner is not null and b.account_id = ${accountId}))`;
+
+/** SQL: whether the content of the message `m` is a version of a template of the brand `$1`. */
+const ofTemplateSql = (id: string) => `m.content_version_id = any(array(
+  select v.id from template_versions v where v.template_id = ${id} and v.brand_id = $1))`;
 
 export async function findByKey(
   client: Queryable,
@@ -92,6 +100,9 @@ export function conditionsOf(
   if (filters.test) add(checked, (provider) => `m.provider = ${provider}`, TEST_PROVIDER);
   add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
   add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
+  add(checked, (id) => `m.contact_id = ${id}`, filters.contactId);
+  add(checked, ofTemplateSql, filters.templateId);
+  add(checked, (text) => `strpos(lower(${subjectSql}), lower(${text})) > 0`, filters.subject);
   return { found, checked, values, foundValues };
 }
 
@@ -111,7 +122,7 @@ async function findPage(client: Queryable, conditions: Conditions, page: Page): 
   const { rows } = await client.query<MessageRow>(
     `select ${messageColumns}, ${sendingSql} as sending
      from (select m.* from ${source} order by m.id desc limit ${page.limit} offset ${page.offset}) m
-     left join message_contents c on c.message_id = m.id order by m.id desc`,
+     left join message_contents c on c.message_id = m.id ${VERSION_JOIN} order by m.id desc`,
     values,
   );
   return rows;
@@ -181,9 +192,9 @@ function count(
 }
 
 /**
- * Finds one page of a brand's messages, newest first, and counts them. Filters by status, channel and idempotency key
- * read at most {@link MAX_LOOKED_AT} messages. If these do not fill the page, `continueAfter` of the count is the last
- * one read, and the total is an estimate.
+ * Finds one page of a brand's messages, newest first, and counts them. Filters without an index read at most
+ * {@link MAX_LOOKED_AT} messages. If these do not fill the page, `continueAfter` of the count is the last one read, and
+ * the total is an estimate.
  */
 export async function listMessages(
   client: Queryable,

@@ -4,8 +4,16 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';
 
-/** SQL: the columns of the message `m` and its content `c` that a list shows. */
-export const messageColumns = 'm.*, c.headers';
+/** SQL: the columns of the message `m`, its content `c` and its version `v` that a list shows. */
+export const messageColumns =
+  'm.*, c.headers, v.subject as version_subject, v.template_id as version_template_id';
+
+/** SQL: joins the version of a template `v` from which the message `m` is made. */
+export const VERSION_JOIN = 'left join template_versions v on v.id = m.content_version_id';
+
+/** SQL: the subject of the message `m` as lists show it: for a campaign or flow, before it is rendered. */
+export const subjectSql = `coalesce(m.subject, (
+  select v.subject from template_versions v where v.id = m.content_version_id), '')`;
 
 /** SQL: whether an open intent covers the message `m`. */
 export const sendingSql = `(m.status in (${statusList(openStatuses)}) and ${isIntendedSql})`;
@@ -18,7 +26,7 @@ export async function findMessage(
 ): Promise<(MessageRow & { html: string | null; text: string | null }) | null> {
   const { rows } = await client.query<MessageRow & { html: string | null; text: string | null }>(
     `select ${messageColumns}, c.html, c.text, ${sendingSql} as sending
-     from messages m left join message_contents c on c.message_id = m.id
+     from messages m left join message_contents c on c.message_id = m.id ${VERSION_JOIN}
      where m.brand_id = $1 and m.id = $2`,
     [tenant.brandId, id],
   );

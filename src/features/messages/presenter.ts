@@ -19,6 +19,9 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   /** Whether an open intent covers the message. */
   sending?: boolean;
   template_id?: number | null;
+  /** Of the version of a template from which the message is made: the subject before it is rendered. */
+  version_subject?: string | null;
+  version_template_id?: number | null;
   contact_id?: number | null;
   campaign_id?: number | null;
   flow_id?: number | null;
@@ -59,7 +62,7 @@ function presentHold(hold: MessageRow['hold']): MessageResource['hold'] {
 
 function presentOrigin(row: MessageRow) {
   return {
-    template_id: row.template_id ?? null,
+    template_id: row.template_id ?? row.version_template_id ?? null,
     contact_id: row.contact_id ?? null,
     campaign_id: row.campaign_id ?? null,
     flow_id: row.flow_id ?? null,
@@ -81,7 +84,7 @@ export function presentMessage(row: MessageRow): MessageResource {
     to: row.to_address,
     from: row.from_address ?? null,
     reply_to: row.reply_to ?? null,
-    subject: row.subject ?? null,
+    subject: row.subject ?? row.version_subject ?? null,
     ...presentOrigin(row),
     tags: row.tags ?? {},
     headers: row.headers ?? {},

@@ -34,9 +34,9 @@ export interface MessageRouteDeps {
 const tag = 'Messages';
 
 const listDescription =
-  'With a filter by status, channel, or an idempotency key that is no longer kept, a page searches 5,000 messages, ' +
-  'newest first. If older ones may match, the page has fewer items than `limit`, perhaps none, and the `next` link ' +
-  'of the `Link` header continues the search.';
+  'With a filter by status, channel, subject, template, contact, or an idempotency key that is no longer kept, a page ' +
+  'searches 5,000 messages, newest first. If older ones may match, the page has fewer items than `limit`, perhaps none, ' +
+  'and the `next` link of the `Link` header continues the search.';
 
 const sendErrors: ErrorCode[] = ['sender_not_verified', 'reserved_header', 'reserved_tag', ...refusalCodes];
 
@@ -67,7 +67,7 @@ const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
 };
 
-/** POST /messages, GET /messages, GET /messages/:id. */
+/** POST /messages, GET /messages, GET /messages/:id, POST /messages/:id/resend. */
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
   return [
@@ -89,6 +89,27 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       errors: sendErrors,
       async handler({ tenant, body, idempotencyKey }) {
         const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
+        return { status, body: message, replayed };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/my/messages/:id/resend',
+      operationId: 'resendMessage',
+      tag,
+      summary: 'Send a transactional message once more',
+      description:
+        'Accepts a new message with the recipient, sender and content of an earlier one, after the same checks as ' +
+        '`POST /messages`, with which it shares its idempotency keys. Messages of campaigns and flows cannot be resent, nor ' +
+        'can messages whose recipient or content was removed: 422.',
+      auth: 'brand',
+      testKeys: { only: 'messages of test keys' },
+      idempotency: 'own',
+      params: messageParams,
+      responses: { 201: { description: 'The new message, accepted for sending.', schema: messageResource } },
+      errors: sendErrors,
+      async handler({ tenant, params, idempotencyKey }) {
+        const { status, message, replayed } = await messages.resend(tenant, params.id, idempotencyKey);
         return { status, body: message, replayed };
       },
     }),

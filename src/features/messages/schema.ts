@@ -168,7 +168,7 @@ export const sendMessageBody = describeAs(fields, () => describeMessage(fields.s
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
-/** Filters of GET /messages. All but the two times match exactly. */
+/** Filters of GET /messages. All but the subject and the two times match exactly. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum([...messageStatuses, 'sending']).optional(),
@@ -179,6 +179,20 @@ export const listMessagesQuery = z.strictObject({
     .optional()
     .meta({ description: 'The recipient. Case and display name do not matter.' }),
   idempotency_key: z.string().max(128).optional(),
+  subject: z
+    .string()
+    .min(1)
+    .max(998)
+    .optional()
+    .meta({
+      description:
+        'A part of the subject, in any letter case. For messages of campaigns and flows, the subject as it is written in the ' +
+        'template, before it is filled in.',
+    }),
+  template_id: pageQuery.after.meta({
+    description: 'The template that the content was made from; for campaigns and flows, their own.',
+  }),
+  contact_id: pageQuery.after.meta({ description: 'Messages to this contact.' }),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
 });
@@ -201,7 +215,10 @@ export const messageResource = z
     to: z.string().nullable(),
     from: z.string().nullable(),
     reply_to: z.string().nullable(),
-    subject: z.string().nullable(),
+    subject: z.string().nullable().meta({
+      description:
+        'In a list, the subject of a message of a campaign or flow is the one written in the template, before it is filled in.',
+    }),
     template_id: z.int().nullable(),
     contact_id: z.int().nullable(),
     campaign_id: z.int().nullable(),

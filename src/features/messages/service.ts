@@ -21,6 +21,7 @@ import { draftMessage, type MessageDraft } from './draft.ts';
 import { MESSAGES_ENDPOINT, TEST_KEYS } from './kept-keys.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
+import { bodyOf } from './resend.ts';
 import {
   type MessageDetail,
   type MessageResource,
@@ -60,6 +61,11 @@ export interface MessageService {
    *   sandbox_limit_reached, spend_cap_reached, insufficient_funds, idempotency_conflict, unavailable
    */
   send(tenant: Tenant, body: SendMessageBody, idempotencyKey: string | null): Promise<SendResult>;
+  /**
+   * Accepts a copy of a transactional message: with its recipient, content and sender, through all present checks.
+   * @throws AppError as `send` does; not_found; test_key; validation_error if it cannot be resent
+   */
+  resend(tenant: Tenant, id: number, idempotencyKey: string | null): Promise<SendResult>;
   list(
     tenant: Tenant,
     query: ListMessagesQuery,
@@ -81,6 +87,9 @@ export function filtersOf(query: ListMessagesQuery): MessageFilters {
     channel: query.channel,
     toKey: toKeyOf(query.to),
     idempotencyKey: query.idempotency_key,
+    subject: query.subject,
+    templateId: query.template_id,
+    contactId: query.contact_id,
     createdAfter: query.created_after,
     createdBefore: query.created_before,
   };
@@ -164,22 +173,31 @@ function createDrafts(
   };
 }
 
-function createSend(deps: MessageServiceDeps): MessageService['send'] {
+/** A message that a client wants to have sent. */
+interface Wanted {
+  key: string | null;
+  /** Of the payload; null without a key. */
+  fingerprint: Buffer | null;
+  /** Whether drafting it takes a while, so that an earlier result is looked for first. */
+  slow: boolean;
+  /** @throws AppError */
+  draft(): Promise<MessageDraft>;
+}
+
+function createAccept(deps: MessageServiceDeps): (tenant: Tenant, wanted: Wanted) => Promise<SendResult> {
   const { pool } = deps;
-  const draftOf = createDrafts(deps);
   const accept = createAcceptor({
     ...deps,
     onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
   });
-  return async (tenant, body, key) => {
-    const fingerprint = key === null ? null : fingerprintOf(body);
+  return async (tenant, { key, fingerprint, slow, draft: draftOf }) => {
     const kept = () => findReplay(pool, tenant, key, fingerprint);
-    // Rendering a template takes a while, so look for an earlier result first. Without a template, the insert finds it.
-    const early = body.template_id === undefined ? null : await kept();
+    // Without a template, the insert finds an earlier result.
+    const early = slow ? await kept() : null;
     if (early) return early;
     let draft: MessageDraft;
     try {
-      draft = await draftOf(tenant, body);
+      draft = await draftOf();
     } catch (error) {
       // The sender or the template may have been deleted since an earlier request with the same key.
       const replay = error instanceof AppError ? await kept() : null;
@@ -204,6 +222,35 @@ function createSend(deps: MessageServiceDeps): MessageService['send'] {
   };
 }
 
+function createSend(deps: MessageServiceDeps): Pick<MessageService, 'send' | 'resend'> {
+  const draftOf = createDrafts(deps);
+  const accept = createAccept(deps);
+  const fingerprint = (key: string | null, payload: unknown) =>
+    key === null ? null : fingerprintOf(payload);
+  return {
+    send: (tenant, body, key) =>
+      accept(tenant, {
+        key,
+        fingerprint: fingerprint(key, body),
+        slow: body.template_id !== undefined,
+        draft: () => draftOf(tenant, body),
+      }),
+    resend: (tenant, id, key) =>
+      accept(tenant, {
+        key,
+        fingerprint: fingerprint(key, { resend: id }),
+        slow: true,
+        async draft() {
+          const row = await findMessage(deps.pool, tenant, id);
+          if (!row) throw notFound('message');
+          if (!isOfTestKey(row)) refuseTestKey(tenant, 'resend messages that are not of test keys');
+          const { template_id, content_version_id } = row as StoredMessage;
+          return { ...(await draftOf(tenant, bodyOf(tenant, row))), template_id, content_version_id };
+        },
+      }),
+  };
+}
+
 /** Whether a test key or a test run wrote the message. Tests that users and live keys send go to a real provider. */
 const isOfTestKey = ({ test, provider }: MessageRow) => test && provider === TEST_PROVIDER;
 
@@ -213,13 +260,13 @@ const isOfTestKey = ({ test, provider }: MessageRow) => test && provider === TES
  */
 function shownTo<Row extends MessageRow>({ actor }: Tenant, row: Row): Row {
   if (!isTestCaller(actor) || typeof row.flow_id !== 'number') return row;
-  return { ...row, to_address: null, subject: null, html: null, text: null };
+  return { ...row, to_address: null, subject: null, version_subject: null, html: null, text: null };
 }
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
   return {
-    send: createSend(deps),
+    ...createSend(deps),
     async list(tenant, query, page) {
       const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);

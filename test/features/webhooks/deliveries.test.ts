@@ -383,3 +383,66 @@ describe('webhook deliveries', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 200, 409, 409, 404, 422, 200]);
   });
 });
+
+describe('POST …/deliveries/retry', () => {
+  const retryAll = (body: object, headers: Record<string, string> = {}) =>
+    api.request('POST', path(hook, '/retry'), { body, headers });
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  const retrying = async () => ids(await list('?status=retrying'));
+
+  it('makes the failed deliveries since a time due, and wakes the recovery', async () => {
+    const [early, late] = [
+      await insert(1, { status: 'failed', days_ago: 0.5 }),
+      await insert(2, { status: 'failed', days_ago: 0.1 }),
+    ];
+    await insert(1, { status: 'delivered' });
+    const { status, body } = await retryAll({ since: hoursAgo(6) });
+    expect([status, body]).toEqual([200, { retried_count: 2, complete: true }]);
+    expect(await retrying()).toEqual([...late].reverse());
+    expect(await retryAll({ since: hoursAgo(24), until: hoursAgo(6) })).toMatchObject({
+      body: { retried_count: 1 },
+    });
+    expect(await retrying()).toEqual([...early, ...late].reverse());
+    const { rows } = await api.database.pool.query('select 1 from outbox');
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it('replays delivered events with the same webhook-id', async () => {
+    const [id = 0] = await insert(1, { status: 'delivered' });
+    const before = (await show(id)).body.event_id;
+    expect((await retryAll({ since: hoursAgo(1), status: 'delivered', type: 'email.sent' })).body).toEqual({
+      retried_count: 1,
+      complete: true,
+    });
+    expect((await show(id)).body).toMatchObject({ status: 'retrying', event_id: before });
+  });
+
+  it('retries once for an idempotency key', async () => {
+    await insert(2, { status: 'failed' });
+    const headers = { 'Idempotency-Key': 'outage-1' };
+    const body = { since: hoursAgo(1) };
+    expect((await retryAll(body, headers)).body.retried_count).toBe(2);
+    await insert(1, { status: 'failed' });
+    const again = await retryAll(body, headers);
+    expect([again.body.retried_count, again.headers.get('idempotent-replayed')]).toEqual([2, 'true']);
+    expect(await retrying()).toHaveLength(2);
+  });
+
+  it('leaves deliveries of other webhooks, waiting ones, and those with a hundred attempts', async () => {
+    const other = await add();
+    await insert(1, { status: 'failed' }, other);
+    await insert(1, { status: 'pending', attempt_count: 0 });
+    await insert(1, { status: 'failed', attempt_count: MAX_ATTEMPTS });
+    expect((await retryAll({ since: hoursAgo(24) })).body.retried_count).toBe(0);
+    expect(ids(await list('?status=failed', other))).toHaveLength(1);
+  });
+
+  it('is 409 while the webhook is off, and 422 for delivered events without a time', async () => {
+    await insert(1, { status: 'failed' });
+    const missing = await retryAll({ status: 'delivered' });
+    expect([missing.status, Object.keys(missing.body.validation_errors ?? {})]).toEqual([422, ['since']]);
+    await api.database.pool.query('update webhooks set enabled = false where id = $1', [hook]);
+    expect((await retryAll({})).status).toBe(409);
+    expect(await retrying()).toEqual([]);
+  });
+});

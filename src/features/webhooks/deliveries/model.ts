@@ -2,7 +2,12 @@ import type { Tenant } from '../../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { EventType } from '../catalogue.ts';
-import type { DeliveryFilters, DeliveryResource } from './schema.ts';
+import {
+  type DeliveryFilters,
+  type DeliveryResource,
+  MAX_RETRIED,
+  type RetriedDeliveries,
+} from './schema.ts';
 
 export interface DeliveryRow {
   id: number;
@@ -156,4 +161,30 @@ export async function makeDue(
     [delivery.webhook_id, delivery.id, generation],
   );
   return rows[0] ?? null;
+}
+
+/**
+ * Makes finished deliveries of a webhook due, the oldest first, and gives them the webhook's current generation.
+ * @param client inside a transaction that has locked the webhook
+ * @param maxAttempts deliveries with this many attempts stay unchanged
+ * @returns the number of deliveries, at most {@link MAX_RETRIED}
+ */
+export async function makeAllDue(
+  client: Queryable,
+  webhook: { id: number; generation: number },
+  { status, since, until, type }: RetriedDeliveries,
+  maxAttempts: number,
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `with chosen as materialized (
+       select id, created_at from webhook_deliveries
+       where webhook_id = $1 and status = $3 and created_at >= coalesce($4::timestamptz, '-infinity') and created_at < coalesce($5::timestamptz, 'infinity')
+         and ($6::text is null or type = $6) and attempt_count < $7 and ${visible}
+       order by id limit ${MAX_RETRIED} for no key update
+     )
+     update webhook_deliveries d set status = 'retrying', next_attempt_at = now(), generation = $2
+     from chosen c where d.created_at = c.created_at and d.id = c.id`,
+    [webhook.id, webhook.generation, status, since ?? null, until ?? null, type ?? null, maxAttempts],
+  );
+  return rowCount ?? 0;
 }

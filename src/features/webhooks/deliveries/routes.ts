@@ -9,6 +9,9 @@ import {
   deliveryParams,
   deliveryResource,
   listDeliveriesQuery,
+  MAX_RETRIED,
+  retryDeliveriesBody,
+  retryResult,
   testWebhookBody,
 } from './schema.ts';
 import type { WebhookDeliveries } from './service.ts';
@@ -79,7 +82,34 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
   });
 }
 
-/** Routes below one webhook: POST …/test, GET …/deliveries, GET …/deliveries/:delivery_id and its POST …/retry. */
+function retryAllRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefinition {
+  const presentCount = (count: number) => ({ retried_count: count, complete: count < MAX_RETRIED });
+  return defineIdempotentRoute({
+    path: `${path}/deliveries/retry`,
+    operationId: 'retryWebhookDeliveries',
+    tag,
+    summary: 'Retry all deliveries that failed since a time',
+    description:
+      'After an outage of the endpoint, makes failed deliveries due at once; with `status: "delivered"`, replays those that ' +
+      'the endpoint has acknowledged. Each is attempted as by a retry of one delivery, with the same `webhook-id`.',
+    auth: 'brand',
+    testKeys: 'refused',
+    roles,
+    params: webhookParams,
+    body: retryDeliveriesBody,
+    errors: ['conflict'],
+    responses: { 200: { description: 'How many deliveries are now due', schema: retryResult } },
+    async handler({ tenant, params, body }, trx) {
+      const count = await deliveries.retryAll(trx, tenant, params.id, body);
+      const afterCommit = () => waker.wake('outbox');
+      return { status: 200, body: presentCount(count), resourceId: count, afterCommit };
+    },
+    // The number is all that a replay shows, so it is kept in place of a resource.
+    load: (_input, count) => Promise.resolve(presentCount(count)),
+  });
+}
+
+/** Routes below one webhook: POST …/test, …/deliveries with its POST …/retry, and those of one delivery. */
 export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): RouteDefinition[] {
   const { deliveries } = deps;
   return [
@@ -120,5 +150,6 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): Rou
       },
     }),
     retryRoute(deps),
+    retryAllRoute(deps),
   ];
 }

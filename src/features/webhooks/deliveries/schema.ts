@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { filterTime } from '../../../platform/db/filter-time.ts';
 import { idParam, wholeListQuery } from '../../../platform/db/paging.ts';
 import { eventTypes } from '../catalogue.ts';
 
@@ -21,6 +22,39 @@ export const testWebhookBody = z.strictObject({
     .default('email.delivered')
     .meta({ description: 'May also be a type that the webhook is not subscribed to.' }),
 });
+
+/** Maximum number of deliveries that one request retries. */
+export const MAX_RETRIED = 10_000;
+
+/** POST /webhooks/{id}/deliveries/retry. */
+export const retryDeliveriesBody = z
+  .strictObject({
+    status: z.enum(['failed', 'delivered']).default('failed').meta({
+      description:
+        '`delivered` sends events once more that the endpoint has acknowledged; it requires `since`.',
+    }),
+    since: filterTime
+      .optional()
+      .meta({
+        description: 'Deliveries created at this time or later; by default, those of the last 7 days.',
+      }),
+    until: filterTime.optional().meta({ description: 'Deliveries created before this time.' }),
+    type: type.optional(),
+  })
+  .refine(({ status, since }) => status === 'failed' || since !== undefined, {
+    path: ['since'],
+    message: 'is required to replay delivered events',
+  });
+export type RetriedDeliveries = z.output<typeof retryDeliveriesBody>;
+
+export const retryResult = z
+  .object({
+    retried_count: z.int().min(0),
+    complete: z.boolean().meta({
+      description: `False if there are more than the ${MAX_RETRIED} deliveries that one request retries, oldest first: send it again.`,
+    }),
+  })
+  .meta({ id: 'WebhookDeliveryRetries' });
 
 /** An event for one webhook. */
 export const deliveryResource = z

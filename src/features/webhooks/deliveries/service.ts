@@ -12,11 +12,12 @@ import {
   findDeliveries,
   findDelivery,
   insertTestDelivery,
+  makeAllDue,
   makeDue,
   type DeliveryRow,
 } from './model.ts';
 import { presentDelivery, presentDeliveryDetail } from './presenter.ts';
-import type { DeliveryDetail, DeliveryFilters, DeliveryResource } from './schema.ts';
+import type { DeliveryDetail, DeliveryFilters, DeliveryResource, RetriedDeliveries } from './schema.ts';
 
 /** A delivery with this many attempts cannot be retried by hand. Well below what the attempt number's column can store. */
 export const MAX_ATTEMPTS = 100;
@@ -45,6 +46,13 @@ export interface WebhookDeliveries {
    * @throws AppError not_found; conflict if the webhook is off or the delivery has had a hundred attempts
    */
   retry(trx: Queryable, tenant: Tenant, webhookId: number, id: number): Promise<DeliveryResource>;
+  /**
+   * Makes finished deliveries due now, the oldest first, at most {@link MAX_RETRIED}. Wake `outbox` after the commit.
+   * @param trx the caller's transaction
+   * @returns their number
+   * @throws AppError not_found; conflict if the webhook is off
+   */
+  retryAll(trx: Queryable, tenant: Tenant, webhookId: number, which: RetriedDeliveries): Promise<number>;
 }
 
 function webhookOff(): AppError {
@@ -69,6 +77,22 @@ async function retry(trx: Queryable, tenant: Tenant, webhookId: number, id: numb
   if (!due) return delivery;
   await wakeRecoveryNow(trx, { id: webhookId, accountId: tenant.accountId, brandId: tenant.brandId });
   return due;
+}
+
+async function retryAll(
+  trx: Queryable,
+  tenant: Tenant,
+  webhookId: number,
+  which: RetriedDeliveries,
+): Promise<number> {
+  const webhook = await lockWebhook(trx, tenant, webhookId);
+  if (!webhook) throw notFound('webhook');
+  if (!webhook.enabled) throw webhookOff();
+  const count = await makeAllDue(trx, webhook, which, MAX_ATTEMPTS);
+  if (count > 0) {
+    await wakeRecoveryNow(trx, { id: webhookId, accountId: tenant.accountId, brandId: tenant.brandId });
+  }
+  return count;
 }
 
 export function createWebhookDeliveries({ pool }: { pool: pg.Pool }): WebhookDeliveries {
@@ -101,5 +125,6 @@ export function createWebhookDeliveries({ pool }: { pool: pg.Pool }): WebhookDel
     async retry(trx, tenant, webhookId, id) {
       return presentDelivery(await retry(trx, tenant, webhookId, id));
     },
+    retryAll,
   };
 }

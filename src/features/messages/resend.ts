@@ -1,0 +1,43 @@
+import { invalid } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import type { StoredMessage } from './rendered.ts';
+import type { SendMessageBody } from './schema.ts';
+
+/** Why a message cannot be resent; null: it can. */
+function refusalOf(tenant: Tenant, row: StoredMessage): string | null {
+  if (typeof row.campaign_id === 'number' || typeof row.flow_id === 'number')
+    return 'is a message of a campaign or flow; only transactional messages can be resent';
+  if (row.test && !isTestCaller(tenant.actor)) return 'is a test message';
+  if (row.to_address === null) return 'has no recipient any more: the contact was removed';
+  if (row.html === null && row.text === null) return 'has no content any more';
+  return null;
+}
+
+/** Only what was turned off: the brand may have turned tracking off since. */
+function trackingOf({ tracking }: StoredMessage): SendMessageBody['tracking'] {
+  return {
+    ...(tracking?.opens === false ? { opens: false } : {}),
+    ...(tracking?.clicks === false ? { clicks: false } : {}),
+  };
+}
+
+/**
+ * The request that would send a message once more, with its content as it was sent.
+ * @throws AppError validation_error that names `id` if the message cannot be resent
+ */
+export function bodyOf(tenant: Tenant, row: StoredMessage): SendMessageBody {
+  const refusal = refusalOf(tenant, row);
+  if (refusal !== null) throw invalid({ id: [refusal] });
+  const common = { channel: row.channel, to: row.to_address ?? '', body: row.text ?? undefined };
+  if (row.channel === 'sms') return common;
+  return {
+    ...common,
+    subject: row.subject ?? undefined,
+    html: row.html ?? undefined,
+    from: row.from_address ?? undefined,
+    reply_to: row.reply_to ?? undefined,
+    headers: row.headers ?? undefined,
+    tags: row.tags ?? undefined,
+    tracking: trackingOf(row),
+  };
+}
