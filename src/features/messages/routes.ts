@@ -67,6 +67,30 @@ const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
 };
 
+function resendRoute(messages: MessageService): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/my/messages/:id/resend',
+    operationId: 'resendMessage',
+    tag,
+    summary: 'Send a transactional message once more',
+    description:
+      'Accepts a new message with the recipient, sender and content of an earlier one, after the same checks as ' +
+      '`POST /messages`, with which it shares its idempotency keys. Messages of campaigns and flows cannot be resent, nor ' +
+      'can messages whose recipient or content was removed: 422.',
+    auth: 'brand',
+    testKeys: { only: 'messages of test keys' },
+    idempotency: 'own',
+    params: messageParams,
+    responses: { 201: { description: 'The new message, accepted for sending.', schema: messageResource } },
+    errors: sendErrors,
+    async handler({ tenant, params, idempotencyKey }) {
+      const { status, message, replayed } = await messages.resend(tenant, params.id, idempotencyKey);
+      return { status, body: message, replayed };
+    },
+  });
+}
+
 /** POST /messages, GET /messages, GET /messages/:id, POST /messages/:id/resend. */
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
@@ -92,27 +116,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
         return { status, body: message, replayed };
       },
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/v1/my/messages/:id/resend',
-      operationId: 'resendMessage',
-      tag,
-      summary: 'Send a transactional message once more',
-      description:
-        'Accepts a new message with the recipient, sender and content of an earlier one, after the same checks as ' +
-        '`POST /messages`, with which it shares its idempotency keys. Messages of campaigns and flows cannot be resent, nor ' +
-        'can messages whose recipient or content was removed: 422.',
-      auth: 'brand',
-      testKeys: { only: 'messages of test keys' },
-      idempotency: 'own',
-      params: messageParams,
-      responses: { 201: { description: 'The new message, accepted for sending.', schema: messageResource } },
-      errors: sendErrors,
-      async handler({ tenant, params, idempotencyKey }) {
-        const { status, message, replayed } = await messages.resend(tenant, params.id, idempotencyKey);
-        return { status, body: message, replayed };
-      },
-    }),
+    resendRoute(messages),
     defineRoute({
       method: 'GET',
       path: '/v1/my/messages',

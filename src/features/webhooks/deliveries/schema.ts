@@ -33,11 +33,9 @@ export const retryDeliveriesBody = z
       description:
         '`delivered` sends events once more that the endpoint has acknowledged; it requires `since`.',
     }),
-    since: filterTime
-      .optional()
-      .meta({
-        description: 'Deliveries created at this time or later; by default, those of the last 7 days.',
-      }),
+    since: filterTime.optional().meta({
+      description: 'Deliveries created at this time or later; by default, those of the last 7 days.',
+    }),
     until: filterTime.optional().meta({ description: 'Deliveries created before this time.' }),
     type: type.optional(),
   })
