@@ -67,6 +67,30 @@ const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
 };
 
+function sendRoute(messages: MessageService): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/my/messages',
+    operationId: 'sendMessage',
+    tag,
+    summary: 'Send one email or SMS',
+    description:
+      'Accepts one message for sending. The message is stored before the response. `GET /messages/{id}` and ' +
+      'webhooks report its outcome.',
+    auth: 'brand',
+    testKeys: 'allowed',
+    idempotency: 'own',
+    body: sendMessageBody,
+    readOnlyFields: messageReadOnlyFields,
+    responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
+    errors: sendErrors,
+    async handler({ tenant, body, idempotencyKey }) {
+      const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
+      return { status, body: message, replayed };
+    },
+  });
+}
+
 function resendRoute(messages: MessageService): RouteDefinition {
   return defineRoute({
     method: 'POST',
@@ -95,27 +119,7 @@ function resendRoute(messages: MessageService): RouteDefinition {
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/v1/my/messages',
-      operationId: 'sendMessage',
-      tag,
-      summary: 'Send one email or SMS',
-      description:
-        'Accepts one message for sending. The message is stored before the response. `GET /messages/{id}` and ' +
-        'webhooks report its outcome.',
-      auth: 'brand',
-      testKeys: 'allowed',
-      idempotency: 'own',
-      body: sendMessageBody,
-      readOnlyFields: messageReadOnlyFields,
-      responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
-      errors: sendErrors,
-      async handler({ tenant, body, idempotencyKey }) {
-        const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
-        return { status, body: message, replayed };
-      },
-    }),
+    sendRoute(messages),
     resendRoute(messages),
     defineRoute({
       method: 'GET',
