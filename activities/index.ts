@@ -11,6 +11,7 @@ import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Upkeep } from '../src/platform/housekeeping/upkeep.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { ScrapeActivities } from '../workflows/brands/contract.ts';
+import type { BulkActionActivities } from '../workflows/bulk-actions/contract.ts';
 import type { CampaignActivities } from '../workflows/campaigns/contract.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
@@ -23,6 +24,7 @@ import type { TopUpActivities } from '../workflows/topups/contract.ts';
 import type { ValidationActivities } from '../workflows/validation/contract.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 import { createBrandActivities } from './brands.ts';
+import { createBulkActionActivities } from './bulk-actions.ts';
 import { createCampaignActivities } from './campaigns.ts';
 import { createDomainActivities } from './domains.ts';
 import { createExportActivities } from './exports.ts';
@@ -65,7 +67,8 @@ export interface ActivityDependencies {
  */
 export function createActivities(
   deps: ActivityDependencies,
-): CampaignActivities &
+): BulkActionActivities &
+  CampaignActivities &
   DomainActivities &
   ExportActivities &
   FlowAudienceActivities &
@@ -82,6 +85,7 @@ export function createActivities(
     ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
     ...createBrandActivities(deps),
+    ...createBulkActionActivities(deps),
     ...createCampaignActivities(deps),
     ...createDomainActivities(deps),
     ...createExportActivities(deps),

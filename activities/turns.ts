@@ -26,7 +26,7 @@ export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stop
  */
 export async function accountOf(
   db: Queryable,
-  table: 'conversation_messages' | 'exports' | 'flows' | 'imports' | 'validation_operations',
+  table: 'bulk_actions' | 'conversation_messages' | 'exports' | 'flows' | 'imports' | 'validation_operations',
   id: number,
 ): Promise<number | null> {
   const { rows } = await db.query<{ account_id: number }>(`select account_id from ${table} where id = $1`, [

@@ -1,5 +1,6 @@
 /** Exports every workflow under the name by which it is started. Each feature adds one line. */
 export * from './brands/workflow.ts';
+export * from './bulk-actions/workflow.ts';
 export * from './campaigns/workflow.ts';
 export * from './domains/workflow.ts';
 export * from './exports/workflow.ts';

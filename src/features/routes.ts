@@ -16,6 +16,7 @@ import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
+import { createBulkActionRoutes } from './bulk-actions/routes.ts';
 import { createCampaignRoutes } from './campaigns/routes.ts';
 import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createContactRoutes } from './contacts/routes.ts';
@@ -91,6 +92,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
+    ...createBulkActionRoutes(deps),
     ...createListRoutes(deps),
     ...createEventRoutes(deps),
     ...createUnsubscribeRoutes(deps),

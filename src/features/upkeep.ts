@@ -8,6 +8,7 @@ import {
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { brandsUpkeep } from './brands/upkeep.ts';
+import { bulkActionsUpkeep } from './bulk-actions/upkeep.ts';
 import { campaignsUpkeep } from './campaigns/upkeep.ts';
 import { flowsUpkeep } from './flows/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
@@ -47,6 +48,7 @@ export const upkeep = gatherUpkeep([
   uploadsUpkeep,
   exportsUpkeep,
   importsUpkeep,
+  bulkActionsUpkeep,
   validationUpkeep,
   callbacksUpkeep,
   smsUpkeep,

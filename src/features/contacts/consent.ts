@@ -2,7 +2,7 @@ import type { OptOutSource } from '../../delivery/consent/opt-outs.ts';
 import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/consent/opt-outs.ts';
 import { endUnapplied, keepUnapplied } from '../../delivery/consent/unapplied-opt-outs.ts';
 import { withoutTag } from '../../delivery/addresses/recipient.ts';
-import { type Channel, channelFacts } from '../../delivery/channels/index.ts';
+import { type Channel, channelFacts, channels } from '../../delivery/channels/index.ts';
 import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -191,6 +191,28 @@ export async function changeSubscription(
     }
   }
   return { contactId: row?.id ?? null, key: row?.key ?? null, changed: row?.changed ?? false };
+}
+
+/**
+ * Unsubscribes all channels of contacts, as their brand's clients do.
+ * @param trx a transaction that has the consent lock alone
+ * @returns the number of contacts that had a subscribed channel
+ */
+export async function unsubscribeContacts(
+  trx: Queryable,
+  deps: ConsentDeps,
+  { accountId, brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<number> {
+  const changed = new Set<number>();
+  for (const contactId of ids) {
+    for (const channel of channels) {
+      const change = { accountId, brandId, channel, of: { contactId } };
+      const done = await changeSubscription(trx, deps, { ...change, subscribed: false, source: 'manual' });
+      if (done.changed) changed.add(contactId);
+    }
+  }
+  return changed.size;
 }
 
 /** A message that a provider refused because its recipient had sent STOP to the provider. */

@@ -215,6 +215,15 @@ export async function clearPage(pool: pg.Pool, { asOf, further, log }: ClearOpti
   return taken.row !== undefined;
 }
 
+/** Whether at least `atLeast` deleted contacts wait to be cleared. */
+export async function removalsWaiting(db: Queryable, atLeast: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select 1 from contact_removals where due_at <= now() order by due_at offset $1 limit 1',
+    [atLeast - 1],
+  );
+  return rowCount === 1;
+}
+
 /** Clears the data of deleted contacts. Any number of processes may run this. */
 export function startContactRemoval({
   pool,

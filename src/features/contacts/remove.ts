@@ -16,10 +16,21 @@ export interface RemovedAddress {
   until: string;
 }
 
+/** An address of one of several contacts. */
+interface AddressRow {
+  contact_id: number;
+  key: string;
+  until: Date;
+}
+
 /** Another contact may have a former address now. Messages that were sent to it later are then not cleared. */
-async function findAddresses(db: Queryable, { brandId }: BrandScope, id: number): Promise<RemovedAddress[]> {
-  const { rows } = await db.query<{ key: string; until: Date }>(
-    `select a.key, a.until from contacts c cross join lateral (
+async function findAddresses(
+  db: Queryable,
+  { brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<Map<number, RemovedAddress[]>> {
+  const { rows } = await db.query<AddressRow>(
+    `select c.id as contact_id, a.key, a.until from contacts c cross join lateral (
        select k.key, now() as until from unnest(array[c.email_key, c.phone]) as k (key) where k.key is not null
        union all
        select f.address_key, case when exists (
@@ -29,10 +40,13 @@ async function findAddresses(db: Queryable, { brandId }: BrandScope, id: number)
          then f.replaced_at else now() end
        from contact_former_addresses f
        where f.contact_id = c.id and f.address_key <> all(array_remove(array[c.email_key, c.phone], null))
-     ) a where c.brand_id = $1 and c.id = $2`,
-    [brandId, id],
+     ) a where c.brand_id = $1 and c.id = any($2)`,
+    [brandId, ids],
   );
-  return rows.map(({ key, until }) => ({ key, until: until.toISOString() }));
+  const found = new Map<number, RemovedAddress[]>();
+  for (const { contact_id: id, key, until } of rows)
+    found.set(id, [...(found.get(id) ?? []), { key, until: until.toISOString() }]);
+  return found;
 }
 
 /** Keeps the onboarding step complete although its contact is deleted. */
@@ -46,6 +60,49 @@ async function keepStep(trx: Queryable, accountId: number, at: Date): Promise<vo
 }
 
 /**
+ * Cancels the queued messages to contacts that are about to be deleted. Call it outside of the transaction that deletes
+ * them: a sender that records an outcome locks messages before contacts.
+ */
+export async function cancelMessagesTo(
+  pool: pg.Pool,
+  scope: BrandScope,
+  ids: readonly number[],
+): Promise<void> {
+  const { brandId } = scope;
+  for (const { key, until } of [...(await findAddresses(pool, scope, ids)).values()].flat())
+    await cancelQueued(pool, { brandId, key, until }, LOOKED_AT);
+}
+
+/**
+ * Deletes contacts, whose messages {@link cancelMessagesTo} has canceled. See {@link removeContact} for what is left to
+ * the worker. Wait for the recipient fence after the commit.
+ * @returns the number of contacts that existed
+ */
+export async function deleteContacts(
+  trx: Queryable,
+  scope: BrandScope,
+  ids: readonly number[],
+): Promise<number> {
+  const { accountId, brandId } = scope;
+  const { rows } = await trx.query<{ id: number; created_at: Date }>(
+    'select id, created_at from contacts where brand_id = $1 and id = any($2) order by id for update',
+    [brandId, ids],
+  );
+  const [first] = rows;
+  if (!first) return 0;
+  const locked = rows.map(({ id }) => id);
+  const addresses = await findAddresses(trx, scope, locked);
+  await trx.query(
+    `insert into contact_removals (account_id, brand_id, contact_id, addresses)
+     select $1, $2, (r ->> 'id')::bigint, r -> 'addresses' from jsonb_array_elements($3::jsonb) r`,
+    [accountId, brandId, JSON.stringify(locked.map((id) => ({ id, addresses: addresses.get(id) ?? [] })))],
+  );
+  await trx.query('delete from contacts where id = any($1)', [locked]);
+  await keepStep(trx, accountId, first.created_at);
+  return locked.length;
+}
+
+/**
  * Deletes a contact. Its queued messages are canceled first. When this returns, the contact, its channels, lists and
  * subscription history are gone. The worker then clears its events and messages, because of a row in
  * `contact_removals`. Opt-outs and suppressions stay. Wait for the recipient fence before you respond.
@@ -53,21 +110,13 @@ async function keepStep(trx: Queryable, accountId: number, at: Date): Promise<vo
  * @throws AppError not_found
  */
 export async function removeContact(pool: pg.Pool, tenant: BrandScope, id: number): Promise<Contact> {
-  const { accountId, brandId } = tenant;
-  // Not in the transaction that deletes: a sender that records an outcome locks messages before contacts.
-  for (const { key, until } of await findAddresses(pool, tenant, id)) {
-    await cancelQueued(pool, { brandId, key, until }, LOOKED_AT);
-  }
+  const { brandId } = tenant;
+  await cancelMessagesTo(pool, tenant, [id]);
   return inTransaction(pool, async (trx) => {
     await trx.query('select 1 from contacts where brand_id = $1 and id = $2 for update', [brandId, id]);
     const [row] = await findContacts(trx, brandId, [id]);
     if (!row) throw notFound('contact');
-    await trx.query(
-      'insert into contact_removals (account_id, brand_id, contact_id, addresses) values ($1, $2, $3, $4)',
-      [accountId, brandId, id, JSON.stringify(await findAddresses(trx, tenant, id))],
-    );
-    await trx.query('delete from contacts where id = $1', [id]);
-    await keepStep(trx, accountId, row.created_at);
+    await deleteContacts(trx, tenant, [id]);
     return presentContact(row);
   });
 }

@@ -1,7 +1,7 @@
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { segmentCondition } from '../segments/service.ts';
+import { segmentCondition, type SqlCondition } from '../segments/service.ts';
 import { type ContactFilters, conditionsOf } from './list.ts';
 
 /** Whose contacts, and the time at which the periods of a segment end. */
@@ -18,14 +18,15 @@ export async function highestContactId(db: Queryable, { brandId }: BrandScope): 
   return rows[0]?.id ?? 0;
 }
 
-/**
- * Finds the contacts of a page that match the filters of the list.
- * @throws AppError not_found if the segment was deleted
- */
-export async function scanContacts(
+/** A condition beside the filters of the list. @param firstParameter the number of its first parameter */
+type FurtherCondition = (firstParameter: number) => Promise<SqlCondition>;
+
+/** Finds the contacts of a page that match filters of the list and a further condition. */
+export async function scanMatching(
   db: Queryable,
-  scope: ContactScope,
-  { segment_id: segmentId, ...filters }: ContactFilters,
+  scope: BrandScope,
+  filters: Omit<ContactFilters, 'segment_id'>,
+  further: FurtherCondition,
   scan: IdScan,
 ): Promise<ScannedIds> {
   const page = await db.query<{ last_id: number | null; count: number }>(
@@ -37,16 +38,30 @@ export async function scanContacts(
   const scannedTo = lastId === null || count < scan.maxRows ? scan.upTo : lastId;
   const { sql, values } = conditionsOf(scope, filters);
   const first = values.length + 1;
-  const segment =
-    segmentId === undefined
-      ? { sql: 'true', values: [] }
-      : await segmentCondition(db, scope, segmentId, first + 2);
+  const condition = await further(first + 2);
   const { rows } = await db.query<{ id: number }>(
     `select c.id from contacts c
-     where ${sql} and c.id > $${first} and c.id <= $${first + 1} and (${segment.sql}) order by c.id`,
-    [...values, scan.after, scannedTo, ...segment.values],
+     where ${sql} and c.id > $${first} and c.id <= $${first + 1} and (${condition.sql}) order by c.id`,
+    [...values, scan.after, scannedTo, ...condition.values],
   );
   return { ids: rows.map(({ id }) => id), scannedTo };
+}
+
+/**
+ * Finds the contacts of a page that match the filters of the list.
+ * @throws AppError not_found if the segment was deleted
+ */
+export async function scanContacts(
+  db: Queryable,
+  scope: ContactScope,
+  { segment_id: segmentId, ...filters }: ContactFilters,
+  scan: IdScan,
+): Promise<ScannedIds> {
+  const ofSegment: FurtherCondition = async (firstParameter) =>
+    segmentId === undefined
+      ? { sql: 'true', values: [] }
+      : segmentCondition(db, scope, segmentId, firstParameter);
+  return scanMatching(db, scope, filters, ofSegment, scan);
 }
 
 /** Counts the most frequent keys of `data` in these contacts. Keys longer than `maxBytes` are left out. */

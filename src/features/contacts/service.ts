@@ -7,19 +7,22 @@ import type { Contact } from './schema.ts';
 
 export {
   type ConsentDeps,
+  lockConsent,
   recordRefusedInLedger,
   recordRefusedOptOut,
   type RefusedRecipient,
   setSubscription,
+  unsubscribeContacts,
 } from './consent.ts';
 export { type BulkContact, type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
 export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';
-export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
+export { cancelMessagesTo, deleteContacts } from './remove.ts';
+export { type ContactScope, countDataKeys, highestContactId, scanContacts, scanMatching } from './scan.ts';
 export { type ContactValues, findContactValues } from './values.ts';
 export type { ContactKeys };
-export type { RemovalStep } from './removal-work.ts';
+export { type RemovalStep, removalsWaiting } from './removal-work.ts';
 
 /** Contacts of a brand, by the keys of the request. */
 export interface FoundContacts {

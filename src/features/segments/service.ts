@@ -18,3 +18,4 @@ export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
 export { type ContactInMemory, matches, valueAt } from './memory.ts';
 export { filterShape, parseFilters, type Problem } from './parse.ts';
+export type { SqlCondition } from './sql.ts';

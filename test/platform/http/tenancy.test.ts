@@ -126,6 +126,13 @@ const makers: Record<string, Maker> = {
        select $1, $2, 1, n.id, $3, now() from n returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/contacts/bulk_actions/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into bulk_actions (account_id, brand_id, action, filter, pinned, dry_run)
+       values ($1, $2, 'delete', jsonb_build_object('source', $3::text), '{"sets":[],"segments":{},"listIds":[]}', true)
+       returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/exports/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into exports (account_id, brand_id, resource, filters)
