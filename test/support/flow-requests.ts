@@ -61,3 +61,23 @@ export async function listAndSegment(
   );
   return { listId: lists.rows[0]?.id ?? 0, segmentId: segments.rows[0]?.id ?? 0 };
 }
+
+/** A filter of segments and conditions. */
+export const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
+/** A step of each type that needs nothing else of the brand. */
+export const everyStep = [
+  { type: 'email', subject: 'Hi', body: 'Hi' },
+  { type: 'sms', body: 'Hi' },
+  { type: 'wait', until: { time: '09:00' } },
+  {
+    type: 'condition',
+    filters: [proPlan],
+    yes: [{ type: 'exit' }],
+  },
+  { type: 'wait_for_event', event_name: 'bought', duration: 60, include_since: 'entry' },
+  { type: 'event', event_name: 'welcomed', forward_event_data: true, data: {} },
+  { type: 'update_contact', data: { stage: 'active' } },
+  { type: 'webhook', url: 'https://example.com/hook', headers: { a: 'b' }, body: [1] },
+  { type: 'split', branches: [{ weight: 50, steps: [{ type: 'wait', duration: 1 }] }, { weight: 50 }] },
+  { type: 'exit', reason: 'done' },
+];

@@ -9,6 +9,7 @@ import type { RouteInput } from '../../../src/platform/http/input.ts';
 import type { RawResult, RouteResult } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { everyStep, proPlan } from '../../support/flow-requests.ts';
 import { allowInboxes } from '../../support/inboxes.ts';
 import { createAnswerCheck, createCompiler, resolved, type OpenApi } from '../../support/openapi.ts';
 
@@ -198,25 +199,6 @@ describe('the OpenAPI document', () => {
   });
 });
 
-const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
-/** A step of each type that needs nothing else of the brand. */
-const everyStep = [
-  { type: 'email', subject: 'Hi', body: 'Hi' },
-  { type: 'sms', body: 'Hi' },
-  { type: 'wait', until: { time: '09:00' } },
-  {
-    type: 'condition',
-    filters: [proPlan],
-    yes: [{ type: 'exit' }],
-  },
-  { type: 'wait_for_event', event_name: 'bought', duration: 60, include_since: 'entry' },
-  { type: 'event', event_name: 'welcomed', forward_event_data: true, data: {} },
-  { type: 'update_contact', data: { stage: 'active' } },
-  { type: 'webhook', url: 'https://example.com/hook', headers: { a: 'b' }, body: [1] },
-  { type: 'split', branches: [{ weight: 50, steps: [{ type: 'wait', duration: 1 }] }, { weight: 50 }] },
-  { type: 'exit', reason: 'done' },
-];
-
 describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
@@ -405,93 +387,6 @@ describe('responses', () => {
     const one = await api.request<unknown>('GET', `/v1/my/messages/${Number(sent.body.id)}`);
     expect(one.status).toBe(200);
     expect(problemsOf('/v1/my/messages/{id}', 'get', one.status, one.body)).toEqual([]);
-  });
-});
-
-describe('the schema of a request', () => {
-  const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' };
-  const sms = { channel: 'sms', to: '+14155550123', body: 'Hi' };
-  const messages = '/v1/my/messages';
-  const flows = '/v1/my/flows';
-  const branching = (...yes: object[]) => ({ type: 'condition', filters: [proPlan], yes, no: [] });
-  const cases: [rule: string, method: string, path: string, body: object, accepted: boolean][] = [
-    ['an email', 'POST', messages, email, true],
-    ['an email with a blank part', 'POST', messages, { ...email, body: ' ' }, true],
-    ['an email without any content', 'POST', messages, { ...email, html: ' ' }, false],
-    ['an email without a subject', 'POST', messages, { ...email, subject: undefined }, false],
-    ['a blank subject', 'POST', messages, { ...email, subject: ' \u2003' }, false],
-    ['a subject of two lines', 'POST', messages, { ...email, subject: 'a\u0085b' }, false],
-    ['a recipient without @', 'POST', messages, { ...email, to: '0' }, false],
-    ['a sender without @', 'POST', messages, { ...email, from: '0' }, false],
-    ['a reply address without @', 'POST', messages, { ...email, reply_to: '0' }, false],
-    ['variables without a template', 'POST', messages, { ...email, variables: {} }, false],
-    ['a header name with a colon', 'POST', messages, { ...email, headers: { 'a:': 'b' } }, false],
-    ['a header of two lines', 'POST', messages, { ...email, headers: { a: 'b\nc' } }, false],
-    ['a tag of two lines', 'POST', messages, { ...email, tags: { a: 'b\nc' } }, false],
-    ['an SMS', 'POST', messages, sms, true],
-    ['an SMS without text', 'POST', messages, { ...sms, body: ' ' }, false],
-    ['an SMS to an address', 'POST', messages, { ...sms, to: 'ada@example.com' }, false],
-    ['an SMS with a subject', 'POST', messages, { ...sms, subject: 'Hi' }, false],
-    ['an avatar that is no signed id', 'PATCH', '/v1/my/account', { avatar: '' }, false],
-    ['no avatar', 'PATCH', '/v1/my/account', { avatar: null }, true],
-    ['a name of two lines', 'PATCH', '/v1/my/account', { name: 'a\nb' }, false],
-    ['a logo that is no URL', 'PUT', '/v1/my/brand', { logo: 'a' }, false],
-    ['a logo at a URL', 'PUT', '/v1/my/brand', { logo: 'https://example.com/a.png' }, true],
-    ['a link that runs a script', 'PUT', '/v1/my/brand', { links: [{ url: 'javascript:a' }] }, false],
-    [
-      'a webhook without TLS',
-      'POST',
-      '/v1/my/webhooks',
-      { url: 'http://a.test', events: ['email.sent'] },
-      false,
-    ],
-    ['a webhook that is no URL', 'POST', '/v1/my/webhooks', { url: 'a', events: ['email.sent'] }, false],
-    ['an event of nobody', 'POST', '/v1/my/events', { event: 'a' }, false],
-    [
-      'a suppression of two addresses',
-      'POST',
-      '/v1/my/suppressions',
-      { email: 'a@b.test', phone: sms.to },
-      false,
-    ],
-    ['a suppression of an email address', 'POST', '/v1/my/suppressions', { email: 'a@b.test' }, true],
-    ['every step', 'POST', flows, { name: 'a', steps: everyStep }, true],
-    ['no steps', 'POST', flows, { name: 'a', steps: [] }, true],
-    ['a step of another type', 'POST', flows, { name: 'a', steps: [{ type: 'fax' }] }, false],
-    [
-      'a step with a field of another',
-      'POST',
-      flows,
-      { name: 'a', steps: [{ type: 'exit', list_id: 1 }] },
-      false,
-    ],
-    ['a wrong step in a branch', 'POST', flows, { name: 'a', steps: [branching({ type: 'fax' })] }, false],
-    ['a branch that is null', 'POST', flows, { name: 'a', steps: [{ ...branching(), yes: null }] }, true],
-    ['a wait until nothing', 'POST', flows, { name: 'a', steps: [{ type: 'wait', until: {} }] }, false],
-    [
-      'a filter without a predicate',
-      'POST',
-      flows,
-      { name: 'a', trigger: { data: { filters: [{ name: 'id' }] } } },
-      false,
-    ],
-  ];
-
-  it.each(cases)('says whether the API accepts %s', async (_rule, method, path, body, accepted) => {
-    const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
-    const validate = createCompiler(document)(requestBody?.content['application/json']?.schema ?? {});
-    const sent: unknown = JSON.parse(JSON.stringify(body));
-    expect(validate(sent)).toBe(accepted);
-    expect((await api.request(method, path, { body: sent })).status < 300).toBe(accepted);
-  });
-
-  it('says that an empty file is refused', async () => {
-    const { requestBody } = document.paths['/v1/my/uploads']?.post ?? {};
-    const { properties } = requestBody?.content['multipart/form-data']?.schema ?? {};
-    expect(properties).toMatchObject({ file: { type: 'string', minLength: 1 } });
-    const rawBody = new FormData();
-    rawBody.append('file', new File([], 'empty'));
-    expect((await api.request('POST', '/v1/my/uploads', { rawBody })).status).toBe(422);
   });
 });
 
