@@ -23,6 +23,7 @@ import { forgetContactInInbox } from '../features/inbox/retention/forget.ts';
 import { announceScanner } from '../features/inbox/scan/clamd.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
+import { startStatCounts } from '../features/stats/fold.ts';
 import { startWallets } from '../features/wallet/loop.ts';
 import { openAddressChecker } from '../features/validation/checks/open-checker.ts';
 import { forgetValidatedContact } from '../features/validation/service.ts';
@@ -240,7 +241,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { pool } = database;
   const wallets = startWallets({ config, pool, waker, log });
   const flows = startFlowWork(config, pool, events, waker, log);
-  const usage = startUsageCounts({ pool, log });
+  const counts = [startUsageCounts({ pool, log }), startStatCounts({ pool, log })];
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -248,7 +249,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       stopping.abort();
       await metrics?.stop();
-      const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
+      const loops = [sync, tracking, brakes, wallets, audience, flows, ...counts, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
       for (const part of [...Object.values(reads), egress, process, waker, engine, database])

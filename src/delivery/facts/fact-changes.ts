@@ -60,6 +60,12 @@ export interface FactChange {
   changed: boolean;
   /** Whether the facts have set `sentAt`. */
   sentNow: boolean;
+  /** Whether the facts have set `deliveredAt`. */
+  deliveredNow: boolean;
+  /** When the message bounced, if it had not bounced before. */
+  firstBouncedAt: Date | null;
+  /** When the recipient complained, if the facts say so. */
+  complainedAt: Date | null;
   /** Whether the message failed or bounced, for the first time. */
   failedNow: boolean;
   /** Whether the message had no outcome and has one now, so that it leaves the queue. */
@@ -170,6 +176,7 @@ function delivered(step: Step): boolean {
   }
   showSent(step, response);
   message.deliveredAt = step.at;
+  step.change.deliveredNow = true;
   publish(step, 'delivered');
   const bouncedLater =
     message.status === 'bounced' &&
@@ -187,6 +194,13 @@ function mayHaveBounced(status: MessageStatus): boolean {
   );
 }
 
+function setBounce(change: FactChange, bounce: Bounce, at: Date): void {
+  const { message } = change;
+  if (message.bounce === null) change.firstBouncedAt = at;
+  message.bounce = bounce;
+  message.bouncedAt = at;
+}
+
 function bounced(step: Step): boolean {
   const { change, fact, at } = step;
   const { message } = change;
@@ -198,8 +212,7 @@ function bounced(step: Step): boolean {
   if (bounce === null || (bounce.type === 'soft' && message.deliveredAt !== null)) return false;
   if (message.bounce !== null && !(message.bounce.type === 'soft' && bounce.type === 'hard')) return false;
   showSent(step, null);
-  message.bounce = bounce;
-  message.bouncedAt = at;
+  setBounce(change, bounce, at);
   store(step, 'bounced');
   publish(step, 'bounced');
   if (fact.suppresses && bounce.type === 'hard') {
@@ -219,9 +232,10 @@ function isTrustedComplaint({ complainant }: DeliveryFact, { channel, to }: Repo
 }
 
 function complained(step: Step): boolean {
-  const { change, fact } = step;
+  const { change, fact, at } = step;
   showSent(step, null);
   move(change.message, 'complained');
+  change.complainedAt = at;
   store(step, 'complained');
   publish(step, 'complained');
   if (fact.suppresses) {
@@ -310,6 +324,9 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     message,
     changed: false,
     sentNow: false,
+    deliveredNow: false,
+    firstBouncedAt: null,
+    complainedAt: null,
     failedNow: false,
     settled: false,
     unsent: false,

@@ -11,6 +11,7 @@ import { CONTACT_COUNTS, contactCtes, setContactSql } from '../effects/contact-e
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects/leave-queue.ts';
 import { emailEventsOf } from '../events.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../effects/flow-counts.ts';
+import { countStatsSql } from '../effects/stat-changes.ts';
 import type { DeliveryFact } from './delivery-fact.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
 import { lockMessages } from './reported-messages.ts';
@@ -46,6 +47,14 @@ const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
 const tallyChangedSql = `(sent_now or failed_now or bounce is not null or status = 'complained')`;
 const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(failed_now, false)' });
 
+/** SQL: counts the messages that were sent, delivered and so on by the facts. The facts decide: see `fact-changes.ts`. */
+const statsSql = countStatsSql('updated', {
+  sent: 'u.sent_now',
+  delivered: 'u.delivered_now',
+  bounced: 'u.bounced_now',
+  complained: 'u.complained_now',
+});
+
 /** What kinds of messages a statement may change. Parts that no message needs are left out. */
 interface ChangeShape {
   /** Whether recipients may be contacts. */
@@ -68,20 +77,24 @@ const changeSql = (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean, "failedNow" boolean,
-      suppress text, counted boolean, "bouncedAt" timestamptz, unsent boolean, uncounted boolean, published json)
+      suppress text, counted boolean, "bouncedAt" timestamptz, "deliveredNow" boolean, "firstBouncedAt" timestamptz,
+      "complainedAt" timestamptz, unsent boolean, uncounted boolean, published json)
   )${leaveQueueSql('$3', '$4', limits, { cleared: '$4', ...(isRendered ? { unknown: uncountedSql } : {}) })}, updated as (
     update messages m set
       status = i.status,
       attempt_count = greatest(m.attempt_count, i.attempt),
       sent_at = coalesce(m.sent_at, i."sentAt"),
       delivered_at = coalesce(m.delivered_at, i."deliveredAt"),
+      bounced_at = coalesce(m.bounced_at, i."firstBouncedAt"),
+      complained_at = coalesce(m.complained_at, i."complainedAt"),
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
       response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now(),
       unsent_at = case when i.unsent then coalesce(m.unsent_at, now()) else m.unsent_at end
       ${forContacts ? setContactSql : ''}${isRendered ? `, segments = ${segmentsNowSql('i.uncounted')}` : ''}
     from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''} where m.id = i."messageId"
     returning m.*${forFlows ? ', was.*' : ''}, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
-      i."bouncedAt" as suppressed_at, i.published
+      i."bouncedAt" as suppressed_at, i."deliveredNow" as delivered_now, i."firstBouncedAt" is not null as bounced_now,
+      i."complainedAt" is not null as complained_now, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
     select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -98,7 +111,7 @@ const changeSql = (
       : ''
   }${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
-  )}, new_events as materialized (
+  )}${statsSql}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where ${publication.interest('u.brand_id')}
@@ -131,7 +144,7 @@ export const recordFactsStatement = defineStatement({
     record_facts_of_flows: 'messages of flows, and transactional ones',
     record_facts_of_both: 'messages of campaigns and of flows',
   },
-  version: 4,
+  version: 5,
   compose: (shape: ChangeShape, { publication }: EventPublisher) => changeSql(publication, shape),
 });
 
@@ -156,6 +169,7 @@ function inputRows(changes: readonly FactChange[]) {
   let events = 0;
   return changes.map((change) => {
     const { message, attempt, sentNow, failedNow, unsent, suppress, counted: counts } = change;
+    const { deliveredNow, firstBouncedAt, complainedAt } = change;
     const published = eventRows(change, events);
     events += published.length;
     const { messageId, status, provider, providerMessageId, sentAt, sentAttempt, deliveredAt } = message;
@@ -176,6 +190,9 @@ function inputRows(changes: readonly FactChange[]) {
       suppress,
       counted: counts,
       bouncedAt: suppress && message.bouncedAt,
+      ...(deliveredNow ? { deliveredNow } : {}),
+      ...(firstBouncedAt ? { firstBouncedAt } : {}),
+      ...(complainedAt ? { complainedAt } : {}),
       ...(failedNow ? { failedNow } : {}),
       ...(unsent ? { unsent } : {}),
       ...(isUncounted(change) ? { uncounted: true } : {}),

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { type Interaction, recordInteractions } from '../../delivery/effects/contact-effects.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { countFlowInteractions } from '../../delivery/effects/flow-counts.ts';
+import { countStatsSql } from '../../delivery/effects/stat-changes.ts';
 import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData, withoutRefused } from '../../platform/db/refused-data.ts';
@@ -142,7 +143,16 @@ const storeFirstsSql = `
     update messages m set opened_at = coalesce(m.opened_at, c.opened_at),
       clicked_at = coalesce(m.clicked_at, c.clicked_at), updated_at = now()
     from changes c where m.id = c.message_id and m.id between $3 and $4
-  )
+  )${countStatsSql(
+    `(
+      select m.brand_id, m.class, m.channel, m.test, c.opened_at, c.clicked_at, m.opened_at is null as was_unopened,
+        m.clicked_at is null as was_unclicked
+      from changes c join mails m on m.id = c.message_id)`,
+    {
+      opened: 'u.was_unopened and u.opened_at is not null',
+      clicked: 'u.was_unclicked and u.clicked_at is not null',
+    },
+  )}
   select f.link, f.occurred_at, f.url, f.user_agent, m.id, m.account_id, m.brand_id, m.channel, m.class, m.test,
     m.contact_id, m.opened_at is not null as was_opened, m.clicked_at is not null as was_clicked,
     m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
@@ -153,7 +163,7 @@ async function storeFirsts(client: Queryable, human: readonly DueFetch[]): Promi
   if (human.length === 0) return [];
   const ids = human.map((each) => each.message_id);
   const { rows } = await client.query<First>({
-    name: 'store_first_interactions_wanted',
+    name: 'store_first_interactions_counted',
     text: storeFirstsSql,
     values: [JSON.stringify(human), ids, Math.min(...ids), Math.max(...ids)],
   });

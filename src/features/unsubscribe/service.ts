@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { isOptOutHash, optOutHashes } from '../../delivery/consent/opt-outs.ts';
+import { countStatsSql } from '../../delivery/effects/stat-changes.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import type { RecipientPages } from '../../delivery/send/compose/recipient-pages.ts';
@@ -118,6 +119,18 @@ async function findAddress(
   return isOptOutHash(keyring, { brandId, channel: 'email', address }, addressHash) ? address : null;
 }
 
+/** Stores in a message that its recipient has unsubscribed by it, and counts that once. */
+async function markUnsubscribed(trx: Queryable, brandId: number, messageId: number): Promise<void> {
+  await trx.query(
+    `with updated as (
+       update messages m set unsubscribed_at = now(), updated_at = now()
+       where m.id = $1 and m.brand_id = $2 and m.unsubscribed_at is null returning m.*
+     )${countStatsSql('updated', { unsubscribed: 'true' })}
+     select from updated`,
+    [messageId, brandId],
+  );
+}
+
 /** Unsubscribes recipients by the links of {@link unsubscribeLinks}. */
 export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: UnsubscribeDeps) {
   return {
@@ -143,16 +156,16 @@ export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: Unsub
       const { accountId, brandId, source, addressHash } = target;
       const messageId = 'messageId' in source ? source.messageId : null;
       const optOut = { accountId, brandId, channel: 'email', source: 'one_click', messageId } as const;
-      if (address === null) {
-        await inTransaction(pool, (trx) =>
-          recordUnappliedOptOut(trx, addressHash, { ...optOut, plusAddresses }),
-        );
-      } else {
-        const key = recipientKey('email', address) ?? address;
-        await inTransaction(pool, (trx) =>
-          setSubscription(trx, { keyring, plusAddresses }, { ...optOut, subscribed: false, of: { key } }),
-        );
-      }
+      await inTransaction(pool, async (trx) => {
+        if (address === null) {
+          await recordUnappliedOptOut(trx, addressHash, { ...optOut, plusAddresses });
+        } else {
+          const of = { key: recipientKey('email', address) ?? address };
+          await setSubscription(trx, { keyring, plusAddresses }, { ...optOut, subscribed: false, of });
+        }
+        // Last, because senders that record outcomes of the message would wait for the consent lock, too.
+        if (messageId !== null) await markUnsubscribed(trx, brandId, messageId);
+      });
       await fence.wait(accountId);
     },
   };

@@ -4,43 +4,36 @@ import fc from 'fast-check';
 import { requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
-import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
-import { recordFacts } from '../../../src/delivery/facts/facts.ts';
-import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
-import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
-import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
-import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
-import { type BatchRecord, createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { countAi, foldUsage, usageSql } from '../../../src/delivery/money/usage.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { testEvents } from '../../support/events.ts';
+import {
+  type Batch,
+  createOutcomes,
+  type OutcomeName,
+  outcomeNames,
+  outcomes,
+  type ReportName,
+} from '../../support/outcomes.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
-import { TEST_LIMITS } from '../../support/sending.ts';
 import { countedUsage, recountedUsage } from '../../support/usage.ts';
-import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 83;
-const PROVIDER = 'relay';
 
 let test: TestDatabase;
 /** Plans statements as a sender's database does. */
 let database: Database;
 let account: QueuedAccount;
-let seq = 0;
+let sender: ReturnType<typeof createOutcomes>;
 let prefix = 0;
 
 beforeAll(async () => {
   test = await createTestDatabase();
   database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
   await insertSender(database, OWNER);
+  sender = createOutcomes(database, OWNER);
 });
 afterAll(async () => {
   await database.close();
@@ -53,95 +46,18 @@ beforeEach(async () => {
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
   database.pool.query<Row>(text, values).then(({ rows }) => rows);
 
-const accepted: HandOverOutcome = {
-  kind: 'accepted',
-  providerMessageId: null,
-  response: '250 ok',
-  delivered: false,
-};
-const hard = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 no such user' } as const;
-const outcomes = {
-  accepted,
-  delivered: { ...accepted, delivered: true },
-  refused: { kind: 'refused', code: 'rejected', response: '554 no' },
-  bounced: { kind: 'bounced', bounce: hard, response: hard.diagnostic },
-  deferred: { kind: 'deferred', response: '450 later' },
-  unknown: { kind: 'unknown', reason: 'time-out' },
-  lost: { kind: 'fault', reason: 'connection refused' },
-} as const satisfies Record<string, HandOverOutcome>;
-
-type OutcomeName = keyof typeof outcomes;
-
-/** A batch under an intent. */
-type Batch = (outcomeOf: (n: number) => HandOverOutcome) => BatchRecord;
-
-const { transactional, campaign: campaignClass } = messageClasses;
-
-/** Claims and intends what is due. @param given a class; `block`: first attempts of a campaign */
-async function intend(given: typeof transactional | typeof campaignClass | 'block'): Promise<Batch | null> {
-  const { pool } = database;
-  const number = ++seq;
-  const request = { channel: 'email', accountId: account.accountId, owner: OWNER } as const;
-  if (given === 'block') {
-    const { claims } = await claimBlock(pool, { ...request, providerId: 0, messages: 1_000 }, TEST_LIMITS);
-    const block = claims[0]?.block;
-    if (!block) return null;
-    const intent = { owner: OWNER, seq: number, provider: PROVIDER, claims, keyring: testKeyring };
-    const messages = await intendBlock(pool, intent, block);
-    const leaving = messages.filter(({ verdict }) => verdict === 'send');
-    return (outcomeOf) => {
-      const ended = leaving.map((_, n) => outcomeOf(n));
-      const records = outcomeRecords(PROVIDER, messages, ended);
-      return { owner: OWNER, seq: number, block, outcomes: recordsOfBlock(records, leaving, ended) };
-    };
-  }
-  await query(`update send_queue set due_at = now() where owner is null and due_at < 'infinity'`);
-  const claims = await claimBacklog(pool, { ...request, class: given, quantum: 50 }, TEST_LIMITS);
-  if (claims.length === 0) return null;
-  const intent = { owner: OWNER, seq: number, provider: PROVIDER, claims, keyring: testKeyring };
-  const messages =
-    given === transactional ? await intendBatch(pool, intent) : await intendRetries(pool, intent);
-  return (outcomeOf) => ({
-    owner: OWNER,
-    seq: number,
-    outcomes: outcomeRecords(
-      PROVIDER,
-      messages,
-      messages.filter(({ verdict }) => verdict === 'send').map((_, n) => outcomeOf(n)),
-    ),
-  });
-}
-
-const record = (...batches: BatchRecord[]) =>
-  createBatchRecording({ pool: database.pool, events: testEvents })(batches);
-
-const report = (messageIds: readonly number[], type: DeliveryFact['type']) =>
-  inTransaction(database.pool, (trx) =>
-    recordFacts(
-      trx,
-      messageIds.map((messageId) => ({
-        ...{ accountId: account.accountId, messageId, type, occurredAt: new Date(), providerMessageId: null },
-        source: { kind: 'callback', provider: PROVIDER },
-        response: null,
-        bounce: type === 'bounced' ? hard : null,
-        failure: type === 'failed' ? { code: 'rejected', message: 'dropped' } : null,
-        suppresses: false,
-      })),
-      testEvents,
-    ),
+const report = (messageIds: readonly number[], name: ReportName) =>
+  sender.report(
+    account,
+    messageIds.map((messageId) => ({ messageId, name })),
   );
-
-const senderDies = () => inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
 
 const counted = () => countedUsage(database.pool, account.accountId);
 const emails = async () => (await counted()).reduce((sum, { email }) => sum + email, 0);
 
 /** Hands the queued transactional messages over once. */
-async function send(...given: OutcomeName[]): Promise<void> {
-  const batch = await intend(transactional);
-  if (!batch) throw new Error('nothing is due');
-  await record(batch((n) => outcomes[given[n] ?? given[0] ?? 'accepted']));
-}
+const send = (...given: OutcomeName[]) =>
+  sender.send(account, 'transactional', ...(given.length === 0 ? (['accepted'] as const) : given));
 
 describe('the usage of a month', () => {
   it.each<[OutcomeName, number]>([
@@ -229,11 +145,11 @@ describe('the usage of a month', () => {
 
   it('locks nothing that another sender of the account needs', async () => {
     await queueEmails(database, account, 2);
-    const batch = await intend(transactional);
+    const batch = await sender.intend(account, 'transactional');
     await inTransaction(database.pool, async (trx) => {
       await trx.query('select 1 from account_counters for update');
       await trx.query('select 1 from account_usage for update');
-      if (batch) await record(batch(() => accepted));
+      if (batch) await sender.record(batch(() => outcomes.accepted));
     });
     expect(await emails()).toBe(2);
   });
@@ -242,17 +158,16 @@ describe('the usage of a month', () => {
 type Step =
   | { do: 'queue' | 'intend' | 'block' | 'retries' | 'die' | 'fold' | 'resend' | 'month' }
   | { do: 'record'; outcomes: OutcomeName[]; again: boolean }
-  | { do: 'report'; type: DeliveryFact['type']; pick: number }
+  | { do: 'report'; type: ReportName; pick: number }
   | { do: 'cancel'; pick: number };
 
-const names = Object.keys(outcomes) as OutcomeName[];
 const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.constantFrom<Step>({ do: 'queue' }, { do: 'block' }, { do: 'retries' }), weight: 3 },
   { arbitrary: fc.constant<Step>({ do: 'intend' }), weight: 4 },
   {
     arbitrary: fc.record({
       do: fc.constant('record' as const),
-      outcomes: fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 5 }),
+      outcomes: fc.array(fc.constantFrom(...outcomeNames), { minLength: 1, maxLength: 5 }),
       again: fc.boolean(),
     }),
     weight: 6,
@@ -260,7 +175,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fc.record({
       do: fc.constant('report' as const),
-      type: fc.constantFrom<DeliveryFact['type']>('accepted', 'delivered', 'bounced', 'complained', 'failed'),
+      type: fc.constantFrom<ReportName>('accepted', 'delivered', 'bounced', 'complained', 'failed'),
       pick: fc.nat(),
     }),
     weight: 3,
@@ -295,16 +210,16 @@ class Run {
       case 'intend':
       case 'block':
       case 'retries': {
-        const kinds = { intend: transactional, block: 'block', retries: campaignClass } as const;
-        const batch = await intend(kinds[given.do]);
+        const backlogs = { intend: 'transactional', block: 'block', retries: 'campaign' } as const;
+        const batch = await sender.intend(account, backlogs[given.do]);
         if (batch) this.#open.push(batch);
         return;
       }
       case 'record': {
         const batch = this.#open.shift();
         const found = batch?.((n) => outcomes[given.outcomes[n % given.outcomes.length] ?? 'accepted']);
-        if (found) await record(found);
-        if (found && given.again) await record(found);
+        if (found) await sender.record(found);
+        if (found && given.again) await sender.record(found);
         return;
       }
       case 'report':
@@ -314,7 +229,7 @@ class Run {
         await cancelMessages(database.pool, await this.#pick(given.pick), 'the contact was deleted');
         return;
       case 'die':
-        await senderDies();
+        await sender.die();
         return;
       case 'fold':
         await foldUsage(database.pool);
@@ -381,7 +296,7 @@ it('equals a recount after any outcomes, reports and crashes, whether it was fol
       }
       expect(await misjudged()).toEqual([]);
       charged += await emails();
-      await senderDies();
+      await sender.die();
     }),
     { numRuns: 12, seed: 12 },
   );

@@ -1,4 +1,4 @@
--- Prepared as record_facts_of_campaigns_4
+-- Prepared as record_facts_of_campaigns_5
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.
@@ -16,7 +16,8 @@ with input as (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean,
       "failedNow" boolean,
-      suppress text, counted boolean, "bouncedAt" timestamptz, unsent boolean, uncounted boolean, published json)
+      suppress text, counted boolean, "bouncedAt" timestamptz, "deliveredNow" boolean, "firstBouncedAt" timestamptz,
+      "complainedAt" timestamptz, unsent boolean, uncounted boolean, published json)
 ), removed as (
   delete from send_queue where message_id = any($3)
   returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, channel
@@ -81,6 +82,8 @@ with input as (
     attempt_count = greatest(m.attempt_count, i.attempt),
     sent_at = coalesce(m.sent_at, i."sentAt"),
     delivered_at = coalesce(m.delivered_at, i."deliveredAt"),
+    bounced_at = coalesce(m.bounced_at, i."firstBouncedAt"),
+    complained_at = coalesce(m.complained_at, i."complainedAt"),
     provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
     response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now(),
     unsent_at = case when i.unsent then coalesce(m.unsent_at, now()) else m.unsent_at end
@@ -96,7 +99,8 @@ with input as (
         (select v.segments from template_versions v where v.id = m.content_version_id)) end)
   from input i where m.id = i."messageId"
   returning m.*, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
-    i."bouncedAt" as suppressed_at, i.published
+    i."bouncedAt" as suppressed_at, i."deliveredNow" as delivered_now, i."firstBouncedAt" is not null as bounced_now,
+    i."complainedAt" is not null as complained_now, i.published
 ), events as (
   insert into message_events (message_id, attempt, type, occurred_at, data)
   select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -249,6 +253,14 @@ with input as (
   where attempted + hard_bounces + complaints > 0 order by account_id
   on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
     hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
+), stats_counted as (
+  insert into stat_changes (brand_id, slot, source, channel, name, count)
+  select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name, count(*)
+  from updated u cross
+  join lateral (values ('sent', u.sent_at, u.sent_now), ('delivered', u.delivered_at, u.delivered_now),
+      ('bounced', u.bounced_at, u.bounced_now), ('complained', u.complained_at, u.complained_now)) as f (name, at, is_new)
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5
 ), new_events as materialized (
   select gen_random_uuid() as id, e.*
   from updated u cross

@@ -8,6 +8,7 @@ import { defineStatement } from '../../../platform/db/statements.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql } from '../../blocks/campaign-blocks.ts';
 import { CONTACT_COUNTS, contactCtes } from '../../effects/contact-effects.ts';
 import { countOutcomesSql } from '../../effects/leave-queue.ts';
+import { countStatsSql } from '../../effects/stat-changes.ts';
 import { messageClasses, statesBefore, statusList } from '../../message.ts';
 import { isPaidByMessage } from '../../money/units.ts';
 import type { OutcomeRecord } from './outcomes.ts';
@@ -43,7 +44,7 @@ const sentSql = `
       failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
     from input i
     where m.id = i.id and m.status in (${statusList(statesBefore('sent'))}) and m.sent_at is null
-    returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.contact_id, m.sent_at, m.sent_attempt, m.test,
+    returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.class, m.contact_id, m.sent_at, m.sent_attempt, m.test,
       m.updated_at, m.segments, m.unknown_at, m.unsent_at
   ), events as (
     -- The row of a message shows that this attempt was accepted, unless another outcome came first.
@@ -61,7 +62,7 @@ const sentSql = `
     attempted: 'true',
     after: CONTACT_COUNTS,
     suppressions: false,
-  })}
+  })}${countStatsSql('updated', { sent: 'true' })}
   select count(*) from updated`;
 
 const isPlainlySent = (outcome: OutcomeRecord) =>
@@ -134,6 +135,7 @@ export const recordSentStatement = defineStatement({
     'bigint[]: the last message of each batch',
   ],
   shapes: { record_sent_in_blocks: {} },
+  version: 2,
   compose: () => sentSql,
 });
 

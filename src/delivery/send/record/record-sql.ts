@@ -16,6 +16,7 @@ import {
 } from '../../effects/leave-queue.ts';
 import { emailEvents } from '../../events.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../../effects/flow-counts.ts';
+import { countStatsSql } from '../../effects/stat-changes.ts';
 import { limits, type Limits } from '../../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../../message.ts';
 import { knownSegmentsSql, segmentsNowSql } from '../../money/rendered-segments.ts';
@@ -82,6 +83,13 @@ const counted: CountedOutcomes = {
   sentNow: sentSql,
   attempted: `(status in ('sent', 'delivered') and ${sentNowSql} or status = 'bounced')`,
 };
+
+/** SQL: counts the messages that this statement has recorded as sent, delivered or bounced for the first time. */
+const statsSql = countStatsSql('updated', {
+  sent: 'u.sent_at = u.updated_at',
+  delivered: 'u.delivered_at = u.updated_at',
+  bounced: 'u.bounced_at = u.updated_at',
+});
 
 /** SQL: the effects on contacts. A message cannot change between `bounced` and `failed`, so it counts once. */
 const contactSql = contactCtes({ sentNow: sentSql, failedNow: `status in ('bounced', 'failed')` });
@@ -227,6 +235,7 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
       attempt_count = greatest(m.attempt_count, i.attempt),
       sent_at = case when i.status in ('sent', 'delivered') then coalesce(m.sent_at, now()) else m.sent_at end,
       delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
+      bounced_at = case i.status when 'bounced' then coalesce(m.bounced_at, now()) else m.bounced_at end,
       provider = coalesce(i.provider, m.provider),
       provider_message_id = coalesce(i."providerMessageId", m.provider_message_id),
       sent_attempt = case when i.status in ('sent', 'delivered') then coalesce(m.sent_attempt, i.attempt)
@@ -252,7 +261,7 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
   ), events as (${messageEventsSql}
   )${forFlows ? countFlowMessagesSql('updated') : ''}${forCampaigns ? blocksSql(priced) + enqueuedSql(priced) : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
-  )}, new_events as materialized (
+  )}${statsSql}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}
@@ -311,7 +320,7 @@ export const recordStatement = defineStatement({
     record_priced_outcomes: 'transactional messages that give back some of what they have reserved',
     record_priced_outcomes_of_flows_and_blocks: 'messages of any class that have reserved what they cost',
   },
-  version: 3,
+  version: 4,
   compose: (shape: RecordShape, { publication, limits: table = limits }: RecordingParts) =>
     recordSql(publication, table, shape),
 });

@@ -1,4 +1,4 @@
--- Prepared as record_priced_outcomes_of_flows_and_blocks_3
+-- Prepared as record_priced_outcomes_of_flows_and_blocks_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records what became of batches that were given to providers, and all that follows from it.
@@ -29,6 +29,7 @@ with input as (
     attempt_count = greatest(m.attempt_count, i.attempt),
     sent_at = case when i.status in ('sent', 'delivered') then coalesce(m.sent_at, now()) else m.sent_at end,
     delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
+    bounced_at = case i.status when 'bounced' then coalesce(m.bounced_at, now()) else m.bounced_at end,
     provider = coalesce(i.provider, m.provider),
     provider_message_id = coalesce(i."providerMessageId", m.provider_message_id),
     sent_attempt = case when i.status in ('sent', 'delivered') then coalesce(m.sent_attempt, i.attempt)
@@ -398,6 +399,15 @@ with input as (
   where attempted + hard_bounces + complaints > 0 order by account_id
   on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
     hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
+), stats_counted as (
+  insert into stat_changes (brand_id, slot, source, channel, name, count)
+  select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name, count(*)
+  from updated u cross
+  join lateral (values ('sent', u.sent_at, u.sent_at = u.updated_at),
+      ('delivered', u.delivered_at, u.delivered_at = u.updated_at),
+      ('bounced', u.bounced_at, u.bounced_at = u.updated_at)) as f (name, at, is_new)
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5
 ), new_events as materialized (
   select gen_random_uuid() as id, e.*
   from updated u cross

@@ -1,4 +1,4 @@
--- Prepared as record_sent_in_blocks
+-- Prepared as record_sent_in_blocks_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records batches of blocks of which every message was sent at the first attempt.
@@ -36,7 +36,8 @@ with batches as materialized (
     failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
   from input i
   where m.id = i.id and m.status in ('queued', 'held', 'failed', 'unknown') and m.sent_at is null
-  returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.contact_id, m.sent_at, m.sent_attempt, m.test,
+  returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.class, m.contact_id, m.sent_at, m.sent_attempt,
+    m.test,
     m.updated_at, m.segments, m.unknown_at, m.unsent_at
 ), events as (
   -- The row of a message shows that this attempt was accepted, unless another outcome came first.
@@ -139,5 +140,11 @@ with batches as materialized (
   where attempted + hard_bounces + complaints > 0 order by account_id
   on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
     hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
+), stats_counted as (
+  insert into stat_changes (brand_id, slot, source, channel, name, count)
+  select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name, count(*)
+  from updated u cross join lateral (values ('sent', u.sent_at, true)) as f (name, at, is_new)
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5
 )
 select count(*) from updated
