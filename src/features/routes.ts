@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
-import type { SessionTokens } from '../platform/auth/session-token.ts';
+import type { SessionIssuer } from '../platform/auth/session-issuer.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/processes/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
@@ -38,7 +38,8 @@ import { createTemplateRoutes } from './templates/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createOwnUserRoutes } from './users/own-routes.ts';
-import { createAuthRoutes } from './users/routes.ts';
+import { createLoginRoutes } from './sessions/login-routes.ts';
+import type { verifyPassword } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
@@ -63,7 +64,10 @@ export interface FeatureDeps {
   contents: ContentEngine;
   /** Makes the HTML of mail harmless, in threads. */
   htmlSanitizer: HtmlSanitizer;
-  tokens: SessionTokens;
+  /** Starts sessions of users. */
+  sessions: SessionIssuer;
+  /** Limits how many passwords are checked at once. */
+  checkPassword: typeof verifyPassword;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
   waker: Waker;
@@ -82,7 +86,7 @@ export interface FeatureDeps {
 export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
   return [
-    ...createAuthRoutes(deps),
+    ...createLoginRoutes(deps),
     ...createOwnUserRoutes(deps),
     ...createAccountRoutes(deps),
     ...createBrandRoutes(deps),

@@ -24,7 +24,7 @@ import { suppressionsUpkeep } from './suppressions/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
-import { usersUpkeep } from './users/upkeep.ts';
+import { sessionsUpkeep } from './sessions/upkeep.ts';
 import { walletUpkeep } from './wallet/upkeep.ts';
 import { validationUpkeep } from './validation/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
@@ -58,6 +58,6 @@ export const upkeep = gatherUpkeep([
   listsUpkeep,
   templatesUpkeep,
   walletUpkeep,
-  usersUpkeep,
+  sessionsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -5,12 +5,16 @@ import { createTrackedEventConsumers, eventConsumers } from '../features/events.
 import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
+import { createPasswordChecks } from '../features/users/service.ts';
 import { webhookSection } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
 import { createAuthenticate } from '../platform/auth/authenticate.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
-import { createKeyUsage } from '../platform/auth/key-usage.ts';
+import { createClientAddress } from '../platform/auth/client-address.ts';
+import { createLastUses } from '../platform/auth/last-use.ts';
+import { createSessionCookies } from '../platform/auth/session-cookie.ts';
+import { createSessionIssuer } from '../platform/auth/session-issuer.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
 import {
   createServerChanges,
@@ -40,7 +44,7 @@ import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
 import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
-import { createKeyring } from '../platform/secrets/keyring.ts';
+import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
 /** Number of connections that record opens, clicks and reports: one for a group of each, and a spare one. */
@@ -95,6 +99,20 @@ function createOutgoing(config: Config, started: Started) {
   return { resolver, egress, websites };
 }
 
+/** Creates what knows callers, and what starts their sessions. */
+function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: Logger, started: Started) {
+  const tokens = createSessionTokens(keyring);
+  const cookies = createSessionCookies(config.PUBLIC_URL, keyring);
+  const keyUses = createLastUses(pool, 'api_keys', log);
+  const sessionUses = createLastUses(pool, 'sessions', log);
+  for (const each of [keyUses, sessionUses]) started.push(() => each.stop());
+  const keys = createKeyLookup(pool);
+  return {
+    authenticate: createAuthenticate({ db: pool, keys, keyUses, tokens, cookies, sessionUses }),
+    sessions: createSessionIssuer(tokens, cookies, createClientAddress(config.TRUSTED_PROXIES)),
+  };
+}
+
 /** Creates the objects that the routes and the app share. */
 function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
@@ -109,9 +127,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   });
   started.push(() => recording.close());
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
-  const tokens = createSessionTokens(keyring);
-  const usage = createKeyUsage(pool, log);
-  started.push(() => usage.stop());
+  const { authenticate, sessions } = createAuth(config, database, keyring, log, started);
   const waker = createWaker(urls);
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
@@ -141,14 +157,14 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     websites,
     contents,
     htmlSanitizer,
-    tokens,
+    sessions,
+    checkPassword: createPasswordChecks(),
     rateLimiter,
     waker,
     events,
     trackedEventConsumers: createTrackedEventConsumers({ waker }),
     counter,
   };
-  const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
   const budgets = createBodyBudgets((facts) =>
     log.warn(facts, 'bodies refused: too many are being received'),
   );

@@ -1,8 +1,11 @@
 // The demo account keeps its key while it works, and otherwise gets a new key and password.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findApiKey, revokeApiKey } from '../../src/features/api-keys/service.ts';
-import { createLogin } from '../../src/features/users/service.ts';
+import { createLogin } from '../../src/features/sessions/login.ts';
+import { verifyPassword } from '../../src/features/users/service.ts';
 import { ensureDemo, type Demo } from '../../src/local/demo.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { TEST_SECRET } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let made: TestDatabase;
@@ -18,7 +21,12 @@ async function expectWorking(demo: Demo): Promise<void> {
     account_id: demo.accountId,
     brand_id: demo.brandId,
   });
-  const user = await createLogin(made.database.pool, () => () => undefined).logIn({
+  const deps = {
+    pool: made.database.pool,
+    keyring: createKeyring(TEST_SECRET),
+    checkPassword: verifyPassword,
+  };
+  const { user } = await createLogin(deps, () => () => undefined).logIn({
     ...{ email: demo.email, password: demo.password, network: null },
   });
   expect(user.email).toBe(demo.email);

@@ -3,6 +3,7 @@ import { loadConfig, type Config } from '../../src/config.ts';
 import { createAccount } from '../../src/features/accounts/service.ts';
 import { createApiKey } from '../../src/features/api-keys/service.ts';
 import { addMember } from '../../src/features/users/service.ts';
+import { insertSession } from '../../src/platform/auth/session-rows.ts';
 import { createSessionTokens } from '../../src/platform/auth/session-token.ts';
 import type { Role } from '../../src/platform/auth/tenant.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -54,6 +55,15 @@ export interface TestResponse<Body = TestBody> {
   text: string;
 }
 
+/** A browser that is signed in. */
+export interface CookieSession {
+  /** `name=value` */
+  cookie: string;
+  csrfToken: string;
+  /** The headers of our own pages. Send them with `token: null`. */
+  headers: { Cookie: string; Origin: string; 'X-CSRF-Token': string };
+}
+
 export interface TestApi extends TestTenant {
   baseUrl: string;
   port: number;
@@ -65,6 +75,8 @@ export interface TestApi extends TestTenant {
   /** Another account with its own brand, key and owner. */
   other: TestTenant;
   request<Body = TestBody>(method: string, path: string, options?: TestRequest): Promise<TestResponse<Body>>;
+  /** Signs a user in with a cookie, by their password {@link TEST_PASSWORD}. @param email default: the owner's */
+  signIn(email?: string): Promise<CookieSession>;
   /** Adds a user with this role to the first account, and logs them in. */
   addUser(role: Role): Promise<{ userId: number; email: string; userJwt: string }>;
   close(): Promise<void>;
@@ -78,9 +90,17 @@ export interface TestApiOptions {
   log?: Logger;
 }
 
-function sessionFor(userId: number): Promise<string> {
+/** Signs a user in, and returns the token. */
+async function sessionFor({ pool }: Database, userId: number): Promise<string> {
+  const { session } = await insertSession(pool, {
+    userId,
+    kind: 'token',
+    secondFactor: false,
+    network: null,
+    userAgent: null,
+  });
   const tokens = createSessionTokens(createKeyring(TEST_SECRET));
-  return tokens.issue({ userId, sessionVersion: 1 }, 'api');
+  return tokens.issue({ userId, sessionId: session.id, expiresAt: session.expiresAt }, 'api');
 }
 
 /** Creates an account with brand, owner and keys. */
@@ -99,7 +119,7 @@ export async function createTestTenant(database: Database, name: string): Promis
     testApiKey: test.key,
     userId: made.owner.userId,
     email,
-    userJwt: await sessionFor(made.owner.userId),
+    userJwt: await sessionFor(database, made.owner.userId),
   };
 }
 
@@ -153,6 +173,18 @@ function testConfig(url: string, env: Record<string, string> = {}): Config {
   });
 }
 
+async function signIn(api: Pick<TestApi, 'request'>, origin: string, email: string): Promise<CookieSession> {
+  const answer = await api.request('POST', '/v1/login', {
+    token: null,
+    headers: { Origin: origin },
+    body: { user: { email, password: TEST_PASSWORD }, session: 'cookie' },
+  });
+  const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
+  const csrfToken = answer.headers.get('x-csrf-token') ?? '';
+  if (answer.status !== 200) throw new Error(`not signed in: ${answer.text}`);
+  return { cookie, csrfToken, headers: { Cookie: cookie, Origin: origin, 'X-CSRF-Token': csrfToken } };
+}
+
 /** Starts the API on a free port and its own database, with two accounts. Call `close` in `afterAll`. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const test = await createTestDatabase();
@@ -179,6 +211,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     routes: server.routes,
     other,
     request: (method, path, request = {}) => send(baseUrl, own.apiKey, method, path, request),
+    signIn: (email = own.email) => signIn(api, baseUrl, email),
     async addUser(role) {
       users += 1;
       const email = `${role}-${users}@acme.test`;
@@ -188,7 +221,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         email,
         password: TEST_PASSWORD,
       });
-      return { userId: added.userId, email, userJwt: await sessionFor(added.userId) };
+      return { userId: added.userId, email, userJwt: await sessionFor(database, added.userId) };
     },
     async close() {
       await server?.stop();

@@ -1,20 +1,6 @@
 import { z } from 'zod';
 import { oneLine } from '../../platform/input/one-line.ts';
 
-export const loginBody = z.strictObject({
-  user: z.strictObject({
-    email: z.string().min(1).max(320),
-    password: z.string().min(1).max(1_024),
-  }),
-});
-
-export const logoutBody = z.strictObject({
-  all: z
-    .boolean()
-    .default(false)
-    .meta({ description: 'Whether all sessions of the user end, on every device.' }),
-});
-
 export const userSchema = z
   .object({
     id: z.int(),

@@ -2,19 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
-import type { Session } from '../../platform/auth/session-token.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { forgetNetworksSql, isKnownNetwork, rememberNetwork } from './known-networks.ts';
-import { createPasswordChecks } from './password-checks.ts';
+import { endSessions } from '../sessions/service.ts';
 
-export { verifyPassword } from './password-checks.ts';
+export { createPasswordChecks, verifyPassword } from './password-checks.ts';
 
 /** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** @returns an argon2id hash in PHC format; takes about 20 ms in the thread pool */
-function hashPassword(password: string): Promise<string> {
+export function hashPassword(password: string): Promise<string> {
   return hash(password, ARGON2_COST);
 }
 
@@ -35,79 +33,13 @@ export interface UserRow {
   country_code: string;
   admin: boolean;
   password_hash: string;
-  session_version: number;
   created_at: Date;
   updated_at: Date;
 }
 
 /** SQL: the columns of a {@link UserRow}. */
-const USER_COLUMNS = `id, first_name, last_name, email, mobile, country_code, admin, password_hash, session_version,
-  created_at, updated_at`;
-
-export interface LoginAttempt {
-  email: string;
-  password: string;
-  /** The client's network; null: unknown. */
-  network: string | null;
-}
-
-export interface Login {
-  /**
-   * Checks a password, and remembers the network of a successful login. Failures from a known network have a separate
-   * limit, so that others cannot lock the user out there.
-   * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong.
-   *   rate_limited; unavailable
-   */
-  logIn(attempt: LoginAttempt): Promise<UserRow>;
-}
-
-/**
- * Counts an attempt as failed.
- * @param isKnown whether the user has logged in from the network lately
- * @returns a function that takes this back
- * @throws AppError rate_limited
- */
-export type CountFailure = (attempt: Pick<LoginAttempt, 'email' | 'network'>, isKnown: boolean) => () => void;
-
-export function createLogin(db: Queryable, countFailure: CountFailure): Login {
-  // Checked if the address is unknown, so that the response takes as long as for a known one.
-  const dummyHash = hashPassword(generatePassword());
-  const check = createPasswordChecks();
-
-  /** Queries the database about the network only if the attempt would otherwise be refused. */
-  async function count(attempt: LoginAttempt): Promise<() => void> {
-    try {
-      return countFailure(attempt, false);
-    } catch (error) {
-      if (!(await isKnownNetwork(db, emailKey(attempt.email), attempt.network))) throw error;
-      return countFailure(attempt, true);
-    }
-  }
-
-  /** @returns null if the address or the password is wrong */
-  async function findVerified({ email, password }: LoginAttempt): Promise<UserRow | null> {
-    const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where email_key = $1`, [
-      emailKey(email),
-    ]);
-    const [user] = rows;
-    const matches = await check(user?.password_hash ?? (await dummyHash), password);
-    return user && matches ? user : null;
-  }
-
-  return {
-    async logIn(attempt) {
-      const takeBack = await count(attempt);
-      const user = await findVerified(attempt).catch((error: unknown) => {
-        takeBack();
-        throw error;
-      });
-      if (!user) throw new AppError('unauthorized', 'wrong email or password');
-      takeBack();
-      await rememberNetwork(db, user, attempt.network);
-      return user;
-    },
-  };
-}
+const USER_COLUMNS = `id, first_name, last_name, email, mobile, country_code, admin, password_hash, created_at,
+  updated_at`;
 
 export interface NewUser {
   email: string;
@@ -200,6 +132,14 @@ async function setRole(db: Queryable, accountId: number, userId: number, role: R
   if (rowCount === 0) throw new AppError('conflict', 'an account must keep at least one owner');
 }
 
+/** @returns the user with this address in any letter case; null if there is none */
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
+  const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where email_key = $1`, [
+    emailKey(email),
+  ]);
+  return rows[0] ?? null;
+}
+
 /** @throws AppError not_found */
 export async function getUser(db: Queryable, userId: number): Promise<UserRow> {
   const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where id = $1`, [userId]);
@@ -243,44 +183,20 @@ function mobileOf(text: string | undefined, country: string): string | undefined
 }
 
 /**
- * Sets a new password, ends all sessions of the user, and forgets the user's known networks.
+ * Sets a new password, ends the sessions of the user, and forgets the user's known networks.
+ * @param keptSession the id of a session that stays
  * @throws AppError `not_found`
  */
-export async function setPassword(db: Queryable, userId: number, password: string): Promise<void> {
-  const { rowCount } = await db.query(
-    `with forgotten as (${forgetNetworksSql('$1')})
-     update users set password_hash = $2, session_version = session_version + 1, updated_at = now() where id = $1`,
+export async function setPassword(
+  trx: Queryable,
+  userId: number,
+  password: string,
+  keptSession: number | null = null,
+): Promise<void> {
+  const { rowCount } = await trx.query(
+    'update users set password_hash = $2, updated_at = now() where id = $1',
     [userId, await hashPassword(password)],
   );
   if (rowCount === 0) throw notFound('user');
-}
-
-/**
- * Ends a session: its token is refused from then on.
- * @param options.all ends all sessions of the user, and forgets the user's known networks
- * @returns the user
- * @throws AppError not_found
- */
-export async function endSession(
-  db: Queryable,
-  { userId, tokenId, expiresAt }: Session,
-  { all }: { all: boolean },
-): Promise<UserRow> {
-  const { rows } = await db.query<UserRow>(
-    all
-      ? `with forgotten as (${forgetNetworksSql('$1')})
-         update users set session_version = session_version + 1, updated_at = now() where id = $1
-         returning ${USER_COLUMNS}`
-      : `select ${USER_COLUMNS} from users where id = $1`,
-    [userId],
-  );
-  const user = rows[0];
-  if (!user) throw notFound('user');
-  if (!all) {
-    await db.query(
-      'insert into ended_sessions (token_id, expires_at) values ($1, $2) on conflict (token_id) do nothing',
-      [tokenId, expiresAt],
-    );
-  }
-  return user;
+  await endSessions(trx, userId, keptSession);
 }

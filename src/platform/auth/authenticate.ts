@@ -1,47 +1,48 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { ID_DIGITS, MAX_ID } from '../db/paging.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { KeyLookup, LiveKey } from './key-lookup.ts';
-import type { KeyUsage } from './key-usage.ts';
-import { findUserTenant } from './session-tenant.ts';
+import type { LastUses } from './last-use.ts';
+import type { SessionCookies } from './session-cookie.ts';
+import { type Choice, findUserCaller, type UserCaller } from './session-tenant.ts';
 import type { SessionTokens } from './session-token.ts';
 import type { Authenticate, Principal } from './tenant.ts';
 
 export interface AuthenticateDeps {
   db: Queryable;
   keys: KeyLookup;
-  usage: KeyUsage;
+  keyUses: LastUses;
   tokens: SessionTokens;
+  cookies: SessionCookies;
+  sessionUses: LastUses;
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 function unauthorized(message: string): AppError {
   return new AppError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
 }
 
-function bearerOf(headers: IncomingHttpHeaders): string {
-  const given = headers.authorization;
-  if (given === undefined) {
-    throw unauthorized('send the header Authorization: Bearer, with an API key or a session token');
-  }
-  const token = BEARER.exec(given)?.[1];
-  if (token === undefined) throw unauthorized('the Authorization header must read: Bearer <token>');
-  return token;
-}
-
-function wantedBrand(headers: IncomingHttpHeaders): number | null {
-  const given = headers['x-brand-id'];
+function idIn(headers: IncomingHttpHeaders, name: 'X-Account-Id' | 'X-Brand-Id'): number | null {
+  const given = headers[name.toLowerCase()];
   if (given === undefined) return null;
   if (typeof given !== 'string' || !ID_DIGITS.test(given)) {
-    throw invalid({ 'X-Brand-Id': [`must be an integer from 1 to ${MAX_ID}`] });
+    throw invalid({ [name]: [`must be an integer from 1 to ${MAX_ID}`] });
   }
   return Number(given);
 }
 
-function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
+const choiceOf = (headers: IncomingHttpHeaders): Choice => ({
+  accountId: idIn(headers, 'X-Account-Id'),
+  brandId: idIn(headers, 'X-Brand-Id'),
+});
+
+function keyPrincipal(key: LiveKey, { accountId, brandId }: Choice): Principal {
   // A key belongs to one brand. A request for another brand must not get a response about this brand.
+  if (accountId !== null && accountId !== key.accountId) throw notFound('account');
   if (brandId !== null && brandId !== key.brandId) throw notFound('brand');
   return {
     tenant: {
@@ -56,33 +57,76 @@ function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
   };
 }
 
+/** @param choice null: the route needs no account */
+function userPrincipal({ session, tenant }: UserCaller, choice: Choice | null): Principal {
+  if (choice && !tenant) {
+    if (choice.brandId !== null) throw notFound('brand');
+    if (choice.accountId !== null) throw notFound('account');
+    throw new AppError('forbidden', 'you belong to no account; an owner can invite you to one');
+  }
+  return {
+    tenant: choice && tenant,
+    rateLimitPerSecond: null,
+    rateLimitName: `user ${session.userId}`,
+    session,
+  };
+}
+
 /**
- * Tries the bearer value as an API key, then as a session token (interface section 5). Sessions are checked in the
- * database on every request, so that removing a user takes effect at once; for keys see {@link KeyLookup}.
+ * Tries the bearer value as an API key, then as a session token; without `Authorization`, tries the cookie. Sessions are
+ * checked in the database on every request, so that ending one takes effect at once; for keys see {@link KeyLookup}.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
-  const { db, keys, usage, tokens } = deps;
+  const { db, keys, tokens, cookies } = deps;
+  const anything: Choice = { accountId: null, brandId: null };
 
-  async function byKey(bearer: string): Promise<LiveKey | null> {
+  async function findUser(
+    by: Parameters<typeof findUserCaller>[1],
+    choice: Choice | null,
+  ): Promise<UserCaller | null> {
+    const caller = await findUserCaller(db, by, choice ?? anything);
+    if (caller) deps.sessionUses.used(caller.session.id);
+    return caller;
+  }
+
+  async function byBearer(given: string, choice: () => Choice | null): Promise<Principal> {
+    const bearer = BEARER.exec(given)?.[1];
+    if (bearer === undefined) throw unauthorized('the Authorization header must read: Bearer <token>');
     const key = await keys.find(bearer);
-    if (key) usage.used(key.id);
-    return key;
-  }
-
-  async function bySession(bearer: string, brandId: number | null): Promise<Principal | null> {
-    const session = await tokens.verify(bearer, 'api');
-    const tenant = session && (await findUserTenant(db, session, brandId));
-    if (!tenant) return null;
-    return { tenant, rateLimitPerSecond: null, rateLimitName: `user ${tenant.actor.id}`, session };
-  }
-
-  return async (headers) => {
-    const bearer = bearerOf(headers);
-    const key = await byKey(bearer);
-    if (key) return keyPrincipal(key, wantedBrand(headers));
+    if (key) {
+      deps.keyUses.used(key.id);
+      return keyPrincipal(key, choice() ?? anything);
+    }
     // A session token contains dots; an API key does not.
-    const principal = bearer.includes('.') ? await bySession(bearer, wantedBrand(headers)) : null;
-    if (!principal) throw unauthorized('the API key or session token is not valid');
-    return principal;
+    const claims = bearer.includes('.') ? await tokens.verify(bearer, 'api') : null;
+    const chosen = claims && choice();
+    const caller = claims && (await findUser(claims, chosen));
+    if (!caller) throw unauthorized('the API key or session token is not valid');
+    return userPrincipal(caller, chosen);
+  }
+
+  async function byCookie(
+    { headers, method = '' }: Pick<IncomingMessage, 'headers' | 'method'>,
+    choice: Choice | null,
+  ): Promise<Principal | null> {
+    const digest = cookies.digestOf(headers);
+    const caller = digest && (await findUser(digest, choice));
+    if (!caller) return null;
+    if (!SAFE_METHODS.has(method) && !cookies.allowsChanges(headers, caller.session.id)) {
+      throw new AppError(
+        'forbidden',
+        'with a cookie, a change needs the Origin of this service and the X-CSRF-Token of the session',
+      );
+    }
+    return userPrincipal(caller, choice);
+  }
+
+  return async (request, auth) => {
+    const { headers } = request;
+    const choice = () => (auth === 'user' ? null : choiceOf(headers));
+    if (headers.authorization !== undefined) return byBearer(headers.authorization, choice);
+    const principal = headers.cookie === undefined ? null : await byCookie(request, choice());
+    if (principal) return principal;
+    throw unauthorized('send the header Authorization: Bearer, with an API key or a session token');
   };
 }

@@ -1,57 +1,67 @@
-import { notFound } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
-import type { Session } from './session-token.ts';
+import { SESSION_COLUMNS } from './session-rows.ts';
+import type { SessionClaims } from './session-token.ts';
+import { IDLE_HOURS, type UserSession } from './session.ts';
 import type { AccountTenant, Role } from './tenant.ts';
 
-interface TenantRow {
+/** What a request chooses among what its caller may use. Null: the first. */
+export interface Choice {
+  accountId: number | null;
+  brandId: number | null;
+}
+
+/** A session that has not ended, and what its user may use of the {@link Choice}. */
+export interface UserCaller {
+  session: UserSession;
+  /** Null if the user has no such account or brand. */
+  tenant: AccountTenant | null;
+}
+
+interface Row extends UserSession {
   accountId: number | null;
   brandId: number | null;
   role: Role | null;
 }
 
 /**
- * Finds the requested brand among those the user may use, or else the first brand of the user's first account. Returns
- * one row if the session is valid, with nulls if the brand or membership does not exist.
+ * The chosen brand among those that the user may use, or else the first brand of the chosen or first account. With a
+ * valid session there is one row, whose account is null if the user has no such account or brand.
  */
 const FIND = `
-select m.account_id as "accountId", b.id as "brandId", m.role
-from users u
+select ${SESSION_COLUMNS}, m.account_id as "accountId", b.id as "brandId", m.role
+from sessions s
 left join lateral (
   select memberships.account_id, memberships.role, memberships.created_at from memberships
   join accounts on accounts.id = memberships.account_id and accounts.kind = 'customer'
-  where memberships.user_id = u.id
-    and ($3::bigint is null or exists (
-      select 1 from brands where brands.id = $3 and brands.account_id = memberships.account_id))
+  where memberships.user_id = s.user_id
+    and ($4::bigint is null or memberships.account_id = $4)
+    and ($5::bigint is null or exists (
+      select 1 from brands where brands.id = $5 and brands.account_id = memberships.account_id))
   order by memberships.created_at, memberships.account_id limit 1
 ) m on true
 left join lateral (
-  select id from brands where account_id = m.account_id and ($3::bigint is null or id = $3) order by id limit 1
+  select id from brands where account_id = m.account_id and ($5::bigint is null or id = $5) order by id limit 1
 ) b on true
-where u.id = $1 and u.session_version = $2 and not exists (select 1 from ended_sessions where token_id = $4)`;
+where (s.id = $1 and s.user_id = $2 and s.kind = 'token'
+    or s.secret_digest = $3 and s.last_used_at > now() - interval '${IDLE_HOURS} hours')
+  and s.expires_at > now()`;
 
 /**
- * Finds the tenant of a session. Reads the user's role on every request, so that removing a user takes effect at once.
- * @param brandId the requested brand; null means the first brand of the account
- * @returns null if the session has ended or the user belongs to no account
- * @throws AppError `not_found` if the user has no such brand
+ * Finds a session, and reads the role of its user, so that removing a session or a user takes effect at once.
+ * @param by the claims of a token, or the digest of a cookie
+ * @returns null if the session has ended
  */
-export async function findUserTenant(
+export async function findUserCaller(
   db: Queryable,
-  session: Session,
-  brandId: number | null,
-): Promise<AccountTenant | null> {
-  const { userId, sessionVersion, tokenId } = session;
-  const { rows } = await db.query<TenantRow>(FIND, [userId, sessionVersion, brandId, tokenId]);
-  const found = rows[0];
+  by: SessionClaims | Buffer,
+  { accountId, brandId }: Choice,
+): Promise<UserCaller | null> {
+  const identity = Buffer.isBuffer(by) ? [null, null, by] : [by.sessionId, by.userId, null];
+  const { rows } = await db.query<Row>(FIND, [...identity, accountId, brandId]);
+  const [found] = rows;
   if (!found) return null;
-  if (found.accountId === null || found.role === null) {
-    if (brandId !== null) throw notFound('brand');
-    return null;
-  }
-  return {
-    accountId: found.accountId,
-    brandId: found.brandId,
-    actor: { kind: 'user', id: session.userId, role: found.role },
-    role: found.role,
-  };
+  const { accountId: account, brandId: brand, role, ...session } = found;
+  if (account === null || role === null) return { session, tenant: null };
+  const actor = { kind: 'user', id: session.userId, role } as const;
+  return { session, tenant: { accountId: account, brandId: brand, actor, role } };
 }

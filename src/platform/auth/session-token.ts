@@ -1,10 +1,6 @@
-import { hash, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Keyring } from '../secrets/keyring.ts';
-
-/** Lifetime of a session token. */
-export const SESSION_SECONDS = 24 * 60 * 60;
 
 const ALGORITHM = 'HS256';
 const ISSUER = 'carillon';
@@ -12,31 +8,22 @@ const ISSUER = 'carillon';
 /** Where a token is valid: the HTTP API, or the MCP endpoint. */
 export type Audience = 'api' | 'mcp';
 
+/** What a genuine token says. Its session may have ended. */
 export interface SessionClaims {
   userId: number;
-  /** Must equal the user's version. Increasing the user's version ends all sessions. */
-  sessionVersion: number;
-}
-
-/** A genuine token that has not expired. Its session may have been ended. */
-export interface Session extends SessionClaims {
-  /** `jti`. */
-  tokenId: string;
-  expiresAt: Date;
+  /** `sid`: the row of the session. */
+  sessionId: number;
 }
 
 export interface SessionTokens {
-  issue(claims: SessionClaims, audience: Audience): Promise<string>;
+  issue(claims: SessionClaims & { expiresAt: Date }, audience: Audience): Promise<string>;
   /** @returns null if the token is forged, expired, or for another audience */
-  verify(token: string, audience: Audience): Promise<Session | null>;
+  verify(token: string, audience: Audience): Promise<SessionClaims | null>;
 }
 
-const payload = z.object({
-  sub: z.string().regex(/^[1-9]\d{0,14}$/),
-  sv: z.int().min(1),
-  exp: z.int(),
-  jti: z.string().optional(),
-});
+const id = z.string().regex(/^[1-9]\d{0,14}$/);
+/** Tokens of versions that kept no sessions have no `sid`, and are refused. */
+const payload = z.object({ sub: id, sid: id });
 
 /**
  * JSON Web Tokens (RFC 7519), always signed by HS256 with a subkey of APP_SECRET. `kid` names the secret, so that
@@ -50,17 +37,15 @@ export function createSessionTokens(keyring: Keyring, now: () => Date = () => ne
     return found.key;
   }
   return {
-    issue({ userId, sessionVersion }, audience) {
-      const { id, key } = keyring.subkey('jwt');
-      const issuedAt = Math.floor(now().getTime() / 1000);
-      return new SignJWT({ sv: sessionVersion })
-        .setProtectedHeader({ alg: ALGORITHM, kid: id, typ: 'JWT' })
+    issue({ userId, sessionId, expiresAt }, audience) {
+      const { id: kid, key } = keyring.subkey('jwt');
+      return new SignJWT({ sid: String(sessionId) })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
         .setIssuer(ISSUER)
         .setAudience(audience)
         .setSubject(String(userId))
-        .setJti(randomUUID())
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + SESSION_SECONDS)
+        .setIssuedAt(now())
+        .setExpirationTime(expiresAt)
         .sign(key);
     },
     async verify(token, audience) {
@@ -69,17 +54,11 @@ export function createSessionTokens(keyring: Keyring, now: () => Date = () => ne
           algorithms: [ALGORITHM],
           issuer: ISSUER,
           audience,
-          requiredClaims: ['exp', 'sub'],
+          requiredClaims: ['exp', 'sub', 'sid'],
           currentDate: now(),
         });
         const claims = payload.parse(verified.payload);
-        return {
-          userId: Number(claims.sub),
-          sessionVersion: claims.sv,
-          // Tokens of older versions have no id.
-          tokenId: claims.jti ?? hash('sha256', token, 'base64url'),
-          expiresAt: new Date(claims.exp * 1000),
-        };
+        return { userId: Number(claims.sub), sessionId: Number(claims.sid) };
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof z.ZodError) return null;
         throw error;

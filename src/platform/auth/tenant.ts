@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Session } from './session-token.ts';
+import type { IncomingMessage } from 'node:http';
+import type { UserSession } from './session.ts';
 
 /** The roles of users in an account. */
 export const memberRoles = ['owner', 'admin', 'member'] as const;
@@ -33,18 +33,24 @@ export interface Tenant extends AccountTenant {
 
 /** The caller of a request. */
 export interface Principal {
-  tenant: AccountTenant;
+  /** Null in routes with `auth: 'user'`, which need no account. */
+  tenant: AccountTenant | null;
   /** Maximum requests per second. Null means the setting `RATE_LIMIT_PER_KEY`; 0 means no limit. */
   rateLimitPerSecond: number | null;
   /** Name of the caller's rate-limit bucket. */
   rateLimitName: string;
   /** Null for an API key. */
-  session: Session | null;
+  session: UserSession | null;
 }
 
 /**
  * Identifies the caller by the request headers.
- * @throws AppError `unauthorized` without valid credentials; `validation_error` or `not_found` if `X-Brand-Id` does not
- *   name a brand of the caller
+ * @param auth what the route requires
+ * @throws AppError `unauthorized` without valid credentials; `forbidden` if another site may have sent the cookie, or
+ *   the user belongs to no account; `validation_error` or `not_found` if `X-Account-Id` and `X-Brand-Id` do not name an
+ *   account and a brand of the caller
  */
-export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;
+export type Authenticate = (
+  request: Pick<IncomingMessage, 'headers' | 'method'>,
+  auth: 'user' | 'account' | 'brand',
+) => Promise<Principal>;

@@ -53,13 +53,12 @@ export function createBareApp(log: Logger): HttpApp {
 
 /** The middlewares of each route, in order. */
 function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string | null) {
-  const identify = authenticate(deps.authenticate);
   const limit = rateLimit(deps.rateLimiter, config.RATE_LIMIT_PER_KEY);
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   const networkOf = (request: IncomingMessage) => clientNetwork(clientAddress(request));
   const { budgets } = deps;
   return (route: RouteDefinition): Middleware[] => [
-    ...(route.auth === 'none' ? [] : [identify, limit, authorize(route)]),
+    ...(route.auth === 'none' ? [] : [authenticate(deps.authenticate, route.auth), limit, authorize(route)]),
     ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
     validate(route, { log, publicUrl, budgets, networkOf }),
     route.idempotency === 'middleware'

@@ -30,7 +30,7 @@ export type HttpApp = Koa<RequestState, RouterFields>;
 export function requestFields({ method, state }: HttpContext): Record<string, unknown> {
   return {
     request_id: state.requestId,
-    account_id: state.principal?.tenant.accountId,
+    account_id: state.principal?.tenant?.accountId,
     method,
     route: state.route?.path,
   };

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { UserSession } from '../auth/session.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { HttpContext } from './context.ts';
 
@@ -30,7 +31,13 @@ export interface StoredFile {
 }
 
 /** What a handler receives: values parsed by the route's schemas, and the caller's tenant. */
-export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T = AccountTenant | null> {
+export interface RouteInput<
+  Params = unknown,
+  Query = unknown,
+  Body = unknown,
+  T = AccountTenant | null,
+  S = UserSession | null,
+> {
   params: Params;
   query: Query;
   /** `undefined` if the route has no `body` schema. */
@@ -52,8 +59,10 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
    *   arrives
    */
   openBody(): AsyncGenerator<Buffer, void>;
-  /** Null in routes with `auth: 'none'`. */
+  /** Null in routes with `auth: 'none'` and `auth: 'user'`. */
   tenant: T;
+  /** Null for an API key, and in routes with `auth: 'none'`. */
+  session: S;
   requestId: string;
   /** The validated `Idempotency-Key` header; null if the client sent none. */
   idempotencyKey: string | null;
@@ -84,6 +93,7 @@ export class RequestInput implements RouteInput {
   readonly openBody: RouteInput['openBody'];
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
+  readonly session: UserSession | null;
   readonly requestId: string;
   readonly ctx: HttpContext;
   readonly #log: Logger;
@@ -100,6 +110,7 @@ export class RequestInput implements RouteInput {
     this.openBody = parsed.openBody;
     this.idempotencyKey = parsed.idempotencyKey;
     this.tenant = ctx.state.principal?.tenant ?? null;
+    this.session = ctx.state.principal?.session ?? null;
     this.requestId = ctx.state.requestId;
     this.ctx = ctx;
     this.#log = log;

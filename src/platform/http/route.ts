@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
+import type { UserSession } from '../auth/session.ts';
 import type { AccountTenant, Role, Tenant } from '../auth/tenant.ts';
 import type { CreatedResult } from '../db/idempotency.ts';
 import type { FileSink } from './file-sink.ts';
@@ -13,10 +14,11 @@ export type { JsonResult, RawResult, RouteResult } from './reply.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may call the route. `none`: everyone. `brand`: callers with a current brand; an account without one gets 422
- * `brand_required`. `account`: also users of an account without a brand; `tenant.brandId` may be null.
+ * Who may call the route. `none`: everyone. `user`: signed-in users, also those without an account; the handler gets a
+ * `session` and no `tenant`. `brand`: callers with a current brand; an account without one gets 422 `brand_required`.
+ * `account`: also users of an account without a brand; `tenant.brandId` may be null.
  */
-export type RouteAuth = 'none' | 'account' | 'brand';
+export type RouteAuth = 'none' | 'user' | 'account' | 'brand';
 
 /**
  * What a test key (`crl_test_`) may do with a route: everything, nothing, or a part that the handler checks; `only`
@@ -27,8 +29,16 @@ export type TestKeys = 'allowed' | 'refused' | { only: string };
 
 interface TenantOf {
   none: null;
+  user: null;
   account: AccountTenant;
   brand: Tenant;
+}
+
+interface SessionOf {
+  none: null;
+  user: UserSession;
+  account: UserSession | null;
+  brand: UserSession | null;
 }
 
 /** A multipart/form-data body: one required file, and text fields that `RouteDefinition.body` parses. */
@@ -68,7 +78,7 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   summary: string;
   description?: string;
   auth: Auth;
-  /** Required, unless `auth` is `none`. */
+  /** Required, unless no API key may call the route. */
   testKeys?: TestKeys;
   /** Roles that may call the route; all others get 403. All roles by default. An API key acts as `admin`. */
   roles?: Role[];
@@ -178,7 +188,7 @@ export interface PlainRoute<
   method: HttpMethod;
   /** Required for a POST; other methods ignore the header. */
   idempotency?: 'own' | 'none';
-  handler: Handler<RouteInput<Output<P>, Output<Q>, Output<B>, TenantOf[Auth]>>;
+  handler: Handler<RouteInput<Output<P>, Output<Q>, Output<B>, TenantOf[Auth], SessionOf[Auth]>>;
 }
 
 type ParsedInput<P, Q, B, T> = RouteInput<Output<P>, Output<Q>, Output<B>, T>;
@@ -197,7 +207,7 @@ export interface IdempotentRoute<
 
 /**
  * Declares a route of any method. A POST handles idempotency itself; see also {@link defineIdempotentRoute}.
- * @throws Error for a POST without `idempotency`, and for a route with authentication without `testKeys`
+ * @throws Error for a POST without `idempotency`, and for a route for API keys without `testKeys`
  */
 export function defineRoute<
   Auth extends RouteAuth,
@@ -245,10 +255,12 @@ export function defineIdempotentRoute<
 function requireTestKeys({
   auth,
   testKeys,
+  usersOnly,
   operationId,
-}: Pick<RouteBase, 'auth' | 'testKeys' | 'operationId'>) {
-  if (auth !== 'none' && testKeys === undefined) {
-    throw new Error(`${operationId}: a route with authentication must declare what test keys may do`);
+}: Pick<RouteBase, 'auth' | 'testKeys' | 'usersOnly' | 'operationId'>) {
+  if (auth === 'none' || auth === 'user' || usersOnly) return;
+  if (testKeys === undefined) {
+    throw new Error(`${operationId}: a route for API keys must declare what test keys may do`);
   }
 }
 

@@ -2,7 +2,13 @@ import type { RouteDefinition } from '../http/route.ts';
 import { createComponents, type Components, type JsonObject } from './components.ts';
 import { createErrorResponses } from './error-responses.ts';
 import { describeOperation, describeResponses, templatedPath } from './operation.ts';
-import { errorSchema, securitySchemes, sharedHeaders, sharedParameters } from './shared-parts.ts';
+import {
+  credentials,
+  errorSchema,
+  securitySchemes,
+  sharedHeaders,
+  sharedParameters,
+} from './shared-parts.ts';
 
 /** The `webhooks` section of the document: requests that the service sends. */
 export interface WebhookSection {
@@ -93,7 +99,7 @@ export function buildOpenApiDocument(all: RouteDefinition[], options: DocumentOp
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: options.publicUrl ?? '/' }],
-    security: [{ apiKey: [] }, { session: [] }],
+    security: [...credentials],
     tags: tagsOf(routes, options.webhooks),
     paths,
     webhooks,

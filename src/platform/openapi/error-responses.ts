@@ -6,13 +6,15 @@ import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
 /** Error codes that the middlewares may return for this route. */
 function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
-  // X-Brand-Id may name a brand that the caller may not use, which is not found.
-  if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
+  // A cookie may lack its CSRF token, and the user may belong to no account.
+  if (route.auth !== 'none') codes.push('unauthorized', 'forbidden');
+  // X-Account-Id and X-Brand-Id may name what the caller may not use, which is not found.
+  if (route.auth === 'account' || route.auth === 'brand') codes.push('not_found');
   if (route.auth === 'brand') codes.push('brand_required');
-  if (route.roles || route.usersOnly) codes.push('forbidden');
   if (route.confirm) codes.push('confirmation_required');
-  if (route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
-  if (route.params && route.auth === 'none') codes.push('not_found');
+  const isForKeys = route.auth !== 'user' && !route.usersOnly;
+  if (isForKeys && route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
+  if (route.params) codes.push('not_found');
   if (route.body || route.multipart)
     codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');
   if (route.idempotency !== 'none') codes.push('idempotency_conflict');

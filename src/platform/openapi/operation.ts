@@ -2,7 +2,7 @@ import { errorStatus, type ErrorCode } from '../../errors.ts';
 import type { RouteDefinition, RouteResponse } from '../http/route.ts';
 import type { Components, JsonObject } from './components.ts';
 import { errorsOf, type ErrorResponses } from './error-responses.ts';
-import { headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
+import { credentials, headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
 
 /** `/v1/my/messages/:id` as OpenAPI writes it. */
 export function templatedPath(path: string): string {
@@ -27,10 +27,13 @@ function parametersOf(route: RouteDefinition, components: Components): JsonObjec
     }
   }
   if (route.idempotency !== 'none') found.push(parameterRef('IdempotencyKey'));
-  if (route.auth !== 'none') found.push(parameterRef('BrandId'));
+  if (takesTenant(route)) found.push(parameterRef('AccountId'), parameterRef('BrandId'));
   found.push(parameterRef('RequestId'));
   return found;
 }
+
+/** Whether the caller may choose an account and a brand. */
+const takesTenant = ({ auth }: RouteDefinition) => auth === 'account' || auth === 'brand';
 
 function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject {
   const { multipart } = route;
@@ -129,10 +132,25 @@ function testKeysOf({ testKeys }: RouteDefinition): string | null {
 
 function descriptionOf(route: RouteDefinition): string | null {
   const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
-  const parts = [route.description ?? null, roles, repeatsOf(route), testKeysOf(route)].filter(
-    (part) => part !== null,
-  );
+  const users = route.auth === 'user' || route.usersOnly ? 'For signed-in users; an API key gets 403.' : null;
+  const confirmed = route.confirm
+    ? 'A user must have given the password within the last 15 minutes: see `confirmSession`.'
+    : null;
+  const parts = [
+    route.description ?? null,
+    users,
+    roles,
+    confirmed,
+    repeatsOf(route),
+    testKeysOf(route),
+  ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join('\n\n');
+}
+
+function securityOf({ auth, usersOnly }: RouteDefinition): JsonObject[] {
+  if (auth === 'none') return [];
+  const [apiKey, ...ofUsers] = credentials;
+  return auth === 'user' || usersOnly ? ofUsers : [apiKey, ...ofUsers];
 }
 
 /** One route as an OpenAPI operation. */
@@ -148,7 +166,7 @@ export function describeOperation(
     tags: [route.tag],
     summary: route.summary,
     ...(description === null ? {} : { description }),
-    security: route.auth === 'none' ? [] : [{ apiKey: [] }, { session: [] }],
+    security: securityOf(route),
     parameters: parametersOf(route, components),
     ...(requestBody === null ? {} : { requestBody }),
     responses,

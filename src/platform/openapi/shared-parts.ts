@@ -49,11 +49,19 @@ export const sharedParameters = {
       'Test keys and live keys have separate idempotency keys.',
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[ -~]+$' },
   },
+  AccountId: {
+    name: 'X-Account-Id',
+    in: 'header',
+    description:
+      'The account to use, for signed-in users; by default their first account, or that of `X-Brand-Id`. An API key ' +
+      'always uses its own account.',
+    schema: { type: 'string', pattern: ID_DIGITS.source },
+  },
   BrandId: {
     name: 'X-Brand-Id',
     in: 'header',
     description:
-      'The brand to use, for logged-in users; by default their first brand. An API key always uses its own brand.',
+      'The brand to use, for signed-in users; by default the first brand of the account. An API key always uses its own brand.',
     // Text, because headers are: as an integer, it would also allow `1.0`, which is refused.
     schema: { type: 'string', pattern: ID_DIGITS.source },
   },
@@ -86,7 +94,32 @@ export const securitySchemes = {
     description:
       'A user’s session token, from the `Authorization` header of the response to `POST /v1/login`.',
   },
+  cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-carillon',
+    description:
+      'For pages of this service in a browser: the cookie of `POST /v1/login` with `session: cookie`. It counts only at ' +
+      'the service’s own host, and only without `Authorization`. Requests that change something also need the header ' +
+      '`Origin` of this service, which browsers send, and `X-CSRF-Token`. If the service is reached by http on this ' +
+      'machine, the name is `carillon_<port>`.',
+  },
+  csrfToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-CSRF-Token',
+    description:
+      'Belongs to the cookie: from the response to `POST /v1/login`, or to `GET /v1/my/session`. Requests that change ' +
+      'nothing do not need it.',
+  },
 } satisfies Record<string, JsonObject>;
+
+/** What a request may be authenticated by, in the order of preference. */
+export const credentials: readonly [JsonObject, ...JsonObject[]] = [
+  { apiKey: [] },
+  { session: [] },
+  { cookie: [], csrfToken: [] },
+];
 
 /** The only error shape (interface section 7). */
 export const errorSchema: JsonObject = {

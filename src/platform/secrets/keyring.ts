@@ -10,7 +10,8 @@ export type KeyPurpose =
   | 'unsubscribe'
   | 'uploads'
   | 'opt-out'
-  | 'flow-webhooks';
+  | 'flow-webhooks'
+  | 'csrf';
 
 /** A key of 32 bytes, derived from APP_SECRET. */
 export interface Subkey {

@@ -5,12 +5,9 @@ import pino from 'pino';
 import { createApiKey, revokeApiKey } from '../../../src/features/api-keys/service.ts';
 import { createBrand } from '../../../src/features/brands/service.ts';
 import { setPassword } from '../../../src/features/users/service.ts';
-import { createKeyUsage } from '../../../src/platform/auth/key-usage.ts';
-import {
-  createSessionTokens,
-  SESSION_SECONDS,
-  type SessionClaims,
-} from '../../../src/platform/auth/session-token.ts';
+import { createLastUses } from '../../../src/platform/auth/last-use.ts';
+import { insertSession } from '../../../src/platform/auth/session-rows.ts';
+import { createSessionTokens } from '../../../src/platform/auth/session-token.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { probeRoutes } from '../../support/probe-routes.ts';
@@ -107,7 +104,7 @@ describe('an API key', () => {
 
   it('records its last use at most once a minute', async () => {
     let nowMs = 0;
-    const usage = createKeyUsage(api.database.pool, pino({ level: 'silent' }), () => nowMs);
+    const usage = createLastUses(api.database.pool, 'api_keys', pino({ level: 'silent' }), () => nowMs);
     const lastUse = async () => {
       await usage.flush();
       const { rows } = await api.database.pool.query<{ last_used_at: Date | null }>(
@@ -133,7 +130,14 @@ describe('an API key', () => {
 
 describe('a session token', () => {
   const tokens = createSessionTokens(createKeyring(TEST_SECRET));
-  const session = (): SessionClaims => ({ userId: api.userId, sessionVersion: 1 });
+  /** Claims of a new session of the owner. */
+  async function session() {
+    const { userId } = api;
+    const { session: row } = await insertSession(api.database.pool, {
+      ...{ userId, kind: 'token', secondFactor: false, network: null, userAgent: null },
+    });
+    return { userId, sessionId: row.id, expiresAt: row.expiresAt };
+  }
 
   it('acts for its user in the account’s first brand', async () => {
     expect((await tenantOf(api.userJwt)).body).toEqual({
@@ -145,21 +149,42 @@ describe('a session token', () => {
   });
 
   it('is refused if it is for another audience, expired, or signed with another secret', async () => {
-    const old = createSessionTokens(
-      createKeyring(TEST_SECRET),
-      () => new Date(Date.now() - SESSION_SECONDS * 1000 - 5_000),
-    );
     const strangers = createSessionTokens(createKeyring('a secret that is not ours, long enough'));
-    expect(await statusOf(await tokens.issue(session(), 'mcp'))).toBe(401);
-    expect(await statusOf(await old.issue(session(), 'api'))).toBe(401);
-    expect(await statusOf(await strangers.issue(session(), 'api'))).toBe(401);
-    expect(await statusOf(await tokens.issue({ userId: 999_999, sessionVersion: 1 }, 'api'))).toBe(401);
+    const good = await session();
+    const past = { ...good, expiresAt: new Date(Date.now() - 5_000) };
+    expect(await statusOf(await tokens.issue(good, 'api'))).toBe(200);
+    expect(await statusOf(await tokens.issue(good, 'mcp'))).toBe(401);
+    expect(await statusOf(await tokens.issue(past, 'api'))).toBe(401);
+    expect(await statusOf(await strangers.issue(good, 'api'))).toBe(401);
+  });
+
+  it('is refused if its session is another user’s, or has ended, or expired, or if it names none', async () => {
+    const { userId, sessionId, expiresAt } = await session();
+    const issue = (claims: object) => tokens.issue({ userId, sessionId, expiresAt, ...claims }, 'api');
+    const token = await issue({});
+    expect(await statusOf(await issue({ userId: api.other.userId }))).toBe(401);
+    expect(await statusOf(await issue({ sessionId: 999_999 }))).toBe(401);
+    const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
+    const old = new SignJWT({ sv: 1 })
+      .setProtectedHeader({ alg: 'HS256', kid: id })
+      .setIssuer('carillon')
+      .setAudience('api')
+      .setSubject(String(userId));
+    expect(await statusOf(await old.setExpirationTime('1h').sign(key))).toBe(401);
+    const { pool } = api.database;
+    await pool.query(`update sessions set expires_at = now() where id = $1`, [sessionId]);
+    expect(await statusOf(token)).toBe(401);
+    await pool.query(`update sessions set expires_at = $2 where id = $1`, [sessionId, expiresAt]);
+    expect(await statusOf(token)).toBe(200);
+    await pool.query(`delete from sessions where id = $1`, [sessionId]);
+    expect(await statusOf(token)).toBe(401);
   });
 
   it('is refused with another algorithm, even if signed with our key', async () => {
     const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
+    const { sessionId } = await session();
     const sign = (alg: string) =>
-      new SignJWT({ sv: 1 })
+      new SignJWT({ sid: String(sessionId) })
         .setProtectedHeader({ alg, kid: id })
         .setIssuer('carillon')
         .setAudience('api')
@@ -172,14 +197,15 @@ describe('a session token', () => {
 
   it('remains valid after a change of APP_SECRET while the previous secret is configured', async () => {
     const before = createSessionTokens(createKeyring(PREVIOUS_SECRET));
-    expect(await statusOf(await before.issue(session(), 'api'))).toBe(200);
+    expect(await statusOf(await before.issue(await session(), 'api'))).toBe(200);
   });
 
-  it('ends when the password changes or the user leaves the account', async () => {
+  it('reaches no account once the user has left it, and ends when the password changes', async () => {
     const leaver = await api.addUser('member');
     expect(await statusOf(leaver.userJwt)).toBe(200);
     await api.database.pool.query('delete from memberships where user_id = $1', [leaver.userId]);
-    expect(await statusOf(leaver.userJwt)).toBe(401);
+    const left = await tenantOf(leaver.userJwt);
+    expect([left.status, left.body.code]).toEqual([403, 'forbidden']);
 
     const changer = await api.addUser('member');
     await setPassword(api.database.pool, changer.userId, 'another long password');

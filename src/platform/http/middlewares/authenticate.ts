@@ -1,34 +1,35 @@
 import { AppError } from '../../../errors.ts';
+import { requireConfirmed, requireUser } from '../../auth/session.ts';
 import type { Authenticate } from '../../auth/tenant.ts';
 import { refuseTestKey } from '../../auth/test-keys.ts';
 import type { Middleware } from '../context.ts';
 import type { RouteDefinition } from '../route.ts';
 
-/** Identifies the caller. @throws AppError `unauthorized`, and the other errors of {@link Authenticate} */
-export function authenticate(identify: Authenticate): Middleware {
+/** Identifies the caller of a route. @throws AppError the errors of {@link Authenticate} */
+export function authenticate(identify: Authenticate, auth: Parameters<Authenticate>[1]): Middleware {
   return async function authenticate(ctx, next) {
-    ctx.state.principal = await identify(ctx.req.headers);
+    ctx.state.principal = await identify(ctx.req, auth);
     await next();
   };
 }
 
 /**
  * Checks that the caller may use the route. Runs after `rateLimit`, so that refused requests count.
- * @throws AppError `test_key` if the route refuses test keys; `forbidden` if the route does not list the caller's role;
- *   `brand_required` without a brand
+ * @throws AppError `forbidden` if the route is for users, or does not list the caller's role; `test_key` if the route
+ *   refuses test keys; `confirmation_required` if the user must give the password again; `brand_required` without a
+ *   brand
  */
-export function authorize({ roles, auth, testKeys, usersOnly }: RouteDefinition): Middleware {
-  return function authorize(ctx, next) {
-    const tenant = ctx.state.principal?.tenant;
-    if (!tenant) throw new Error('authorize runs after authenticate');
-    if (testKeys === 'refused') refuseTestKey(tenant, 'use this');
-    if (usersOnly && tenant.actor.kind !== 'user') {
-      throw new AppError('forbidden', 'an API key cannot use this; sign in as a user');
-    }
-    if (roles && !roles.includes(tenant.role)) {
+export function authorize({ roles, auth, testKeys, usersOnly, confirm }: RouteDefinition): Middleware {
+  return function authorize({ state: { principal } }, next) {
+    if (!principal) throw new Error('authorize runs after authenticate');
+    const { tenant, session } = principal;
+    if (usersOnly || auth === 'user') requireUser(session);
+    if (tenant && testKeys === 'refused') refuseTestKey(tenant, 'use this');
+    if (tenant && roles && !roles.includes(tenant.role)) {
       throw new AppError('forbidden', `this requires the role ${roles.join(' or ')}, not ${tenant.role}`);
     }
-    if (auth === 'brand' && tenant.brandId === null) {
+    if (confirm) requireConfirmed(session);
+    if (auth === 'brand' && tenant?.brandId === null) {
       throw new AppError('brand_required', 'the account has no brand yet; create one with PUT /v1/my/brand');
     }
     return next();

@@ -71,7 +71,7 @@ function createMeters({ req, state }: HttpContext, { budgets, networkOf }: Valid
     /** @param release called at the end of the request */
     onRelease: (release: () => void) => void releases.push(release),
     open(sender: 'stranger' | 'provider' = 'stranger'): BodyMeter {
-      const accountId = state.principal?.tenant.accountId;
+      const accountId = state.principal?.tenant?.accountId;
       const meter =
         accountId === undefined
           ? budgets.open(sender, networkOf(req))
@@ -103,9 +103,8 @@ async function readPayload(
   }
   if (route.opaque) return empty;
   if (route.multipart?.sink) {
-    const { principal } = ctx.state;
-    if (!principal) throw new Error(`${route.operationId}: a stored file needs authentication`);
-    const { tenant } = principal;
+    const tenant = ctx.state.principal?.tenant;
+    if (!tenant) throw new Error(`${route.operationId}: a stored file needs an account`);
     const form = await storeMultipart(request, route.multipart, {
       sink: route.multipart.sink,
       tenant,

@@ -1,10 +1,6 @@
 // Logging out ends the session of its token, or all sessions of the user, and nothing else.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { SignJWT } from 'jose';
-import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
-import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
-import { startTestApi, TEST_PASSWORD, TEST_SECRET, type TestApi } from '../../support/api.ts';
-import { runTask } from '../../support/housekeeping.ts';
+import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -53,22 +49,6 @@ describe('POST /v1/logout', () => {
     expect(await networks()).toBe(0);
   });
 
-  it('ends a session whose token has no id, like those of earlier versions', async () => {
-    const { userId } = await api.addUser('member');
-    const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
-    const issue = (lifetime: string) =>
-      new SignJWT({ sv: 1 })
-        .setProtectedHeader({ alg: 'HS256', kid: id })
-        .setIssuer('carillon')
-        .setAudience('api')
-        .setSubject(String(userId))
-        .setExpirationTime(lifetime)
-        .sign(key);
-    const [one, two] = [await issue('1h'), await issue('2h')];
-    expect((await logOut(one)).status).toBe(200);
-    expect([await statusOf(one), await statusOf(two)]).toEqual([401, 200]);
-  });
-
   it('is 403 for an API key, 401 without credentials, and 422 for unknown fields', async () => {
     const answers = [
       await logOut(api.apiKey),
@@ -81,17 +61,5 @@ describe('POST /v1/logout', () => {
       [422, 'validation_error'],
     ]);
     expect([await statusOf(api.apiKey), await statusOf(api.userJwt)]).toEqual([200, 200]);
-  });
-
-  it('is remembered until the token has expired', async () => {
-    const { userJwt } = await api.addUser('member');
-    await logOut(userJwt);
-    const task = usersUpkeep.tasks?.find(({ name }) => name === 'ended_sessions');
-    const remembered = async (hours: number) => {
-      if (task) await runTask(api.database, task, new Date(Date.now() + hours * 3_600_000));
-      const { rows } = await api.database.pool.query('select 1 from ended_sessions');
-      return rows.length > 0;
-    };
-    expect([await remembered(23), await remembered(25)]).toEqual([true, false]);
   });
 });

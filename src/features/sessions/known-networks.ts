@@ -22,13 +22,13 @@ export async function isKnownNetwork(
 }
 
 /**
- * Remembers the network of a login, unless the user's sessions were ended in the meantime. Only the user's newest
+ * Remembers the network of a login, unless the password was changed in the meantime. Only the user's newest
  * networks are kept.
  * @param network null: unknown
  */
 export async function rememberNetwork(
   db: Queryable,
-  user: { id: number; session_version: number },
+  user: { id: number; password_hash: string },
   network: string | null,
 ): Promise<void> {
   if (network === null) return;
@@ -38,11 +38,13 @@ export async function rememberNetwork(
          select network from login_networks where user_id = $1 and network <> $2
          order by logged_in_at desc offset ${MAX_NETWORKS - 1})
      )
-     insert into login_networks (user_id, network) select id, $2 from users where id = $1 and session_version = $3
+     insert into login_networks (user_id, network) select id, $2 from users where id = $1 and password_hash = $3
      on conflict (user_id, network) do update set logged_in_at = now()`,
-    [user.id, network, user.session_version],
+    [user.id, network, user.password_hash],
   );
 }
 
-/** SQL: forgets the networks from which a user has logged in. @param userId a parameter */
-export const forgetNetworksSql = (userId: string) => `delete from login_networks where user_id = ${userId}`;
+/** Forgets the networks from which a user has logged in. */
+export async function forgetNetworks(db: Queryable, userId: number): Promise<void> {
+  await db.query('delete from login_networks where user_id = $1', [userId]);
+}

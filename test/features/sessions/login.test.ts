@@ -1,7 +1,7 @@
 // Login does not reveal which addresses exist, and limits failures so that strangers cannot lock a user out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createPasswordChecks } from '../../../src/features/users/password-checks.ts';
-import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
+import { sessionsUpkeep } from '../../../src/features/sessions/upkeep.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { runTask } from '../../support/housekeeping.ts';
 
@@ -172,7 +172,7 @@ describe('failed logins of strangers', () => {
   it('are distinguished by the networks of users, which are kept for thirty days', async () => {
     const { userId, email } = await api.addUser('member');
     await statuses(email, TEST_PASSWORD, home, 1);
-    const task = usersUpkeep.tasks?.find(({ name }) => name === 'login_networks');
+    const task = sessionsUpkeep.tasks?.find(({ name }) => name === 'login_networks');
     const kept = async (days: number) => {
       const asOf = new Date(Date.now() + days * 86_400_000);
       if (task) await runTask(api.database, task, asOf);

@@ -3,24 +3,25 @@ import type { Logger } from 'pino';
 import type { Queryable } from '../db/queryable.ts';
 
 const FLUSH_MS = 5_000;
-const MAX_KEYS = 10_000;
+const MAX_KEPT = 10_000;
 const MIN_INTERVAL_MS = 60_000;
 
-/** Updates `api_keys.last_used_at` in the background, at most once a minute per key. */
-export interface KeyUsage {
-  used(keyId: number): void;
+/** Updates `last_used_at` of keys or sessions in the background, at most once a minute each. */
+export interface LastUses {
+  used(id: number): void;
   /** Writes the pending updates. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** @param nowMs a monotonic clock */
-export function createKeyUsage(
+export function createLastUses(
   db: Queryable,
+  table: 'api_keys' | 'sessions',
   log: Logger,
   nowMs: () => number = () => performance.now(),
-): KeyUsage {
-  const writtenAtMs = new LRUCache<number, number>({ max: MAX_KEYS });
+): LastUses {
+  const writtenAtMs = new LRUCache<number, number>({ max: MAX_KEPT });
   const pending = new Set<number>();
 
   async function flush(): Promise<void> {
@@ -28,20 +29,20 @@ export function createKeyUsage(
     const ids = [...pending];
     pending.clear();
     try {
-      await db.query('update api_keys set last_used_at = now() where id = any($1)', [ids]);
+      await db.query(`update ${table} set last_used_at = now() where id = any($1)`, [ids]);
     } catch (error) {
       for (const id of ids) writtenAtMs.delete(id);
-      log.warn({ err: error }, 'last use of api keys not recorded');
+      log.warn({ err: error, table }, 'last use not recorded');
     }
   }
 
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();
   return {
-    used(keyId) {
+    used(id) {
       const now = nowMs();
-      if (now - (writtenAtMs.get(keyId) ?? -Infinity) < MIN_INTERVAL_MS) return;
-      writtenAtMs.set(keyId, now);
-      pending.add(keyId);
+      if (now - (writtenAtMs.get(id) ?? -Infinity) < MIN_INTERVAL_MS) return;
+      writtenAtMs.set(id, now);
+      pending.add(id);
     },
     flush,
     async stop() {

@@ -1,5 +1,6 @@
 import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
+import { IDLE_HOURS } from '../../platform/auth/session.ts';
 import { KNOWN_NETWORK_DAYS } from './known-networks.ts';
 
 const oldNetworks = batchTask(
@@ -9,10 +10,18 @@ const oldNetworks = batchTask(
   (_deps, asOf) => daysBefore(asOf, KNOWN_NETWORK_DAYS),
 );
 
-const endedSessions = batchTask(
+const expiredSessions = batchTask(
+  'sessions',
+  `delete from sessions where id = any (array(
+     select id from sessions where expires_at < $1
+       or kind = 'cookie' and last_used_at < $1::timestamptz - interval '${IDLE_HOURS} hours' limit $2))`,
+);
+
+/** Tokens that versions without `sessions` have ended; none is valid any more. */
+const endedTokens = batchTask(
   'ended_sessions',
   `delete from ended_sessions where token_id = any (array(
      select token_id from ended_sessions where expires_at < $1 limit $2))`,
 );
 
-export const usersUpkeep: Upkeep = { tasks: [oldNetworks, endedSessions] };
+export const sessionsUpkeep: Upkeep = { tasks: [oldNetworks, expiredSessions, endedTokens] };

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+const otp = z.string().min(1).max(100).optional().meta({
+  description:
+    'The code of the second factor, or a recovery code; required if the user has turned the second factor on.',
+});
+
+export const loginBody = z.strictObject({
+  user: z.strictObject({
+    email: z.string().min(1).max(320),
+    password: z.string().min(1).max(1_024),
+    otp,
+  }),
+  session: z.enum(['token', 'cookie']).default('token').meta({
+    description:
+      '`token`: for programs, a token in the header `Authorization`. `cookie`: for pages of this service in a browser.',
+  }),
+  return_to: z.string().max(2_000).optional().meta({
+    description:
+      'A path of this service, such as `/console`. The response repeats it if it leads nowhere else.',
+  }),
+});
+
+export const logoutBody = z.strictObject({
+  all: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether all sessions of the user end, on every device.' }),
+});

@@ -1,0 +1,101 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { parseCookie } from 'cookie';
+import type { Keyring } from '../secrets/keyring.ts';
+import { mac } from '../secrets/mac.ts';
+import { cookieDigest } from './session-rows.ts';
+
+/** Cookies of sessions, and what proves that a request with one was sent by our own pages. */
+export interface SessionCookies {
+  /**
+   * The cookie of a request to the service's own host. Other names lead here, too, such as `links.<domain>`, whose owners
+   * could otherwise use the sessions of their visitors.
+   * @returns the digest by which its row is found; null if there is none that counts
+   */
+  digestOf(headers: IncomingHttpHeaders): Buffer | null;
+  /** Whether this host can have cookies, and a page of ours sent the request. */
+  fromOwnPage(headers: IncomingHttpHeaders): boolean;
+  /** Whether the request has the CSRF token of a session, and {@link fromOwnPage}. */
+  allowsChanges(headers: IncomingHttpHeaders, sessionId: number): boolean;
+  csrfToken(sessionId: number): string;
+  /** The `Set-Cookie` header. */
+  set(headers: IncomingHttpHeaders, secret: string, expiresAt: Date): string;
+  /** The `Set-Cookie` header that removes the cookie. */
+  clear(headers: IncomingHttpHeaders): string;
+}
+
+const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
+/** No user information and no path, which URL.parse would accept. */
+const HOST = /^[^@/?#\\\s]+$/;
+const SECRET = /^[\w-]{43}$/;
+const MAC_BYTES = 32;
+const DEFAULT_PORT = '80';
+
+interface Site {
+  origin: string;
+  cookieName: string;
+  attributes: string;
+}
+
+/** @returns null if browsers could not keep a cookie safe: with http, on any host but this machine */
+function siteOf({ protocol, hostname, port, origin }: URL): Site | null {
+  const attributes = 'Path=/; HttpOnly; SameSite=Lax';
+  if (protocol === 'https:') {
+    return { origin, cookieName: '__Host-carillon', attributes: `${attributes}; Secure` };
+  }
+  if (!LOOPBACK.test(hostname)) return null;
+  // Browsers share cookies between all ports of a host.
+  return { origin, cookieName: `carillon_${port === '' ? DEFAULT_PORT : port}`, attributes };
+}
+
+/** @param publicUrl the setting PUBLIC_URL; without it, cookies work on this machine only */
+export function createSessionCookies(publicUrl: string | undefined, keyring: Keyring): SessionCookies {
+  const own = publicUrl === undefined ? null : new URL(publicUrl);
+  const ownSite = own && siteOf(own);
+
+  /** The site that the Host header names, if it is ours. */
+  function siteAt({ host }: IncomingHttpHeaders): Site | null {
+    if (host === undefined || !HOST.test(host)) return null;
+    const named = URL.parse(`${own?.protocol ?? 'http:'}//${host}`);
+    if (own) return named?.host === own.host ? ownSite : null;
+    return named && siteOf(named);
+  }
+
+  function requireSite(headers: IncomingHttpHeaders): Site {
+    const site = siteAt(headers);
+    if (!site) throw new Error('check fromOwnPage before a session with a cookie is started');
+    return site;
+  }
+
+  const fromOwnPage = (headers: IncomingHttpHeaders) => {
+    const site = siteAt(headers);
+    return site !== null && headers.origin === site.origin;
+  };
+
+  return {
+    digestOf(headers) {
+      const site = headers.cookie === undefined ? null : siteAt(headers);
+      const secret = site && parseCookie(headers.cookie ?? '')[site.cookieName];
+      return secret && SECRET.test(secret) ? cookieDigest(secret) : null;
+    },
+    fromOwnPage,
+    allowsChanges(headers, sessionId) {
+      const given = Buffer.from(String(headers['x-csrf-token'] ?? ''), 'base64url');
+      if (!fromOwnPage(headers) || given.length !== MAC_BYTES) return false;
+      return keyring
+        .accepted('csrf')
+        .some(({ key }) => timingSafeEqual(mac(key, String(sessionId), MAC_BYTES), given));
+    },
+    csrfToken: (sessionId) =>
+      mac(keyring.subkey('csrf').key, String(sessionId), MAC_BYTES).toString('base64url'),
+    set(headers, secret, expiresAt) {
+      const { cookieName, attributes } = requireSite(headers);
+      const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+      return `${cookieName}=${secret}; Max-Age=${seconds}; ${attributes}`;
+    },
+    clear(headers) {
+      const { cookieName, attributes } = requireSite(headers);
+      return `${cookieName}=; Max-Age=0; ${attributes}`;
+    },
+  };
+}
