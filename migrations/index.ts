@@ -75,6 +75,7 @@ import * as queuedFlows from './0088_queued_flows.ts';
 import * as inboxes from './0089_inboxes.ts';
 import * as sessions from './0090_sessions.ts';
 import * as stats from './0091_stats.ts';
+import * as audit from './0093_audit.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -156,5 +157,6 @@ export const migrations = [
   inboxes,
   sessions,
   stats,
+  audit,
   bulkActions,
 ];

@@ -15,6 +15,7 @@ import type { RateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
+import { createApiKeyRoutes } from './api-keys/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createBulkActionRoutes } from './bulk-actions/routes.ts';
 import { createCampaignRoutes } from './campaigns/routes.ts';
@@ -89,6 +90,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createLoginRoutes(deps),
     ...createOwnUserRoutes(deps),
     ...createAccountRoutes(deps),
+    ...createApiKeyRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),

@@ -1,5 +1,6 @@
 import { raw, type ModelObject, type PartialModelObject } from 'objection';
 import { TenantModel, type AccountScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 class ApiKeyModel extends TenantModel {
@@ -49,6 +50,57 @@ export async function insertApiKey(db: Queryable, row: PartialModelObject<ApiKey
 /** @returns the account's keys, or those of one brand, newest first */
 export function findApiKeys(db: Queryable, scope: AccountScope & ApiKeyScope): Promise<ApiKeyRow[]> {
   return inScope(db, scope).orderBy('id', 'desc').select(ApiKeyModel.columns).execute();
+}
+
+/** The keys that a list shows. */
+export interface ApiKeyFilters {
+  brand_id?: number | undefined;
+  revoked: boolean;
+}
+
+/** Newest first. */
+export async function findApiKeyPage(
+  db: Queryable,
+  scope: AccountScope,
+  { brand_id, revoked }: ApiKeyFilters,
+  page: Page,
+): Promise<ApiKeyRow[]> {
+  const query = ApiKeyModel.ofAccount(db, scope).select(ApiKeyModel.columns).orderBy('id', 'desc');
+  void (revoked ? query.whereNotNull('revoked_at') : query.whereNull('revoked_at'));
+  if (brand_id !== undefined) void query.where('brand_id', brand_id);
+  if (page.after !== null) void query.where('id', '<', page.after);
+  return query.limit(page.limit).offset(page.offset);
+}
+
+export function countApiKeys(
+  db: Queryable,
+  { accountId }: AccountScope,
+  { brand_id, revoked }: ApiKeyFilters,
+): Promise<RowCount> {
+  return countRows(
+    db,
+    `api_keys where account_id = $1 and ($2::bigint is null or brand_id = $2) and (revoked_at is not null) = $3`,
+    [accountId, brand_id ?? null, revoked],
+  );
+}
+
+/** @returns null if the account has no such key */
+export function findApiKey(db: Queryable, scope: AccountScope, id: number): Promise<ApiKeyRow | null> {
+  return ApiKeyModel.findInAccount(db, scope, id);
+}
+
+/** @returns null if the account has no such key */
+export async function updateApiKey(
+  db: Queryable,
+  scope: AccountScope,
+  id: number,
+  changes: { name: string },
+): Promise<ApiKeyRow | null> {
+  const [apiKey] = await ApiKeyModel.ofAccount(db, scope)
+    .where('id', id)
+    .patch(changes)
+    .returning(ApiKeyModel.columns);
+  return apiKey ?? null;
 }
 
 /** @returns the key with this digest; null if there is none, or it is revoked */

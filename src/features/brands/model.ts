@@ -1,5 +1,6 @@
 import { fn, type ModelObject, type PartialModelObject } from 'objection';
 import { TenantModel, type AccountScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 export class BrandModel extends TenantModel {
@@ -109,6 +110,17 @@ export function findBrand(db: Queryable, scope: AccountScope, id: number): Promi
 export async function findFirstBrandId(db: Queryable, scope: AccountScope): Promise<number | null> {
   const [brand] = await BrandModel.ofAccount(db, scope).orderBy('id').limit(1).select('id');
   return brand?.id ?? null;
+}
+
+/** Newest first. */
+export async function findBrands(db: Queryable, scope: AccountScope, page: Page): Promise<BrandRow[]> {
+  const query = BrandModel.ofAccount(db, scope).select(BrandModel.columns).orderBy('id', 'desc');
+  if (page.after !== null) void query.where('id', '<', page.after);
+  return query.limit(page.limit).offset(page.offset);
+}
+
+export function countBrands(db: Queryable, { accountId }: AccountScope): Promise<RowCount> {
+  return countRows(db, 'brands where account_id = $1', [accountId]);
 }
 
 /** Inserts a brand of the account. */

@@ -6,6 +6,7 @@ import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createImageReferences } from '../uploads/service.ts';
+import { createBrandListRoutes } from './list-routes.ts';
 import { brandReadOnlyFields, brandSchema, putBrandBody, scrapeBody, scrapeStarted } from './schema.ts';
 import { findScrape } from './scrape/model.ts';
 import { requireWebsite, startScrape } from './scrape/start.ts';
@@ -58,7 +59,7 @@ function scrapeRoute({ pool, brands, websites, waker }: ScrapeParts): RouteDefin
   });
 }
 
-/** `GET` and `PUT /v1/my/brand`, and `POST /v1/my/brand/scrape`. */
+/** `GET` and `PUT /v1/my/brand`, `POST /v1/my/brand/scrape`, and `GET` and `POST /v1/my/brands`. */
 export function createBrandRoutes({
   database: { pool },
   keyring,
@@ -102,5 +103,6 @@ export function createBrandRoutes({
       },
     }),
     scrapeRoute({ pool, brands, websites, waker }),
+    ...createBrandListRoutes({ pool, brands, presentBrand }),
   ];
 }

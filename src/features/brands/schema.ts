@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
@@ -105,6 +106,11 @@ export const putBrandBody = z.strictObject({
 });
 
 export type PutBrandBody = z.infer<typeof putBrandBody>;
+
+/** The body of `POST /v1/my/brands`. */
+export const createBrandBody = putBrandBody.extend({ company_name: oneLine(200).min(1) });
+
+export const listBrandsQuery = z.strictObject(pageQuery);
 
 /** Fields that GET returns and PUT ignores. */
 export const brandReadOnlyFields = [

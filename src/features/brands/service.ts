@@ -10,6 +10,7 @@ import {
   findFirstBrandId,
   insertBrand,
   updateBrand,
+  type BrandChanges,
   type BrandRow,
 } from './model.ts';
 import { presentBrand, type ShownBrand } from './presenter.ts';
@@ -33,6 +34,8 @@ export interface BrandService {
    * @throws AppError validation_error if `logo` is neither a URL nor an image that the account uploaded
    */
   put(tenant: AccountTenant, body: PutBrandBody): Promise<ShownBrand>;
+  /** Finds an uploaded logo. Call it before the transaction. @throws AppError validation_error, as {@link put} */
+  changesOf(tenant: AccountTenant, body: PutBrandBody): Promise<BrandChanges>;
   /** Finds the tenant's brand, or creates the account's first. @returns its id */
   ensure(tenant: AccountTenant): Promise<number>;
 }
@@ -73,6 +76,11 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
     throw invalid({ logo: ['must be a URL or the signed_id of an uploaded image'] });
   }
 
+  const changesOf = async (tenant: AccountTenant, body: PutBrandBody): Promise<BrandChanges> => ({
+    ...body,
+    logo: await logoOf(tenant, body),
+  });
+
   const withScrape = async (row: BrandRow): Promise<ShownBrand> => ({
     row,
     scrape: await findLatestScrape(pool, row.id),
@@ -84,7 +92,7 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
       return row && withScrape(row);
     },
     async put(tenant, body) {
-      const changes = { ...body, logo: await logoOf(tenant, body) };
+      const changes = await changesOf(tenant, body);
       const row = await inTransaction(pool, async (trx) => {
         const brandId = tenant.brandId ?? (await lockFirstBrandId(trx, tenant));
         const brand =
@@ -96,6 +104,7 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
       });
       return withScrape(row);
     },
+    changesOf,
     async ensure(tenant) {
       if (tenant.brandId !== null) return tenant.brandId;
       return inTransaction(pool, async (trx) => {

@@ -53,6 +53,7 @@ const tagDescriptions: Record<string, string> = {
   Operation: 'For operators of the service.',
   Description: 'This description of the API.',
   Login: 'For users; programs use an API key.',
+  'API keys': 'Credentials of programs, each for one brand.',
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent as.',
   Delivery: 'What the account may send right now.',

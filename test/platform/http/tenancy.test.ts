@@ -45,6 +45,12 @@ async function insertMarked(tenant: TestTenant): Promise<number> {
  * test below fails.
  */
 const makers: Record<string, Maker> = {
+  '/v1/my/api_keys/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into api_keys (account_id, brand_id, name, display_prefix, digest)
+       values ($1, $2, $3, 'crl', sha256(nextval('messages_id_seq')::text::bytea)) returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/campaigns/:id': ({ accountId, brandId }) =>
     inserted(
       `with made as (
@@ -179,11 +185,18 @@ function makerOf(path: string): Maker | undefined {
 
 const withParameter = () => routes.filter((route) => route.path.includes('/:'));
 
+/** Lists of things that every account has. */
+const neverEmpty = new Set(['/v1/my/api_keys', '/v1/my/brands']);
+
+/** A caller of the first account who may call the route. An API key has no user. */
+const callerOf = (route: RouteDefinition) =>
+  route.usersOnly || route.path === '/v1/my/user' ? api.userJwt : api.apiKey;
+
 function send(
   route: RouteDefinition,
   path: string,
   headers: Record<string, string> = {},
-  token = api.apiKey,
+  token = callerOf(route),
 ) {
   const body = route.body && route.method !== 'GET' ? {} : undefined;
   return api.request(route.method, path, { body, headers, token });
@@ -217,14 +230,14 @@ describe('another tenant’s', () => {
   it('rows appear in no list', async () => {
     for (const make of Object.values(makers)) await make(api.other);
     for (const route of routes.filter((each) => each.method === 'GET' && !each.path.includes('/:'))) {
-      // An API key has no user.
-      const token = route.path === '/v1/my/user' ? api.userJwt : api.apiKey;
-      const answer = await send(route, route.path, {}, token);
+      const answer = await send(route, route.path);
       expect([route.operationId, answer.status]).toEqual([route.operationId, 200]);
       expect(answer.text).not.toContain(MARK);
       expect(answer.text).not.toContain('Other Company');
       expect(answer.text).not.toContain(`"account_id":${api.other.accountId}`);
-      if (route.paginated) expect([route.operationId, answer.text]).toEqual([route.operationId, '[]']);
+      if (route.paginated && !neverEmpty.has(route.path)) {
+        expect([route.operationId, answer.text]).toEqual([route.operationId, '[]']);
+      }
     }
   });
 

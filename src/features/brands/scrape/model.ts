@@ -31,6 +31,15 @@ export async function findLatestScrape(db: Queryable, brandId: number): Promise<
   return rows[0] ?? null;
 }
 
+/** @returns the latest scrape of each brand that was ever scraped */
+export async function findLatestScrapes(db: Queryable, brandIds: readonly number[]): Promise<ScrapeRow[]> {
+  const { rows } = await db.query<ScrapeRow>(
+    `select distinct on (brand_id) ${COLUMNS} from brand_scrapes where brand_id = any ($1) order by brand_id, id desc`,
+    [brandIds],
+  );
+  return rows;
+}
+
 /** @returns null if the brand has no such scrape */
 export async function findScrape(
   db: Queryable,

@@ -1,0 +1,33 @@
+// Responses to signed-in users match the OpenAPI document.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { createAnswerCheck, type OpenApi } from '../../support/openapi.ts';
+
+describe('responses to signed-in users', () => {
+  let api: TestApi;
+  let document: OpenApi;
+  beforeAll(async () => {
+    api = await startTestApi();
+    document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
+  });
+  afterAll(() => api.close());
+
+  const asked: [method: string, path: string, template: string, body: unknown][] = [
+    ['POST', '/v1/my/api_keys', '/v1/my/api_keys', { name: 'shop' }],
+    ['GET', '/v1/my/api_keys', '/v1/my/api_keys', undefined],
+    ['PATCH', '/v1/my/api_keys/1', '/v1/my/api_keys/{id}', { name: 'shop' }],
+    ['DELETE', '/v1/my/api_keys/999999999', '/v1/my/api_keys/{id}', undefined],
+    ['POST', '/v1/my/brands', '/v1/my/brands', { company_name: 'Second' }],
+    ['GET', '/v1/my/brands', '/v1/my/brands', undefined],
+  ];
+
+  it.each(asked)(
+    'to %s %s match the document and have no other field',
+    async (method, path, template, body) => {
+      const problemsOf = createAnswerCheck(document);
+      const answer = await api.request<unknown>(method, path, { body, token: api.userJwt });
+      expect(answer.text).not.toBe('');
+      expect(problemsOf(template, method.toLowerCase(), answer.status, answer.body)).toEqual([]);
+    },
+  );
+});
