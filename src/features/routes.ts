@@ -33,6 +33,7 @@ import { createImportRoutes } from './imports/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
+import { createStatsRoutes } from './stats/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
 import { createTemplateRoutes } from './templates/routes.ts';
@@ -95,6 +96,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createMessageRoutes(deps),
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),
     ...createDeliveryRoutes(deps),
+    ...createStatsRoutes(deps),
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),

@@ -1,15 +1,13 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type StatName, statTimes } from '../../delivery/effects/stat-changes.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import { figureNames } from './figures.ts';
 
 /** Maximum number of changes that one statement folds. */
 const FOLDED_AT_ONCE = 20_000;
 
 const PAUSE_MS = 1_000;
-
-const names = Object.keys(statTimes) as StatName[];
 
 /** SQL: folds the changes of customers' brands. Those of the service's own mail and of deleted brands are dropped. */
 const foldSql = `
@@ -18,14 +16,14 @@ const foldSql = `
       select ctid from stat_changes limit ${FOLDED_AT_ONCE} for update skip locked))
     returning *
   ), folded as (
-    insert into stat_counts as c (brand_id, slot, source, channel, ${names.join(', ')})
+    insert into stat_counts as c (brand_id, slot, source, channel, ${figureNames.join(', ')})
     select brand_id, slot, source, channel,
-      ${names.map((name) => `coalesce(sum(count) filter (where name = '${name}'), 0)`).join(',\n      ')}
+      ${figureNames.map((name) => `coalesce(sum(count) filter (where name = '${name}'), 0)`).join(',\n      ')}
     from taken where brand_id in (
       select b.id from brands b join accounts a on a.id = b.account_id where a.kind <> 'system')
     group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (brand_id, slot, source, channel) do update set
-      ${names.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}
+      ${figureNames.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}
   )
   select count(*)::int as taken from taken`;
 

@@ -56,6 +56,7 @@ const tagDescriptions: Record<string, string> = {
   'API keys': 'Credentials of programs, each for one brand.',
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent as.',
+  Stats: 'Figures over time.',
   Delivery: 'What the account may send right now.',
 };
 

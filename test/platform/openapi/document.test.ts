@@ -235,6 +235,7 @@ describe('responses', () => {
     ['GET', '/v1/my/campaigns/1/report', '/v1/my/campaigns/{id}/report', undefined],
     ['DELETE', '/v1/my/campaigns/1', '/v1/my/campaigns/{id}', undefined],
     ['GET', '/v1/my/delivery/status', '/v1/my/delivery/status', undefined],
+    ['GET', '/v1/my/stats', '/v1/my/stats', undefined],
     ['POST', '/v1/my/domains', '/v1/my/domains', { domain: { name: 'asked.test' } }],
     ['GET', '/v1/my/domains', '/v1/my/domains', undefined],
     ['POST', '/v1/my/domains/999999999/recheck', '/v1/my/domains/{id}/recheck', undefined],
