@@ -1,4 +1,5 @@
 /** What `PATCH` does to a flow: fields, trigger, steps and status. */
+import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { AppError, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -8,8 +9,10 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
+import { presentSteps } from './presenter.ts';
 import { addTriggerProblems } from './references.ts';
 import type { ChangeFlowBody, TriggerBody } from './schema.ts';
+import type { Step } from './steps/index.ts';
 import { archiveFlow, flowTransitions, pauseFlow, repinFlow, resumeFlow } from './transitions.ts';
 import { writeSteps } from './write-steps.ts';
 import { activateLocked } from './activate.ts';
@@ -39,15 +42,26 @@ function mergeTrigger(given: TriggerBody): FlowValues {
 
 const triggerColumns = ['trigger_event', 'contact_list_id', 'segment_id'] as const;
 
+/** Whether a column keeps its value. Steps are compared as clients see them, which is without their contents. */
+function isUnchanged(row: FlowRow, [name, value]: [string, unknown]): boolean {
+  if (name !== 'steps') return isDeepStrictEqual(row[name as keyof FlowValues], value);
+  const noContents = new Map();
+  return isDeepStrictEqual(presentSteps(row.steps, noContents), presentSteps(value as Step[], noContents));
+}
+
 interface Applied {
   row: FlowRow;
-  /** Whether the change concerns something that activation pins. */
+  /** Whether something changed that activation pins. */
   pinned: boolean;
 }
 
 type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
 
-/** Applies the changes of a request to a locked flow, apart from its status. @throws AppError validation_error */
+/**
+ * Applies the changes of a request to a locked flow, apart from its status. Values that the flow already has change
+ * nothing.
+ * @throws AppError validation_error
+ */
 export async function applyChanges(
   trx: Queryable,
   scope: BrandScope,
@@ -71,12 +85,17 @@ export async function applyChanges(
     values.audience_seen_at = null;
     await forgetExisting(trx, row);
   }
-  if (steps) Object.assign(values, await writeSteps(trx, scope, row, steps, { isNew }));
-  const pinned = steps !== undefined || goal !== undefined || trigger !== undefined;
-  const isChanged = Object.keys(values).length > 0;
+  let contentsChanged = false;
+  if (steps) {
+    const { contentsChanged: others, ...written } = await writeSteps(trx, scope, row, steps, { isNew });
+    contentsChanged = others;
+    Object.assign(values, written);
+  }
+  const changed = Object.fromEntries(Object.entries(values).filter((value) => !isUnchanged(row, value)));
+  const names = Object.keys(changed);
   return {
-    row: isChanged ? await updateFlow(trx, row.id, values) : row,
-    pinned,
+    row: names.length > 0 || contentsChanged ? await updateFlow(trx, row.id, changed) : row,
+    pinned: contentsChanged || names.some((name) => name !== 'name'),
   };
 }
 
@@ -99,13 +118,16 @@ function changeStatus(
   });
 }
 
-/** Whether a change pins something, so that the brand must be read before its transaction. */
+/** What activation pins. */
+const pinnedFields = ['steps', 'goal', 'trigger'] as const;
+
+/** Whether a change may pin something, so that the brand must be read before its transaction. */
 export function needsPreparation(
   row: Pick<FlowRow, 'status'> | null,
-  { status, steps, goal, trigger }: Partial<Pick<ChangeFlowBody, 'status' | 'steps' | 'goal' | 'trigger'>>,
+  { status, ...changes }: Partial<Pick<ChangeFlowBody, 'status' | (typeof pinnedFields)[number]>>,
 ): boolean {
   if (status === 'active' && row?.status !== 'paused') return true;
-  return row !== null && isLive(row) && [steps, goal, trigger].some((value) => value !== undefined);
+  return row !== null && isLive(row) && pinnedFields.some((field) => changes[field] !== undefined);
 }
 
 /**
@@ -128,7 +150,9 @@ export async function changeFlow(
   if (isChange) flowTransitions.requireAllowed(locked, 'change');
   const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
   let { row } = applied;
-  if (applied.pinned && isLive(row) && status !== 'archived') {
+  // With `waiting`, runs move even if an earlier request has made the change.
+  const moves = applyTo === 'waiting' && pinnedFields.some((field) => changes[field] !== undefined);
+  if ((applied.pinned || moves) && isLive(row) && status !== 'archived') {
     // Another request has activated the flow since this one began.
     if (!prepared) throw new AppError('conflict', 'the flow has just been activated; try again');
     const account = await requireActivator(trx, tenant);

@@ -1,4 +1,5 @@
 /** The templates of a flow: one for each email and sms step, with the id of the step as `action_id`. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Channel } from '../../delivery/message.ts';
 import { type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -91,7 +92,7 @@ export interface StepContent {
 /**
  * Writes the content of a step into its template, which is created for a new step. If the step names another template,
  * that one's content is copied first; fields that are left out keep their values.
- * @returns the template; null after an error was added to `problems`
+ * @returns the template, which is `own` itself if nothing changes; null after an error was added to `problems`
  */
 export function writeStepContent(
   trx: Queryable,
@@ -109,7 +110,8 @@ export function writeStepContent(
         ? await replaceContent(trx, scope, own, named)
         : await copyTemplate(trx, scope, named, owner, { channel });
     }
-    const differs = ([field, value]: [string, unknown]) => template?.[field as keyof TemplateRow] !== value;
+    const differs = ([field, value]: [string, unknown]) =>
+      !isDeepStrictEqual(template?.[field as keyof TemplateRow], value);
     if (template && !given.some(differs)) return template;
     return writeOwnTemplate(trx, scope, owner, channel, content, template?.id ?? null);
   });

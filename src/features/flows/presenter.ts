@@ -8,8 +8,11 @@ import { mapBranches, presentFields, sendingSteps, type Step } from './steps/ind
 
 type Templates = ReadonlyMap<number, ListedTemplateRow>;
 
-/** Steps with their contents, so that a client can change them and send them back. */
-function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
+/**
+ * Presents steps with their contents, so that a client can change them and send them back.
+ * @param templates by id; steps whose template is absent are without contents
+ */
+export function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
   return steps.map((step) => ({
     ...step,
     ...presentFields(step, 'template_id' in step ? templates.get(step.template_id) : undefined),

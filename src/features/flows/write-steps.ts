@@ -22,6 +22,8 @@ const MAX_BYTES = 256 * 1024;
 interface Written {
   steps: Step[];
   next_step_id: number;
+  /** Whether the content of a step was written. */
+  contentsChanged: boolean;
 }
 
 /** What is stored of each step of a request. */
@@ -86,6 +88,7 @@ export async function writeSteps(
   let next = Math.max(row.next_step_id, 1 + Math.max(0, ...inputs.map(({ step }) => step.id ?? 0)));
   const placement = new Map<InputStep, Placed>();
   let bytes = 0;
+  let contentsChanged = false;
   for (const { step, path } of inputs) {
     const id = step.id ?? next++;
     let templateId: number | null = null;
@@ -99,6 +102,7 @@ export async function writeSteps(
       // Stop copying contents once the limit is exceeded.
       if (bytes > MAX_CONTENT_BYTES) throw invalid({ steps: [CONTENTS_TOO_LARGE] });
       templateId = template?.id ?? null;
+      contentsChanged ||= template !== own;
     }
     placement.set(step, { id, templateId });
   }
@@ -109,5 +113,5 @@ export async function writeSteps(
   }
   problems.throwIfAny();
   if (!isNew) await hideOtherTemplates(trx, row, steps);
-  return { steps, next_step_id: next };
+  return { steps, next_step_id: next, contentsChanged };
 }

@@ -29,6 +29,9 @@ const filter = { name: 'data.plan', predicate: 'eq', value: 'pro' };
 const errorsOf = (body: unknown) =>
   (body as { validation_errors: Record<string, string[]> }).validation_errors;
 const stepsOf = (body: unknown) => (body as { steps: Record<string, unknown>[] }).steps;
+/** The steps of a flow as a list shows them. */
+const listedSteps = (body: unknown) =>
+  stepsOf(body).map((step) => Object.fromEntries(Object.entries(step).filter(([name]) => name !== 'design')));
 
 describe('POST /flows', () => {
   it('creates a draft with all fields of the resource', async () => {
@@ -54,6 +57,7 @@ describe('POST /flows', () => {
             subject: 'Hi {{ contact.first_name }}',
             preheader: null,
             body: 'Welcome',
+            design: null,
             from_name: null,
             from_email: null,
             reply_to: null,
@@ -284,7 +288,7 @@ describe('GET /flows', () => {
     expect(headers.get('Link')).not.toContain('rel="next"');
     for (const flow of list) {
       const { body: alone } = await showFlow(api, Number(flow.id));
-      expect(flow.steps).toEqual(alone.steps);
+      expect(flow.steps).toEqual(listedSteps(alone));
     }
     const summary = await api.request('GET', `${FLOWS}?name=Large&summary=true`);
     const bodiless = ({ type, body: content, ...others }: Record<string, unknown>) =>
@@ -313,7 +317,7 @@ describe('GET /flows', () => {
     const named = await api.request('GET', `${FLOWS}?name=Listed&status=draft`);
     expect([named.list.length, named.headers.get('X-Total-Count')]).toEqual([1, '1']);
     const { body } = await showFlow(api, kept);
-    expect(named.list[0]?.steps).toEqual(body.steps);
+    expect(named.list[0]?.steps).toEqual(listedSteps(body));
     expect(named.list[0]?.templates).toMatchObject([
       { flow_id: kept, action_id: 1, subject: emailStep.subject },
     ]);

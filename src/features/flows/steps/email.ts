@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { templateAttributes } from '../../templates/schema.ts';
+import { templateAttributes, templateResource } from '../../templates/schema.ts';
 import { type SendingStep, sendAfterQuietHours, writeMessage } from './sending.ts';
 import { presentedFields, stepShape } from './shapes.ts';
 import type { StepType } from './step.ts';
@@ -8,7 +8,8 @@ export interface EmailStep extends SendingStep {
   type: 'email';
 }
 
-const { template_id, subject, preheader, body, from_name, from_email, reply_to } = templateAttributes.shape;
+const { template_id, subject, preheader, body, design, from_name, from_email, reply_to } =
+  templateAttributes.shape;
 const text = z.string().nullable();
 
 const assumed = { opened: z.boolean().optional(), clicked: z.boolean().optional() };
@@ -16,7 +17,16 @@ const assumed = { opened: z.boolean().optional(), clicked: z.boolean().optional(
 /** Sends an email. */
 export const email: StepType<EmailStep, z.output<z.ZodObject<typeof assumed>>> = {
   type: 'email',
-  shape: stepShape('email', { template_id, subject, preheader, body, from_name, from_email, reply_to }),
+  shape: stepShape('email', {
+    template_id,
+    subject,
+    preheader,
+    body,
+    design,
+    from_name,
+    from_email,
+    reply_to,
+  }),
   sends: 'email',
 
   presented: {
@@ -24,6 +34,9 @@ export const email: StepType<EmailStep, z.output<z.ZodObject<typeof assumed>>> =
     subject: text,
     preheader: text,
     body: presentedFields.body,
+    design: templateResource.shape.design.meta({
+      description: 'Lists of flows leave it out. `content_from` of the template says which of both is sent.',
+    }),
     from_name: text,
     from_email: text,
     reply_to: text,
@@ -31,7 +44,8 @@ export const email: StepType<EmailStep, z.output<z.ZodObject<typeof assumed>>> =
   present(_step, content) {
     if (!content) return {};
     const { subject, preheader, body, from_name, from_email, reply_to } = content;
-    return { subject, preheader, body, from_name, from_email, reply_to };
+    const design = 'design' in content && { design: content.design };
+    return { subject, preheader, body, ...design, from_name, from_email, reply_to };
   },
 
   run: sendAfterQuietHours,
