@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { isFull, type ValidationErrors } from '../../errors.ts';
 import { nearestName } from '../../platform/input/nearest-name.ts';
 import { parseWith } from '../../platform/input/validation.ts';
+import type { StepName } from '../segments/service.ts';
 import { flowFilterProblems } from './filters.ts';
 import { branchPath, fieldPath, stepPath } from './paths.ts';
 import {
@@ -27,10 +28,15 @@ export const MAX_LEVELS = 10;
  */
 export interface InputStep extends AnyStep {
   type: StepTypeName;
+  /** A name for the step in the same request. */
+  ref?: string | undefined;
 }
 
 /** All steps with their paths, each before those of its branches. */
-export function inputsOf(steps: readonly InputStep[], list = 'steps'): { step: InputStep; path: string }[] {
+export function inputsOf<S extends InputStep>(
+  steps: readonly S[],
+  list = 'steps',
+): { step: S; path: string }[] {
   return steps.flatMap((step, place) => {
     const path = stepPath(list, place);
     const inner = branchesOf(step).flatMap((branch) => inputsOf(branch.steps, branchPath(path, branch.name)));
@@ -40,13 +46,13 @@ export function inputsOf(steps: readonly InputStep[], list = 'steps'): { step: I
 
 const NO_ARRAY = 'must be an array of steps';
 
-/** The steps that precede a place, by their ids. */
-type Before = ReadonlyMap<number, string>;
+/** The types of the steps that precede a place, by their ids and refs. */
+type Before = ReadonlyMap<StepName, string>;
 
 class StepReader {
   readonly errors: ValidationErrors = {};
   private count = 0;
-  private readonly ids = new Set<number>();
+  private readonly names = new Set<StepName>();
   private readonly table: StepTable;
 
   constructor(table: StepTable) {
@@ -86,10 +92,12 @@ class StepReader {
     // Problems inside a field or the branches are reported together with those of the step.
     const step = this.readInside(parsed ?? (given as InputStep), path, level);
     if (parsed === null) return null;
-    if (step.id !== undefined && this.ids.has(step.id)) {
-      this.report(fieldPath(path, 'id'), 'is the id of another step, too');
+    for (const field of ['id', 'ref'] as const) {
+      const name = step[field];
+      if (name === undefined) continue;
+      if (this.names.has(name)) this.report(fieldPath(path, field), `is the ${field} of another step, too`);
+      this.names.add(name);
     }
-    if (step.id !== undefined) this.ids.add(step.id);
     return step;
   }
 
@@ -129,11 +137,11 @@ class StepReader {
     for (const [place, step] of steps.entries()) {
       const path = stepPath(list, place);
       this.checkStep(step, path, seen);
-      if (step.id !== undefined) seen.set(step.id, step.type);
+      for (const name of [step.id, step.ref]) if (name !== undefined) seen.set(name, step.type);
       const inner = branchesOf(step, this.table).map((branch) =>
         this.checkReferences(branch.steps, branchPath(path, branch.name), seen),
       );
-      for (const [id, type] of inner.flatMap((each) => [...each])) seen.set(id, type);
+      for (const [name, type] of inner.flatMap((each) => [...each])) seen.set(name, type);
     }
     return seen;
   }

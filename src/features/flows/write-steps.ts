@@ -12,6 +12,7 @@ import {
 } from './content.ts';
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
+import { type NumberedStep, numberSteps } from './number-steps.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
 import { addForeignReferences } from './references.ts';
 import { allSteps, channelOf, mapBranches, type Step } from './steps/index.ts';
@@ -26,24 +27,21 @@ interface Written {
   contentsChanged: boolean;
 }
 
-/** What is stored of each step of a request. */
-interface Placed {
-  id: number;
-  /** Only in steps that send. */
-  templateId: number | null;
-}
-
-type Placement = ReadonlyMap<InputStep, Placed>;
-
-/** Returns steps as they are stored. Their shapes have been checked; fields that were left out are absent. */
-function storeAll(steps: readonly InputStep[], placement: Placement): Step[] {
+/**
+ * Returns steps as they are stored. Their shapes have been checked; fields that were left out are absent.
+ * @param templateIds of the steps that send
+ */
+function storeAll(
+  steps: readonly NumberedStep[],
+  templateIds: ReadonlyMap<NumberedStep, number | null>,
+): Step[] {
   return steps.map((step) => {
-    const { id, templateId } = placement.get(step) as Placed;
+    const templateId = templateIds.get(step) ?? null;
     // The content is stored in the template.
-    if (templateId !== null) return { type: step.type, id, template_id: templateId } as Step;
+    if (templateId !== null) return { type: step.type, id: step.id, template_id: templateId } as Step;
     const fields = Object.entries(step).filter(([, value]) => value !== undefined);
-    const branches = mapBranches(step, (inner) => storeAll(inner, placement));
-    return { ...Object.fromEntries(fields), id, ...branches } as Step;
+    const branches = mapBranches(step, (inner) => storeAll(inner, templateIds));
+    return { ...Object.fromEntries(fields), ...branches } as Step;
   });
 }
 
@@ -78,19 +76,19 @@ export async function writeSteps(
   { isNew }: { isNew: boolean },
 ): Promise<Written> {
   const problems = new Problems();
-  const inputs = inputsOf(given);
+  const { steps: numbered, next_step_id } = numberSteps(given, row.next_step_id);
+  const inputs = inputsOf(numbered);
   const present = new Map(allSteps(row.steps).map((step) => [step.id, step]));
   const types = new Map([...present].map(([id, { type }]) => [id, type]));
-  addUnknownIds(problems, inputs, isNew ? null : types);
+  addUnknownIds(problems, inputsOf(given), isNew ? null : types);
   await addForeignReferences(trx, scope, inputs, problems);
   problems.throwIfAny();
   const templates = await findStepTemplates(trx, scope, row.steps);
-  let next = Math.max(row.next_step_id, 1 + Math.max(0, ...inputs.map(({ step }) => step.id ?? 0)));
-  const placement = new Map<InputStep, Placed>();
+  const templateIds = new Map<NumberedStep, number | null>();
   let bytes = 0;
   let contentsChanged = false;
   for (const { step, path } of inputs) {
-    const id = step.id ?? next++;
+    const { id } = step;
     let templateId: number | null = null;
     const channel = channelOf(step);
     if (channel !== null) {
@@ -104,14 +102,14 @@ export async function writeSteps(
       templateId = template?.id ?? null;
       contentsChanged ||= template !== own;
     }
-    placement.set(step, { id, templateId });
+    templateIds.set(step, templateId);
   }
   problems.throwIfAny();
-  const steps = storeAll(given, placement);
+  const steps = storeAll(numbered, templateIds);
   if (Buffer.byteLength(JSON.stringify(steps)) > MAX_BYTES) {
     problems.add({ steps: ['must have at most 256 KB of JSON, without the contents of emails and SMS'] });
   }
   problems.throwIfAny();
   if (!isNew) await hideOtherTemplates(trx, row, steps);
-  return { steps, next_step_id: next, contentsChanged };
+  return { steps, next_step_id, contentsChanged };
 }

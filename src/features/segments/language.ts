@@ -135,10 +135,16 @@ export type Operand =
  */
 export type RunValues = 'trigger' | 'received' | { step: number };
 
+/** How a filter names a step: by its id or, in a request, by its `ref`. */
+export type StepName = number | string;
+
+/** The name that a request may give to a step, for filters of the same request. */
+export const STEP_REF = /^[a-z][a-z0-9_]{0,39}$/;
+
 /** What the filters of a flow may name beyond those of a segment. */
 export interface FlowNames {
-  /** The types of the preceding steps, by id; null: they were checked when the flow was saved. */
-  steps: ReadonlyMap<number, string> | null;
+  /** The types of the preceding steps, by id and `ref`; null: they were checked when the flow was saved. */
+  steps: ReadonlyMap<StepName, string> | null;
   /** Whether the step receives an event, so that `received.<path>` has a value. */
   received: boolean;
 }

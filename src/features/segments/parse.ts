@@ -17,6 +17,7 @@ import {
   predicates,
   predicatesOf,
   statuses,
+  type StepName,
   type Test,
 } from './language.ts';
 import {
@@ -99,23 +100,28 @@ function pathOf(name: string, example: string, path: Path, report: Report): stri
   return names;
 }
 
-const STEP_NAME = /^step[.]([1-9][0-9]{0,8})[.](.*)$/s;
+/** Its second group is an id, its third a ref. */
+const STEP_NAME = /^(step[.])(?:([1-9][0-9]{0,8})|([a-z][a-z0-9_]{0,39}))[.](.*)$/s;
+
+/** The id of a step that has none yet. Filters that name it by its ref are parsed again when it has one. */
+const NO_ID = 0;
+const idOf = (step: StepName) => (typeof step === 'number' ? step : NO_ID);
 
 /** @returns undefined after a report */
 function stepOperand(name: string, flow: FlowNames, path: Path, report: Report): Operand | undefined {
-  const [, id, rest] = STEP_NAME.exec(name) ?? [];
-  if (id === undefined || rest === undefined)
+  const [, , id, ref, rest] = STEP_NAME.exec(name) ?? [];
+  if (rest === undefined)
     return void report(path, 'must name a webhook step and a key of its answer, such as step.3.status');
-  const step = Number(id);
+  const step = ref ?? Number(id);
   if (!checkStep(flow, step, ['webhook'], path, report)) return undefined;
   const names = pathOf(rest, 'step.3.status', path, report);
-  return names && { of: { step }, path: names };
+  return names && { of: { step: idOf(step) }, path: names };
 }
 
 /** @returns false after a report */
 function checkStep(
   { steps }: FlowNames,
-  step: number,
+  step: StepName,
   types: readonly string[],
   path: Path,
   report: Report,
@@ -289,7 +295,8 @@ function parseMembership(
   return ids && { type: kind, ids: [...new Set(ids)] };
 }
 
-const namesStep = (value: unknown) => typeof value === 'object' && value !== null && 'step' in value;
+const namesStep = (value: unknown): value is { step: unknown } =>
+  typeof value === 'object' && value !== null && 'step' in value;
 
 function parseEngaged(
   { name, value }: Filter,
@@ -302,7 +309,7 @@ function parseEngaged(
     return void report([...inner, 'step'], 'can be used only with email_opened and email_clicked');
   const asked = readStepEngagement(value, inner, report);
   if (!asked || !checkStep(flow, asked.step, ['email'], [...inner, 'step'], report)) return undefined;
-  return { type: 'engaged', kind: name, ...asked };
+  return { type: 'engaged', kind: name, step: idOf(asked.step), within: asked.within };
 }
 
 function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Condition | undefined {
@@ -385,6 +392,25 @@ class Parser {
         return parseValue(filter, kind, at, { flow: this.flow, report: this.report });
     }
   }
+}
+
+/**
+ * Replaces the refs of steps by ids in the filters of a flow, which were parsed without problems.
+ * @param ids by ref
+ */
+export function withStepIds(
+  filters: readonly unknown[],
+  ids: ReadonlyMap<string, number>,
+): readonly unknown[] {
+  return (filters as readonly Filter[]).map((filter) => {
+    const { name, value } = filter;
+    if (name === 'any' || name === 'all') return { ...filter, value: withStepIds(value as Filter[], ids) };
+    if (namesStep(value) && typeof value.step === 'string') {
+      return { ...filter, value: { ...value, step: ids.get(value.step) } };
+    }
+    const [, prefix, , ref, rest] = STEP_NAME.exec(name) ?? [];
+    return ref === undefined ? filter : { ...filter, name: `${prefix}${ids.get(ref)}.${rest}` };
+  });
 }
 
 /**

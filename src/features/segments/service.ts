@@ -13,9 +13,17 @@ export {
   type NamedByFilters,
   readsEvents,
 } from './closed.ts';
-export { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS, timeColumns } from './language.ts';
+export {
+  type Condition,
+  type FlowNames,
+  MAX_DEPTH,
+  MAX_FILTERS,
+  STEP_REF,
+  type StepName,
+  timeColumns,
+} from './language.ts';
 export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
 export { type ContactInMemory, matches, valueAt } from './memory.ts';
-export { filterShape, parseFilters, type Problem } from './parse.ts';
+export { filterShape, parseFilters, type Problem, withStepIds } from './parse.ts';
 export type { SqlCondition } from './sql.ts';

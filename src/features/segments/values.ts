@@ -1,6 +1,13 @@
 import { MAX_ID } from '../../platform/db/paging.ts';
 import { timeOf } from './json-values.ts';
-import { type Comparison, type Order, type Period, periodUnits } from './language.ts';
+import {
+  type Comparison,
+  type Order,
+  type Period,
+  periodUnits,
+  STEP_REF,
+  type StepName,
+} from './language.ts';
 
 /** Maximum number of items in one array, such as the value of `in`. */
 export const MAX_ITEMS = 500;
@@ -155,15 +162,20 @@ export const readHowOften: ReadValue<{ atLeast: number; within: Period | null }>
   return within === undefined ? undefined : { atLeast, within };
 };
 
+const readStepName: ReadValue<StepName> = (value, path, report) => {
+  if (typeof value !== 'string') return readId(value, path, report);
+  return STEP_REF.test(value) ? value : void report(path, 'must be the id or the ref of a step');
+};
+
 /** Reads a condition on the message of a step: `{"step": 3, "within": {…}}`. */
-export const readStepEngagement: ReadValue<{ step: number; within: Period | null }> = (
+export const readStepEngagement: ReadValue<{ step: StepName; within: Period | null }> = (
   value,
   path,
   report,
 ) => {
   const fields = readFields(value, ['step', 'within'], path, report);
   if (!fields) return undefined;
-  const step = readId(fields.step, [...path, 'step'], report);
+  const step = readStepName(fields.step, [...path, 'step'], report);
   const within =
     (fields.within ?? null) === null ? null : readPeriod(fields.within, [...path, 'within'], report);
   return step === undefined || within === undefined ? undefined : { step, within };

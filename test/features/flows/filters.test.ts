@@ -63,7 +63,7 @@ describe('the filters of a flow', () => {
     ],
     [filter('step.4.status'), '0.name', 'names a step of type email: the webhook steps before it are 3'],
     [filter('step.3'), '0.name', 'must name a webhook step and a key of its answer, such as step.3.status'],
-    [filter('step.x.status'), '0.name', expect.stringContaining('must name a webhook step')],
+    [filter('step.X.status'), '0.name', expect.stringContaining('must name a webhook step')],
     [
       filter('email_opened', 'did', { step: 8 }),
       '0.value.step',

@@ -1,7 +1,7 @@
 /** What the shapes of several types of steps share. */
 import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
-import { filterShape } from '../../segments/service.ts';
+import { filterShape, STEP_REF } from '../../segments/service.ts';
 
 /** The longest wait, in seconds: 366 days. */
 export const MAX_WAIT_SECONDS = 31_622_400;
@@ -10,6 +10,9 @@ const MAX_STEP_ID = 1_000_000;
 const MAX_FILTERS = 50;
 
 export const stepId = z.int().min(1).max(MAX_STEP_ID);
+export const stepRef = z
+  .string()
+  .regex(STEP_REF, 'must begin with a-z and have only a-z, 0-9 and _, up to 40');
 export const seconds = z.int().min(1).max(MAX_WAIT_SECONDS);
 
 /** Defines the shape of a step, without branches. */
@@ -17,7 +20,11 @@ export function stepShape<Type extends string, Fields extends z.ZodRawShape>(typ
   const id = stepId
     .optional()
     .meta({ description: 'The id of a step that the flow already has. Leave it out for a new step.' });
-  return z.strictObject({ type: z.literal(type), id, ...fields });
+  const ref = stepRef.optional().meta({
+    description:
+      'A name for the step, usable in this request wherever the id of a step is. It is not stored: responses have the id.',
+  });
+  return z.strictObject({ type: z.literal(type), id, ref, ...fields });
 }
 
 /** Filters of a step. They are parsed elsewhere, because their position decides which names they may use. */

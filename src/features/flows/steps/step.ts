@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Channel } from '../../../delivery/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
+import type { StepName } from '../../segments/service.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
 import type { StepOutput } from '../filters.ts';
 import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.ts';
@@ -96,8 +97,8 @@ export interface References {
   filters?: Filters;
   /** Whether the filters apply to an event that arrives, and may name `received.<path>`. */
   received?: boolean;
-  /** A preceding step, and the field that names it. */
-  before?: { step: number; field: string };
+  /** A preceding step and the field that names it. `withId` returns the field with the step's id instead of its ref. */
+  before?: { step: StepName; field: string; withId: (id: number) => object };
 }
 
 /** The position of a run that reaches a step, or continues there after a wait. */

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { eventData, eventName } from '../../contact-events/schema.ts';
 import type { ArrivedEvent, AwaitedEvent, Move, RunContext } from '../run/interpreter.ts';
-import { MAX_WAIT_SECONDS, presentedFields, seconds, stepFilters, stepId, stepShape } from './shapes.ts';
+import {
+  MAX_WAIT_SECONDS,
+  presentedFields,
+  seconds,
+  stepFilters,
+  stepId,
+  stepRef,
+  stepShape,
+} from './shapes.ts';
 import type { Filters, Place, StepType } from './step.ts';
 import { type YesNo, yesNo } from './yes-no.ts';
 
@@ -13,7 +21,7 @@ export interface WaitForEventStep extends YesNo, AwaitedEvent {
   duration: number;
 }
 
-const sinceStep = z.strictObject({ step: stepId }).meta({ id: 'SinceStep' });
+const sinceStep = z.strictObject({ step: z.union([stepId, stepRef]) }).meta({ id: 'SinceStepInput' });
 
 const shape = stepShape('wait_for_event', {
   event_name: eventName,
@@ -69,7 +77,13 @@ export const waitForEvent: StepType<WaitForEventStep> = {
   references: ({ filters, include_since: since }) => ({
     ...(filters && { filters }),
     received: true,
-    ...(typeof since === 'object' && { before: { step: since.step, field: 'include_since.step' } }),
+    ...(typeof since === 'object' && {
+      before: {
+        step: since.step,
+        field: 'include_since.step',
+        withId: (step: number) => ({ include_since: { step } }),
+      },
+    }),
   }),
 
   presented: {
