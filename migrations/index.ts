@@ -75,6 +75,7 @@ import * as queuedFlows from './0088_queued_flows.ts';
 import * as inboxes from './0089_inboxes.ts';
 import * as sessions from './0090_sessions.ts';
 import * as stats from './0091_stats.ts';
+import * as invitationMails from './0092_invitation_mails.ts';
 import * as audit from './0093_audit.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
 
@@ -157,6 +158,7 @@ export const migrations = [
   inboxes,
   sessions,
   stats,
+  invitationMails,
   audit,
   bulkActions,
 ];

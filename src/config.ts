@@ -56,6 +56,9 @@ const secret = z.string().trim().min(32, 'must be at least 32 characters');
 const MAX_PREVIOUS_SECRETS = 20;
 const mailboxToken = z.string().min(16, 'must be at least 16 characters');
 
+/** No mail server accepts mail for or from this domain. */
+export const DEFAULT_MAIL_DOMAIN = 'carillon.localhost';
+
 /** Every setting of Carillon. Settings come only from environment variables, and only this file reads `process.env`. */
 const settings = z.object({
   NODE_ENV: z.string().default('production'),
@@ -126,7 +129,7 @@ const settings = z.object({
   INBOX_NETWORK_PER_MINUTE: count(600),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
-  MAIL_DOMAIN: z.string().default('carillon.localhost'),
+  MAIL_DOMAIN: z.string().default(DEFAULT_MAIL_DOMAIN),
   /** The host that receives mail for MAIL_DOMAIN and for the return paths of domains; MAIL_DOMAIN by default. */
   MAIL_HOST: z.string().optional(),
   SYSTEM_FROM: z.string().optional(),

@@ -39,8 +39,10 @@ import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
 import { createTemplateRoutes } from './templates/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
+import { createMemberRoutes } from './users/member-routes.ts';
 import { createOwnUserRoutes } from './users/own-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
+import { createResetRoutes } from './users/reset-routes.ts';
 import type { verifyPassword } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
@@ -90,6 +92,8 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   return [
     ...createLoginRoutes(deps),
     ...createOwnUserRoutes(deps),
+    ...createMemberRoutes(deps),
+    ...createResetRoutes(deps),
     ...createAccountRoutes(deps),
     ...createApiKeyRoutes(deps),
     ...createBrandRoutes(deps),

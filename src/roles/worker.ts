@@ -28,6 +28,8 @@ import { startWallets } from '../features/wallet/loop.ts';
 import { openAddressChecker } from '../features/validation/checks/open-checker.ts';
 import { forgetValidatedContact } from '../features/validation/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
+import { startSecretRemoval } from '../features/system-mail/secrets.ts';
+import { startPasswordResets } from '../features/users/reset-loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createServerChanges, checkServer, type Database, openDatabase } from '../platform/db/database.ts';
@@ -168,6 +170,12 @@ function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, wa
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
 
+/** Mails links for new passwords, and removes secret links from sent mail. */
+function startLinkMails(config: Config, pool: pg.Pool, waker: Waker, log: Logger) {
+  const loops = [startPasswordResets({ config, pool, waker, log }), startSecretRemoval({ pool, log })];
+  return { stop: () => Promise.all(loops.map((each) => each.stop())) };
+}
+
 function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<void> {
   const connections = poolMax + HEAVY_READ_CONNECTIONS + EVALUATION_CONNECTIONS;
   return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
@@ -242,6 +250,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const wallets = startWallets({ config, pool, waker, log });
   const flows = startFlowWork(config, pool, events, waker, log);
   const counts = [startUsageCounts({ pool, log }), startStatCounts({ pool, log })];
+  const links = startLinkMails(config, pool, waker, log);
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -249,7 +258,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       stopping.abort();
       await metrics?.stop();
-      const loops = [sync, tracking, brakes, wallets, audience, flows, ...counts, workers];
+      const loops = [sync, tracking, brakes, wallets, audience, flows, ...counts, links, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
       for (const part of [...Object.values(reads), egress, process, waker, engine, database])

@@ -4,7 +4,7 @@ import { createEvent, type PublishedEvent } from '../../platform/events/define.t
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Pause, pauseIfSending } from '../accounts/service.ts';
-import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
+import { mailOwners, type Notice } from '../system-mail/service.ts';
 
 /** With fewer emails, a rate means little. */
 export const MIN_ATTEMPTED = 500;
@@ -59,7 +59,7 @@ async function findOverRate(db: Queryable): Promise<Outcomes[]> {
 
 const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(2)}%`;
 
-function pausedNotice(reason: BrakeReason, outcomes: Outcomes): OwnerNotice {
+function pausedNotice(reason: BrakeReason, outcomes: Outcomes): Notice {
   const { attempted, hardBounces, complaints } = outcomes;
   const [what, count, limit, advice] =
     reason === 'bounce_rate'

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { memberRoles } from '../../platform/auth/tenant.ts';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 
 export const userSchema = z
@@ -39,3 +41,53 @@ export type ChangeUserBody = z.output<typeof changeUserBody>;
 
 /** A client may send a user back as it received it. */
 export const userReadOnlyFields = ['id', 'email', 'admin', 'created_at', 'updated_at'];
+
+/** A password that a user chooses. Sign-in accepts shorter ones, which older versions allowed. */
+export const newPassword = z.string().min(8).max(1_024).meta({ description: '8 to 1,024 characters.' });
+
+export const role = z.enum(memberRoles).meta({
+  description:
+    'Owners and admins manage users, API keys and webhooks; members do not. Only owners make owners.',
+});
+
+const secondFactor = z.boolean().meta({ description: 'Whether the user needs a code to sign in.' });
+const lastActive = z.iso.datetime().nullable().meta({
+  description: 'When the user was last signed in, in any account; null if that is longer ago than a month.',
+});
+const memberSince = z.iso.datetime().meta({ description: 'When the user became a member of the account.' });
+
+export const memberSchema = z
+  .object({
+    id: z.int(),
+    first_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    role,
+    second_factor: secondFactor,
+    last_active_at: lastActive,
+    created_at: memberSince,
+  })
+  .meta({ id: 'Member' });
+export type Member = z.infer<typeof memberSchema>;
+
+export const memberParams = z.strictObject({ id: idParam });
+export const listMembersQuery = z.strictObject(pageQuery);
+/** Without a role, nothing changes. */
+export const changeMemberBody = z.strictObject({ role }).partial();
+/** A client may send a member back as it received it. */
+export const memberReadOnlyFields = Object.keys(memberSchema.shape).filter((field) => field !== 'role');
+
+export const requestResetBody = z.strictObject({ email: z.string().min(1).max(320) });
+
+/** The token in the path of a secret link. Any text is accepted: an unknown token is a 404. */
+export const linkParams = z.strictObject({ token: z.string().min(1).max(100) });
+
+export const resetRequestSchema = z
+  .object({ email: z.string().meta({ description: 'As it was sent.' }) })
+  .meta({ id: 'PasswordResetRequest' });
+
+export const resetSchema = z
+  .object({ email: z.string().meta({ description: 'Of the user.' }), expires_at: z.iso.datetime() })
+  .meta({ id: 'PasswordReset' });
+
+export const resetPasswordBody = z.strictObject({ password: newPassword });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { readPhone } from '../../delivery/addresses/phone.ts';
-import { AppError, invalid, notFound } from '../../errors.ts';
+import { invalid, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { endSessions } from '../sessions/service.ts';
+import { setRole } from './memberships.ts';
+import { replacePassword } from './passwords.ts';
 
 export { createPasswordChecks, verifyPassword } from './password-checks.ts';
 
@@ -70,7 +71,8 @@ export function emailKey(email: string): string {
   return email.trim().toLowerCase();
 }
 
-async function insertUser(db: Queryable, input: NewUser, password: string): Promise<number | null> {
+/** @returns the id; null if the address already has a user */
+export async function insertUser(db: Queryable, input: NewUser, password: string): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
     `insert into users (email, email_key, first_name, last_name, password_hash) values ($1, $2, $3, $4, $5)
      on conflict (email_key) do nothing returning id`,
@@ -117,19 +119,6 @@ export async function addMember(trx: Queryable, input: NewMember): Promise<Added
     created,
     password: shown,
   };
-}
-
-async function setRole(db: Queryable, accountId: number, userId: number, role: Role): Promise<void> {
-  // Allow one change at a time: two owners who lose the role at once would otherwise each see the other as owner.
-  await db.query('select 1 from accounts where id = $1 for no key update', [accountId]);
-  const { rowCount } = await db.query(
-    `insert into memberships as m (account_id, user_id, role) values ($1, $2, $3)
-     on conflict (account_id, user_id) do update set role = excluded.role
-       where m.role <> 'owner' or excluded.role = 'owner' or exists (
-         select 1 from memberships o where o.account_id = $1 and o.user_id <> $2 and o.role = 'owner')`,
-    [accountId, userId, role],
-  );
-  if (rowCount === 0) throw new AppError('conflict', 'an account must keep at least one owner');
 }
 
 /** @returns the user with this address in any letter case; null if there is none */
@@ -193,10 +182,5 @@ export async function setPassword(
   password: string,
   keptSession: number | null = null,
 ): Promise<void> {
-  const { rowCount } = await trx.query(
-    'update users set password_hash = $2, updated_at = now() where id = $1',
-    [userId, await hashPassword(password)],
-  );
-  if (rowCount === 0) throw notFound('user');
-  await endSessions(trx, userId, keptSession);
+  await replacePassword(trx, userId, await hashPassword(password), keptSession);
 }

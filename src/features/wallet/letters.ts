@@ -1,10 +1,10 @@
 /** Mails to the owners of an account about its money. */
-import type { OwnerNotice } from '../system-mail/service.ts';
+import type { Notice } from '../system-mail/service.ts';
 
 const CLOSING = 'See the balance and the limits in your account, or ask your operator.';
 
 /** @param part percentage of the cap */
-export function spendCapNotice(part: 80 | 100, capCents: number, currency: string): OwnerNotice {
+export function spendCapNotice(part: 80 | 100, capCents: number, currency: string): Notice {
   const cap = `${(capCents / 100).toFixed(2)} ${currency}`;
   if (part === 80) {
     return {
@@ -22,7 +22,7 @@ export function spendCapNotice(part: 80 | 100, capCents: number, currency: strin
   };
 }
 
-export const noFundsNotice: OwnerNotice = {
+export const noFundsNotice: Notice = {
   subject: 'Your account has no funds left',
   paragraphs: [
     'The balance of your account is too low for another message. Messages and validations with a price are refused or ' +
@@ -32,7 +32,7 @@ export const noFundsNotice: OwnerNotice = {
 };
 
 /** @param reason a code, such as `card_declined` */
-export function topUpsOffNotice(reason: string): OwnerNotice {
+export function topUpsOffNotice(reason: string): Notice {
   const disputed = reason === 'disputed';
   return {
     subject: 'Automatic top-ups of your account are off',

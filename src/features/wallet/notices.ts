@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { paysSql } from '../../delivery/money/prices.ts';
 import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
+import { mailOwners, type Notice } from '../system-mail/service.ts';
 import { noFundsNotice, spendCapNotice } from './letters.ts';
 
 /** SQL over `a`: the lowest price above zero. With a lower balance, the account can pay for nothing. */
@@ -120,7 +120,7 @@ export async function notifyOwners(pool: pg.Pool, mail: Mail): Promise<number> {
   for (const found of spending) {
     if (await inTransaction(pool, (trx) => notifyOfSpending(trx, found, mail))) notified += 1;
   }
-  const notice: OwnerNotice = noFundsNotice;
+  const notice: Notice = noFundsNotice;
   for (const { account_id: accountId } of withoutFunds) {
     const isNew = await inTransaction(pool, async (trx) => {
       if (!(await noteNoFunds(trx, accountId))) return false;

@@ -13,6 +13,7 @@ const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 1
 /** Maximum number of buckets for callers without a key or session. A bucket takes about 200 bytes. */
 export const MAX_BUCKETS_OF_STRANGERS = 100_000;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
+const PASSWORD_RESETS_PER_MINUTE = 20;
 
 type Headers = Record<string, string>;
 
@@ -41,6 +42,11 @@ export interface RateLimiter {
    * @throws AppError `rate_limited`
    */
   unknownSecret(address: string): void;
+  /**
+   * Counts one request for a link that sets a new password.
+   * @throws AppError `rate_limited`
+   */
+  passwordReset(network: string): void;
 }
 
 function limitHeaders(verdict: RateVerdict): Headers {
@@ -119,6 +125,10 @@ export function createRateLimiter(
     },
     unknownSecret(address) {
       const verdict = takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE);
+      if (!verdict.allowed) refuse(verdict);
+    },
+    passwordReset(network) {
+      const verdict = takePerMinute(`password reset from ${network}`, PASSWORD_RESETS_PER_MINUTE);
       if (!verdict.allowed) refuse(verdict);
     },
   };

@@ -169,6 +169,7 @@ const makers: Record<string, Maker> = {
       [accountId, brandId, MARK],
     ),
   '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
+  '/v1/my/users/:id': async ({ userId }) => userId,
   '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
@@ -186,11 +187,11 @@ function makerOf(path: string): Maker | undefined {
 const withParameter = () => routes.filter((route) => route.path.includes('/:'));
 
 /** Lists of things that every account has. */
-const neverEmpty = new Set(['/v1/my/api_keys', '/v1/my/brands']);
+const neverEmpty = new Set(['/v1/my/api_keys', '/v1/my/brands', '/v1/my/users']);
 
 /** A caller of the first account who may call the route. An API key has no user. */
 const callerOf = (route: RouteDefinition) =>
-  route.usersOnly || route.path === '/v1/my/user' ? api.userJwt : api.apiKey;
+  route.usersOnly || route.auth === 'user' ? api.userJwt : api.apiKey;
 
 function send(
   route: RouteDefinition,

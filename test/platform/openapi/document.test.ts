@@ -361,6 +361,9 @@ describe('responses', () => {
     ['GET', '/v1/my/templates/1/versions', '/v1/my/templates/{id}/versions', undefined],
     ['DELETE', '/v1/my/templates/1', '/v1/my/templates/{id}', undefined],
     ['GET', '/v1/my/templates/1/preview', '/v1/my/templates/{id}/preview', undefined],
+    ['POST', '/v1/password_resets', '/v1/password_resets', { email: 'ada@example.com' }],
+    ['GET', '/v1/password_resets/unknown', '/v1/password_resets/{token}', undefined],
+    ['POST', '/v1/password_resets/unknown', '/v1/password_resets/{token}', { password: 'long enough' }],
     ['POST', '/v1/my/suppressions', '/v1/my/suppressions', { email: 'ada@example.com' }],
     ['GET', '/v1/my/suppressions', '/v1/my/suppressions', undefined],
     ['DELETE', '/v1/my/suppressions/999999999', '/v1/my/suppressions/{id}', undefined],
@@ -376,6 +379,19 @@ describe('responses', () => {
       expect(problemsOf(template, method.toLowerCase(), response.status, response.body)).toEqual([]);
     },
   );
+
+  const users = '/v1/my/users';
+  const askedByUsers: typeof asked = [
+    ['GET', users, users, undefined],
+    ['PATCH', '/v1/my/users/1', '/v1/my/users/{id}', { role: 'owner' }],
+    ['DELETE', '/v1/my/users/1', '/v1/my/users/{id}', undefined],
+  ];
+
+  it.each(askedByUsers)('to a user’s %s %s match the document', async (method, path, template, body) => {
+    const problemsOf = createAnswerCheck(document);
+    const response = await api.request<unknown>(method, path, { body, token: api.userJwt });
+    expect(problemsOf(template, method.toLowerCase(), response.status, response.body)).toEqual([]);
+  });
 
   it('to a login and for one message match the document', async () => {
     const problemsOf = createAnswerCheck(document);

@@ -1,8 +1,8 @@
 -- Prepared as write_messages
 -- Written by npm run sql: see docs/statements.md.
 --
--- Writes the notices to the owners of an account.
--- Defined in src/features/system-mail/service.ts, sent by mailOwners().
+-- Writes mail of the installation to the owners of an account, or to one address.
+-- Defined in src/features/system-mail/service.ts, sent by writeNotices().
 --
 -- $1 json: the messages, with the fields of their source
 

@@ -1,4 +1,4 @@
-import type { OwnerNotice } from '../../system-mail/service.ts';
+import type { Notice } from '../../system-mail/service.ts';
 
 /** What a mail to the owners says about their webhook. */
 export interface FailingWebhook {
@@ -19,7 +19,7 @@ function formatTime(date: Date): string {
 const ACKNOWLEDGE = 'It acknowledges a delivery by responding with any 2xx status within 10 seconds.';
 
 /** Sent after a day of continuous failure. */
-export function warningNotice({ id, url, failingSince }: FailingWebhook, disableAt: Date): OwnerNotice {
+export function warningNotice({ id, url, failingSince }: FailingWebhook, disableAt: Date): Notice {
   const host = hostOf(url);
   return {
     subject: `Your webhook at ${host} is failing`,
@@ -33,7 +33,7 @@ export function warningNotice({ id, url, failingSince }: FailingWebhook, disable
 }
 
 /** Sent after three days of continuous failure. */
-export function disabledNotice({ id, url, failingSince }: FailingWebhook, disabledAt: Date): OwnerNotice {
+export function disabledNotice({ id, url, failingSince }: FailingWebhook, disabledAt: Date): Notice {
   const host = hostOf(url);
   return {
     subject: `Your webhook at ${host} was turned off`,
