@@ -12,7 +12,7 @@ const users = () => import('../features/users/service.ts');
 
 const MIN_PASSWORD_LENGTH = 8;
 
-/** `carillon user add | set` */
+/** `carillon user add | set | reset-2fa` */
 export function addUserCommands(program: CarillonCommand): void {
   const user = program.command('user').description('add users to accounts, and change them');
   user
@@ -45,6 +45,12 @@ export function addUserCommands(program: CarillonCommand): void {
     .option('--no-admin', 'no longer show the user as an operator')
     .addHelpText('after', '\nExample:\n  $ carillon user set ben@acme.com --mobile +4930123456')
     .action(set);
+  user
+    .command('reset-2fa')
+    .description('turn off the second factor of a user who has lost it')
+    .argument('<email>', 'email address of the user', email)
+    .addHelpText('after', '\nExample:\n  $ carillon user reset-2fa ben@acme.com')
+    .action(resetSecondFactor);
 }
 
 const MOBILE_HELP = 'mobile number, to which test SMS of templates may go; "none" clears it';
@@ -125,6 +131,24 @@ async function set(address: string, options: UserOptions, command: CarillonComma
     ['operator', admin ? 'yes' : 'no'],
   ]);
   print(command, shown, fields);
+}
+
+async function resetSecondFactor(address: string, _options: object, command: CarillonCommand): Promise<void> {
+  const userId = await withDatabase(command, ({ database }) =>
+    inTransaction(database.pool, async (trx) => {
+      const found = await (await users()).findUserId(trx, address);
+      if (found === null) throw new LocalError(`there is no user with the address ${address}`);
+      const { removeSecondFactor } = await import('../features/second-factor/service.ts');
+      if (!(await removeSecondFactor(trx, found))) throw new LocalError(`${address} has no second factor`);
+      return found;
+    }),
+  );
+  const fields = fieldLines([
+    ['user', userId],
+    ['email', address],
+    ['second factor', 'off'],
+  ]);
+  print(command, { userId, email: address, secondFactor: false }, fields);
 }
 
 async function passwordFrom(stdin: NodeJS.ReadableStream): Promise<string> {

@@ -32,6 +32,7 @@ import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
+import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createStatsRoutes } from './stats/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -94,6 +95,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createOwnUserRoutes(deps),
     ...createMemberRoutes(deps),
     ...createResetRoutes(deps),
+    ...createSecondFactorRoutes(deps),
     ...createAccountRoutes(deps),
     ...createApiKeyRoutes(deps),
     ...createBrandRoutes(deps),

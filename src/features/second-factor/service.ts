@@ -3,6 +3,7 @@ import { AppError, invalid, notFound } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring, SealedPlace } from '../../platform/secrets/keyring.ts';
 import { countRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.ts';
+import type { SecondFactor } from './schema.ts';
 import { CODE, generateSecret, secretText, secretUri, stepOf } from './totp.ts';
 
 export interface SecondFactorDeps {
@@ -115,18 +116,12 @@ export async function requireSecondFactor(
   return outcome === 'correct';
 }
 
-/** The state that the user sees. */
-export interface SecondFactorState {
-  enabled: boolean;
-  recoveryCodesLeft: number;
-}
-
-export async function getSecondFactor(db: Queryable, userId: number): Promise<SecondFactorState> {
+export async function getSecondFactor(db: Queryable, userId: number): Promise<SecondFactor> {
   const { rowCount } = await db.query(
     'select 1 from second_factors where user_id = $1 and confirmed_at is not null',
     [userId],
   );
-  return { enabled: rowCount === 1, recoveryCodesLeft: await countRecoveryCodes(db, userId) };
+  return { enabled: rowCount === 1, recovery_codes_left: await countRecoveryCodes(db, userId) };
 }
 
 /**
@@ -153,15 +148,16 @@ export async function beginSecondFactor(
 /**
  * Turns the second factor on, once the user has proved to have the secret. Like {@link requireSecondFactor}, it counts
  * failures.
- * @returns the recovery codes
+ * @param also what else to do in the transaction that turns it on
  * @throws AppError not_found without a secret; conflict if it is on; validation_error that names `otp`; rate_limited
  */
-export async function confirmSecondFactor(
+export async function confirmSecondFactor<T>(
   deps: SecondFactorDeps,
   userId: number,
   otp: string,
-): Promise<string[]> {
-  const codes = await inTransaction(deps.pool, async (trx) => {
+  also: (trx: pg.PoolClient) => Promise<T>,
+): Promise<{ recoveryCodes: string[]; also: T }> {
+  const turnedOn = await inTransaction(deps.pool, async (trx) => {
     const row = await lockFactor(trx, userId);
     if (!row) throw notFound('second factor');
     if (row.enabled) throw alreadyOn();
@@ -170,16 +166,21 @@ export async function confirmSecondFactor(
     await countTry(trx, userId, correct);
     if (!correct) return null;
     await trx.query('update second_factors set confirmed_at = now() where user_id = $1', [userId]);
-    return replaceRecoveryCodes(trx, userId);
+    return { recoveryCodes: await replaceRecoveryCodes(trx, userId), also: await also(trx) };
   });
-  if (codes === null) throw invalid({ otp: [WRONG_CODE] });
-  return codes;
+  if (turnedOn === null) throw invalid({ otp: [WRONG_CODE] });
+  return turnedOn;
+}
+
+/** @throws AppError not_found */
+export function requireOn(isOn: boolean): void {
+  if (!isOn) throw notFound('second factor');
 }
 
 /** Replaces all recovery codes. @throws AppError not_found if the second factor is off */
 export async function renewRecoveryCodes(trx: Queryable, userId: number): Promise<string[]> {
   const row = await lockFactor(trx, userId);
-  if (!row?.enabled) throw notFound('second factor');
+  requireOn(row?.enabled ?? false);
   return replaceRecoveryCodes(trx, userId);
 }
 

@@ -13,7 +13,7 @@ import { presentUser } from '../users/presenter.ts';
 import { userSchema } from '../users/schema.ts';
 import { emailKey, getUser, type verifyPassword } from '../users/service.ts';
 import { createLogin } from './login.ts';
-import { loginBody, logoutBody } from './schema.ts';
+import { credentialHeaders, loginBody, logoutBody } from './schema.ts';
 import { endSessions } from './service.ts';
 
 export interface LoginRouteDeps {
@@ -27,15 +27,7 @@ export interface LoginRouteDeps {
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Headers of responses with a new session. */
-export const credentialHeaders = {
-  Authorization: { description: 'For a token: `Bearer` and the token', schema: z.string() },
-  'Set-Cookie': { description: 'For a cookie: the session', schema: z.string() },
-  'X-CSRF-Token': {
-    description: 'For a cookie: what requests that change something must send in the same header',
-    schema: z.string(),
-  },
-};
+export { credentialHeaders } from './schema.ts';
 
 /** @throws AppError validation_error */
 function returnToOf(text: string | undefined): Record<string, string> {

@@ -27,3 +27,13 @@ export const logoutBody = z.strictObject({
     .default(false)
     .meta({ description: 'Whether all sessions of the user end, on every device.' }),
 });
+
+/** Headers of responses with a new session. */
+export const credentialHeaders = {
+  Authorization: { description: 'For a token: `Bearer` and the token', schema: z.string() },
+  'Set-Cookie': { description: 'For a cookie: the session', schema: z.string() },
+  'X-CSRF-Token': {
+    description: 'For a cookie: what requests that change something must send in the same header',
+    schema: z.string(),
+  },
+};

@@ -15,6 +15,8 @@ import { TEST_SECRET } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { codeNow, secretOfUri } from '../../support/second-factor.ts';
 
+const nothingElse = () => Promise.resolve();
+
 describe('the second factor', () => {
   let test: TestDatabase;
   let deps: SecondFactorDeps;
@@ -44,8 +46,9 @@ describe('the second factor', () => {
   /** Turns it on with the code of the current step, so that the next one is unused. */
   const turnOn = async () => {
     const secret = await begin();
-    const codes = await confirmSecondFactor(deps, userId, codeNow(secret));
-    return { secret, codes };
+    const used = codeNow(secret);
+    const { recoveryCodes } = await confirmSecondFactor(deps, userId, used, nothingElse);
+    return { secret, used, codes: recoveryCodes };
   };
   const tried = (otp: string | undefined) =>
     requireSecondFactor(deps, userId, otp).catch((error: AppError) => error.code);
@@ -59,7 +62,7 @@ describe('the second factor', () => {
     expect(await tried(undefined)).toBe(false);
     await begin();
     expect(await tried(undefined)).toBe(false);
-    expect(await getSecondFactor(deps.pool, userId)).toEqual({ enabled: false, recoveryCodesLeft: 0 });
+    expect(await getSecondFactor(deps.pool, userId)).toEqual({ enabled: false, recovery_codes_left: 0 });
   });
 
   it('is required once it is on', async () => {
@@ -70,8 +73,8 @@ describe('the second factor', () => {
   });
 
   it('rejects a reused code, also the one that turned it on', async () => {
-    const { secret } = await turnOn();
-    expect(await tried(codeNow(secret))).toBe('otp_required');
+    const { secret, used } = await turnOn();
+    expect(await tried(used)).toBe('otp_required');
     const code = codeNow(secret, 1);
     expect(await tried(code)).toBe(true);
     expect(await tried(code)).toBe('otp_required');
@@ -90,7 +93,7 @@ describe('the second factor', () => {
     const code = codes[0] as string;
     const outcomes = await Promise.all([tried(code), tried(code.toUpperCase().replaceAll('-', ''))]);
     expect(outcomes.toSorted()).toEqual(['otp_required', true]);
-    expect(await getSecondFactor(deps.pool, userId)).toEqual({ enabled: true, recoveryCodesLeft: 9 });
+    expect(await getSecondFactor(deps.pool, userId)).toEqual({ enabled: true, recovery_codes_left: 9 });
   });
 
   it('refuses former recovery codes after new ones are made', async () => {
@@ -125,12 +128,12 @@ describe('the second factor', () => {
   it('counts wrong codes before it is on, and a new secret does not reset the count', async () => {
     for (let n = 0; n < 5; n += 1) {
       await begin();
-      await expect(confirmSecondFactor(deps, userId, '12345')).rejects.toMatchObject({
+      await expect(confirmSecondFactor(deps, userId, '12345', nothingElse)).rejects.toMatchObject({
         validationErrors: { otp: ['the code is wrong or was already used'] },
       });
     }
     const secret = await begin();
-    await expect(confirmSecondFactor(deps, userId, codeNow(secret))).rejects.toMatchObject({
+    await expect(confirmSecondFactor(deps, userId, codeNow(secret), nothingElse)).rejects.toMatchObject({
       code: 'rate_limited',
     });
   });

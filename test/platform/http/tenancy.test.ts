@@ -242,8 +242,8 @@ describe('another tenant’s', () => {
     }
   });
 
-  it('brand is 404 on every route, for a key and for a session', async () => {
-    for (const route of routes) {
+  it('brand is 404 on every route that needs an account, for a key and for a session', async () => {
+    for (const route of routes.filter(({ auth }) => auth !== 'user')) {
       const path = route.path.replaceAll(/:\w+/g, '1');
       for (const token of [api.apiKey, api.userJwt]) {
         const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) }, token);

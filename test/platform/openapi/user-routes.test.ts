@@ -17,6 +17,16 @@ describe('responses to signed-in users', () => {
     ['GET', '/v1/my/api_keys', '/v1/my/api_keys', undefined],
     ['PATCH', '/v1/my/api_keys/1', '/v1/my/api_keys/{id}', { name: 'shop' }],
     ['DELETE', '/v1/my/api_keys/999999999', '/v1/my/api_keys/{id}', undefined],
+    ['GET', '/v1/my/user/second_factor', '/v1/my/user/second_factor', undefined],
+    ['POST', '/v1/my/user/second_factor', '/v1/my/user/second_factor', undefined],
+    ['POST', '/v1/my/user/second_factor/confirm', '/v1/my/user/second_factor/confirm', { otp: '12345' }],
+    [
+      'POST',
+      '/v1/my/user/second_factor/recovery_codes',
+      '/v1/my/user/second_factor/recovery_codes',
+      undefined,
+    ],
+    ['DELETE', '/v1/my/user/second_factor', '/v1/my/user/second_factor', undefined],
     ['POST', '/v1/my/brands', '/v1/my/brands', { company_name: 'Second' }],
     ['GET', '/v1/my/brands', '/v1/my/brands', undefined],
   ];
