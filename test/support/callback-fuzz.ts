@@ -1,3 +1,5 @@
+import { randomFrom } from './random.ts';
+
 const faultyValues: readonly unknown[] = [
   null,
   true,
@@ -15,17 +17,6 @@ const faultyValues: readonly unknown[] = [
   JSON.parse('{"__proto__":{"eventType":"Bounce"},"constructor":1}') as unknown,
   Array.from({ length: 1_000 }, () => null),
 ];
-
-/** A random number generator that returns the same numbers in each run (mulberry32). */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Bodies with some bytes changed, cut off or repeated. */
 export function mutatedBytes(body: Buffer, count: number): Buffer[] {

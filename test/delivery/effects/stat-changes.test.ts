@@ -1,19 +1,15 @@
 // The figures equal a count of the messages, whatever is recorded, and each message counts once under each name.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { decideFetches } from '../../../src/features/tracking/decisions.ts';
 import { foldStats } from '../../../src/features/stats/fold.ts';
-import { optOutHashes } from '../../../src/delivery/consent/opt-outs.ts';
-import { createUnsubscribe } from '../../../src/features/unsubscribe/service.ts';
 import { openDatabase, type Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { testEvents } from '../../support/events.ts';
 import { send, testFlowSender, writeContact, writeFlow, writeRun } from '../../support/flow-sends.ts';
 import { createOutcomes, type OutcomeName, outcomes, type ReportName } from '../../support/outcomes.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { fetchLinks, unsubscribeBy } from '../../support/recipients.ts';
 import { countedStats, recountedStats, statSums } from '../../support/stats.ts';
-import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 91;
 
@@ -60,27 +56,11 @@ const report = (messageId: number, ...names: ReportName[]) =>
     names.map((name) => ({ messageId, name })),
   );
 
-/** A person fetches the pixel (link 0) or a link of a message. */
-async function fetchLink(messageId: number, link: number, at = new Date()): Promise<void> {
-  await query(
-    `insert into tracking_fetches (message_id, link, fetched_at, account_id, links, due_at, url)
-     values ($1, $2, date_trunc('second', $3::timestamptz), $4, 1, now(), 'https://a.test')`,
-    [messageId, link, at, account.accountId],
-  );
-  await decideFetches({ pool: database.pool, events: testEvents }, new Date(Date.now() + 60_000));
-}
+const fetchLink = (messageId: number, link: number, at = new Date()) =>
+  fetchLinks(database.pool, account, [{ messageId, link, at }]);
 
-async function unsubscribe(messageId: number, address: string | null): Promise<void> {
-  const { accountId, brandId } = account;
-  const [addressHash = Buffer.alloc(0)] = optOutHashes(testKeyring, {
-    ...{ brandId, channel: 'email', address: address ?? 'gone@example.com' },
-  });
-  const fence = { wait: () => Promise.resolve() };
-  const deps = { pool: database.pool, keyring: testKeyring, fence, plusAddresses: false };
-  const target = { accountId, brandId, source: { messageId }, addressHash };
-  const brand = { company_name: null, brand_color: null, text_color: null, bg_color: null };
-  await createUnsubscribe(deps).unsubscribe({ target, brand, address });
-}
+const unsubscribe = (messageId: number, address: string | null) =>
+  unsubscribeBy(database.pool, account, messageId, address);
 
 describe('the outcome of a hand-over', () => {
   it.each<[OutcomeName, object]>([

@@ -25,6 +25,8 @@ interface Scale {
   versions: { seconds: number; restartMs: number };
   /** Number of messages and of campaign recipients that an account pays for, and of kills during it. */
   money: { messages: number; recipients: number; kills: number };
+  /** Number of random facts about messages, of messages of the API and of campaigns each, and of kills meanwhile. */
+  stats: { facts: number; messages: number; kills: number };
   /**
    * Carillon promises that stranded work continues within 15 s of the restart. Only the full tests check this, because
    * they have the machine to themselves. A busy machine must not fail `npm test`.
@@ -52,6 +54,7 @@ export const scale: Scale = full
       flows: { runs: 2_000, kills: 16, waits: true },
       versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
+      stats: { facts: 100_000, messages: 15_000, kills: 30 },
       strandedLimitSeconds: 15,
     }
   : {
@@ -69,5 +72,6 @@ export const scale: Scale = full
       flows: { runs: 150, kills: 6, waits: false },
       versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
+      stats: { facts: 6_000, messages: 1_000, kills: 4 },
       strandedLimitSeconds: Infinity,
     };

@@ -15,6 +15,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../../support/queued.ts';
+import { statSums } from '../../../support/stats.ts';
 import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 70;
@@ -101,6 +102,7 @@ const totals = async () => ({
     `select sum(email_sent)::int as email_sent, sum(sms_sent)::int as sms_sent, sum(email_used)::int as email_used
      from usage_changes where account_id = $1`,
   ),
+  figures: await statSums(database.pool, account.brandId),
   outcomes: await rowsOf(
     'select attempted, hard_bounces, complaints from account_outcomes where account_id = $1',
   ),
@@ -121,6 +123,7 @@ describe('a batch of a block in which all messages were accepted', () => {
     expect(expected.sent).toHaveLength(5);
     expect(expected.engaged).toHaveLength(5);
     expect(expected.counts).toHaveLength(5);
+    expect(expected.totals.figures).toEqual({ sent: 5 });
     expect(expected.events).toEqual([]);
 
     account = await insertAccount(database);
