@@ -30,6 +30,7 @@ import { createInboxRoutes } from './inbox/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
+import { createInvitationRoutes } from './invitations/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
@@ -96,6 +97,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createMemberRoutes(deps),
     ...createResetRoutes(deps),
     ...createSecondFactorRoutes(deps),
+    ...createInvitationRoutes(deps),
     ...createAccountRoutes(deps),
     ...createApiKeyRoutes(deps),
     ...createBrandRoutes(deps),

@@ -25,6 +25,7 @@ import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { sessionsUpkeep } from './sessions/upkeep.ts';
+import { invitationsUpkeep } from './invitations/upkeep.ts';
 import { usersUpkeep } from './users/upkeep.ts';
 import { walletUpkeep } from './wallet/upkeep.ts';
 import { validationUpkeep } from './validation/upkeep.ts';
@@ -61,5 +62,6 @@ export const upkeep = gatherUpkeep([
   walletUpkeep,
   sessionsUpkeep,
   usersUpkeep,
+  invitationsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

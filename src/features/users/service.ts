@@ -7,6 +7,14 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { setRole } from './memberships.ts';
 import { replacePassword } from './passwords.ts';
 
+export {
+  addMembership,
+  type Caller,
+  findRole,
+  lockCallersRole,
+  requireManager,
+  requireNotAbove,
+} from './memberships.ts';
 export { createPasswordChecks, verifyPassword } from './password-checks.ts';
 
 /** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
@@ -72,17 +80,15 @@ export function emailKey(email: string): string {
 }
 
 /** @returns the id; null if the address already has a user */
-export async function insertUser(db: Queryable, input: NewUser, password: string): Promise<number | null> {
+export async function insertUser(
+  db: Queryable,
+  input: Omit<NewUser, 'password'>,
+  passwordHash: string,
+): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
     `insert into users (email, email_key, first_name, last_name, password_hash) values ($1, $2, $3, $4, $5)
      on conflict (email_key) do nothing returning id`,
-    [
-      input.email.trim(),
-      emailKey(input.email),
-      input.firstName ?? '',
-      input.lastName ?? '',
-      await hashPassword(password),
-    ],
+    [input.email.trim(), emailKey(input.email), input.firstName ?? '', input.lastName ?? '', passwordHash],
   );
   return rows[0]?.id ?? null;
 }
@@ -106,7 +112,10 @@ export async function addMember(trx: Queryable, input: NewMember): Promise<Added
   if (account.rowCount === 0) throw notFound('account');
   const password = input.password ?? generatePassword();
   const known = await findUserId(trx, input.email);
-  const userId = known ?? (await insertUser(trx, input, password)) ?? (await findUserId(trx, input.email));
+  const userId =
+    known ??
+    (await insertUser(trx, input, await hashPassword(password))) ??
+    (await findUserId(trx, input.email));
   if (userId === null) throw notFound('user');
   await setRole(trx, input.accountId, userId, input.role);
   const created = known === null;

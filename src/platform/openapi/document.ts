@@ -53,6 +53,8 @@ const tagDescriptions: Record<string, string> = {
   Operation: 'For operators of the service.',
   Description: 'This description of the API.',
   Login: 'For users; programs use an API key.',
+  Users: 'The logged-in user, and the users of the account.',
+  Invitations: 'How people become users of the account.',
   'API keys': 'Credentials of programs, each for one brand.',
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent as.',

@@ -40,6 +40,15 @@ async function insertMarked(tenant: TestTenant): Promise<number> {
   return id;
 }
 
+const insertInvitation: Maker = ({ accountId }) =>
+  inserted(
+    `insert into invitations (account_id, email, email_key, role, expires_at)
+     values ($1, $2, $2, 'member', now() + interval '1 day')
+     on conflict (account_id, email_key) where accepted_at is null and revoked_at is null
+       do update set role = 'member' returning id`,
+    [accountId, `new@${MARK}.test`],
+  );
+
 /**
  * Creates the resource that a path with a parameter names. A new feature with such a path adds a line; otherwise the
  * test below fails.
@@ -86,6 +95,7 @@ const makers: Record<string, Maker> = {
       [accountId, brandId, `${MARK}${inboxes}.test`],
     );
   },
+  '/v1/my/invitations/:id': insertInvitation,
   '/v1/my/inboxes/:id': (tenant) => {
     inboxes += 1;
     return insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);
@@ -169,6 +179,7 @@ const makers: Record<string, Maker> = {
       [accountId, brandId, MARK],
     ),
   '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
+  '/v1/my/user/invitations/:id': insertInvitation,
   '/v1/my/users/:id': async ({ userId }) => userId,
   '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
     inserted(

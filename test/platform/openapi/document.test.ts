@@ -385,6 +385,15 @@ describe('responses', () => {
     ['GET', users, users, undefined],
     ['PATCH', '/v1/my/users/1', '/v1/my/users/{id}', { role: 'owner' }],
     ['DELETE', '/v1/my/users/1', '/v1/my/users/{id}', undefined],
+    ['POST', '/v1/my/invitations', '/v1/my/invitations', { email: 'new@acme.test' }],
+    ['GET', '/v1/my/invitations', '/v1/my/invitations', undefined],
+    ['POST', '/v1/my/invitations/1/resend', '/v1/my/invitations/{id}/resend', undefined],
+    ['DELETE', '/v1/my/invitations/1', '/v1/my/invitations/{id}', undefined],
+    ['GET', '/v1/invitations/unknown', '/v1/invitations/{token}', undefined],
+    ['POST', '/v1/invitations/unknown/accept', '/v1/invitations/{token}/accept', { password: 'long enough' }],
+    ['GET', '/v1/my/user/invitations', '/v1/my/user/invitations', undefined],
+    ['POST', '/v1/my/user/invitations/1/accept', '/v1/my/user/invitations/{id}/accept', undefined],
+    ['POST', '/v1/my/user/invitations/1/decline', '/v1/my/user/invitations/{id}/decline', undefined],
   ];
 
   it.each(askedByUsers)('to a user’s %s %s match the document', async (method, path, template, body) => {

@@ -1,0 +1,170 @@
+import type { ModelObject } from 'objection';
+import type { Role } from '../../platform/auth/tenant.ts';
+import { type AccountScope, TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** How long an invitation can be accepted. */
+export const INVITATION_DAYS = 7;
+
+export class InvitationModel extends TenantModel {
+  static override readonly tableName = 'invitations';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'email',
+    'email_key',
+    'role',
+    'invited_by',
+    'mail_count',
+    'expires_at',
+    'created_at',
+  ];
+  declare account_id: number;
+  declare email: string;
+  declare email_key: string;
+  declare role: Role;
+  declare invited_by: number | null;
+  declare mail_count: number;
+  declare expires_at: Date;
+  declare created_at: Date;
+}
+export type InvitationRow = ModelObject<InvitationModel>;
+
+const COLUMNS = InvitationModel.columns.map((name) => `i.${name}`).join(', ');
+/** SQL: neither accepted nor revoked; it may have expired. */
+const PENDING = 'i.accepted_at is null and i.revoked_at is null';
+const ACCEPTABLE = `${PENDING} and i.expires_at > now()`;
+
+/** @param values.token_digest null: the address has a user */
+export async function insertInvitation(
+  db: Queryable,
+  values: Pick<InvitationRow, 'account_id' | 'email' | 'email_key' | 'role' | 'invited_by'>,
+): Promise<InvitationRow> {
+  const { rows } = await db.query<InvitationRow>(
+    `insert into invitations as i (account_id, email, email_key, role, invited_by, expires_at)
+     values ($1, $2, $3, $4, $5, now() + interval '${INVITATION_DAYS} days') returning ${COLUMNS}`,
+    [values.account_id, values.email, values.email_key, values.role, values.invited_by],
+  );
+  return rows[0] as InvitationRow;
+}
+
+/** Invitations that have not been accepted or revoked, newest first. */
+export async function findInvitations(
+  db: Queryable,
+  { accountId }: AccountScope,
+  page: Page,
+): Promise<{ rows: InvitationRow[]; count: RowCount }> {
+  const [{ rows }, count] = await Promise.all([
+    db.query<InvitationRow>(
+      `select ${COLUMNS} from invitations i
+       where i.account_id = $1 and ${PENDING} and ($2::bigint is null or i.id < $2)
+       order by i.id desc limit $3 offset $4`,
+      [accountId, page.after, page.limit, page.offset],
+    ),
+    countRows(db, `invitations i where i.account_id = $1 and ${PENDING}`, [accountId]),
+  ]);
+  return { rows, count };
+}
+
+/** @returns null if the account has no such pending invitation */
+export async function findInvitation(
+  db: Queryable,
+  { accountId }: AccountScope,
+  by: { id: number } | { email_key: string },
+): Promise<InvitationRow | null> {
+  const [row] = await InvitationModel.ofAccount(db, { accountId })
+    .where(by)
+    .whereNull('accepted_at')
+    .whereNull('revoked_at')
+    .select(InvitationModel.columns);
+  return row ?? null;
+}
+
+export interface RecentCounts {
+  /** Of the account. */
+  all: number;
+  /** Of the address in the account. */
+  of_address: number;
+}
+
+/** Counts the invitations of the last 24 hours, including revoked ones. */
+export async function countRecent(db: Queryable, accountId: number, emailKey: string): Promise<RecentCounts> {
+  const { rows } = await db.query<RecentCounts>(
+    `select count(*)::int as all, (count(*) filter (where email_key = $2))::int as of_address
+     from invitations where account_id = $1 and created_at > now() - interval '1 day'`,
+    [accountId, emailKey],
+  );
+  return rows[0] as RecentCounts;
+}
+
+/** Starts the time of an invitation again, with a new token. @param digest null: the address has a user */
+export async function renewInvitation(
+  db: Queryable,
+  id: number,
+  { digest, mailed }: { digest: Buffer | null; mailed: boolean },
+): Promise<InvitationRow> {
+  const { rows } = await db.query<InvitationRow>(
+    `update invitations i set token_digest = $2, mail_count = mail_count + $3,
+       expires_at = now() + interval '${INVITATION_DAYS} days'
+     where i.id = $1 returning ${COLUMNS}`,
+    [id, digest, mailed ? 1 : 0],
+  );
+  return rows[0] as InvitationRow;
+}
+
+export async function revokeInvitation(db: Queryable, id: number): Promise<void> {
+  await db.query('update invitations set revoked_at = now() where id = $1', [id]);
+}
+
+/** How an invited person names an invitation: by its token, or signed in by its id. */
+export type InvitationKey = { digest: Buffer | null } | { userId: number; id: number };
+
+function acceptableSql(key: InvitationKey): { where: string; values: unknown[] } {
+  if ('digest' in key) return { where: `i.token_digest = $1 and ${ACCEPTABLE}`, values: [key.digest] };
+  return {
+    where: `i.id = $1 and i.email_key = (select u.email_key from users u where u.id = $2) and ${ACCEPTABLE}`,
+    values: [key.id, key.userId],
+  };
+}
+
+export type NamedInvitationRow = InvitationRow & { account_name: string | null };
+
+/** @returns null if there is no such invitation that can be accepted */
+export async function findAcceptable(
+  db: Queryable,
+  digest: Buffer | null,
+): Promise<NamedInvitationRow | null> {
+  const { where, values } = acceptableSql({ digest });
+  const { rows } = await db.query<NamedInvitationRow>(
+    `select ${COLUMNS}, a.name as account_name from invitations i join accounts a on a.id = i.account_id where ${where}`,
+    values,
+  );
+  return rows[0] ?? null;
+}
+
+/** The invitations that a user can accept, newest first. */
+export async function findOfUser(db: Queryable, userId: number): Promise<NamedInvitationRow[]> {
+  const { rows } = await db.query<NamedInvitationRow>(
+    `select ${COLUMNS}, a.name as account_name
+     from users u join invitations i on i.email_key = u.email_key join accounts a on a.id = i.account_id
+     where u.id = $1 and ${ACCEPTABLE} order by i.id desc`,
+    [userId],
+  );
+  return rows;
+}
+
+/** Ends an invitation, unless another request has just done so. @returns null if it cannot be accepted */
+export async function endInvitation(
+  db: Queryable,
+  key: InvitationKey,
+  as: 'accepted_at' | 'revoked_at',
+): Promise<NamedInvitationRow | null> {
+  const { where, values } = acceptableSql(key);
+  const { rows } = await db.query<NamedInvitationRow>(
+    `update invitations i set ${as} = now() where ${where}
+     returning ${COLUMNS}, (select a.name from accounts a where a.id = i.account_id) as account_name`,
+    values,
+  );
+  return rows[0] ?? null;
+}
