@@ -42,6 +42,11 @@ const currency = z
   .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'is not the code of a currency')
   .refine((code) => decimalsOf(code) === 2, 'must be a currency with hundredths');
 
+function isOrigin(text: string): boolean {
+  const { username, password, pathname, search, hash } = new URL(text);
+  return username + password + search + hash === '' && pathname === '/';
+}
+
 function decimalsOf(code: string): number | undefined {
   if (!/^[A-Z]{3}$/.test(code)) return undefined;
   return new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions()
@@ -88,7 +93,11 @@ const settings = z.object({
   MAX_CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
-  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Without a path: links and cookies belong to the whole host. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine((text) => isOrigin(text), 'must have no path, query or user, such as https://mail.example.com')
+    .optional(),
   DATABASE_URL: z.string().optional(),
   /** Bypasses a transaction pooler, for connections that keep a session or have settings of their own. */
   DATABASE_DIRECT_URL: z.string().optional(),

@@ -43,8 +43,10 @@ import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createMemberRoutes } from './users/member-routes.ts';
 import { createOwnUserRoutes } from './users/own-routes.ts';
+import { createOwnAccountsRoute } from './sessions/accounts-route.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';
+import { createSessionRoutes } from './sessions/routes.ts';
 import type { verifyPassword } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
@@ -93,6 +95,8 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
   return [
     ...createLoginRoutes(deps),
+    ...createSessionRoutes(deps),
+    createOwnAccountsRoute(deps),
     ...createOwnUserRoutes(deps),
     ...createMemberRoutes(deps),
     ...createResetRoutes(deps),

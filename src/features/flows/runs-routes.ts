@@ -101,6 +101,7 @@ function secretRoute({ database: { pool }, keyring }: RunRouteDeps): RouteDefini
     auth: 'brand',
     testKeys: 'refused',
     roles: ['owner', 'admin'],
+    confirm: true,
     params: runParams,
     responses: { 200: { description: 'The secret.', schema: secretSchema } },
     async handler({ tenant, params }) {

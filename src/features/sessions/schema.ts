@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idParam } from '../../platform/db/paging.ts';
 
 const otp = z.string().min(1).max(100).optional().meta({
   description:
@@ -37,3 +38,27 @@ export const credentialHeaders = {
     schema: z.string(),
   },
 };
+
+export const confirmBody = z.strictObject({ password: z.string().min(1).max(1_024), otp });
+
+export const sessionParams = z.strictObject({ id: idParam });
+
+export const sessionSchema = z
+  .object({
+    id: z.int(),
+    kind: z.enum(['token', 'cookie']),
+    current: z.boolean().meta({ description: 'Whether the request belongs to this session.' }),
+    second_factor: z.boolean().meta({ description: 'Whether the user gave a code of the second factor.' }),
+    network: z.string().nullable().meta({
+      description: 'Where the user signed in from: an IPv4 address, or the first 48 bits of an IPv6 address.',
+    }),
+    user_agent: z.string().nullable().meta({ description: 'The first 400 characters of the header.' }),
+    created_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime().meta({ description: 'Exact to a minute.' }),
+    confirmed_at: z.iso.datetime().meta({ description: 'When the user last gave the password.' }),
+    expires_at: z.iso.datetime().meta({
+      description: 'A cookie also ends after 12 hours without a request.',
+    }),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof sessionSchema>;

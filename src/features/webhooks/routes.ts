@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { requireConfirmed } from '../../platform/auth/session.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Egress } from '../../platform/egress/client.ts';
@@ -44,6 +45,7 @@ function createRoute(webhooks: WebhookManager): RouteDefinition {
     auth: 'brand',
     testKeys: 'refused',
     roles,
+    confirm: true,
     body: createWebhookBody,
     readOnlyFields: createReadOnlyFields,
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
@@ -93,6 +95,7 @@ function rotateRoute(webhooks: WebhookManager): RouteDefinition {
     auth: 'brand',
     testKeys: 'refused',
     roles,
+    confirm: true,
     params: webhookParams,
     responses: { 200: { description: 'The webhook with its whole new secret', schema: webhookResource } },
     async handler({ tenant, params }, trx) {
@@ -135,14 +138,17 @@ function endpointRoutes(webhooks: WebhookManager): RouteDefinition[] {
       operationId: 'getWebhook',
       tag,
       summary: 'Get a webhook',
+      description:
+        'For `reveal=true`, a user must have given the password within the last 15 minutes: see `confirmSession`.',
       auth: 'brand',
       testKeys: 'refused',
       roles,
       params: webhookParams,
       query: getWebhookQuery,
-      errors: ['conflict'],
+      errors: ['conflict', 'confirmation_required'],
       responses: { 200: { description: 'The webhook', schema: webhookResource } },
-      async handler({ tenant, params, query }) {
+      async handler({ tenant, session, params, query }) {
+        if (query.reveal) requireConfirmed(session);
         return { status: 200, body: await webhooks.get(tenant, params.id, query.reveal ?? false) };
       },
     }),

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Queryable } from '../db/queryable.ts';
-import { SESSION_SECONDS, type SessionKind, type UserSession } from './session.ts';
+import { IDLE_HOURS, SESSION_SECONDS, type SessionKind, type UserSession } from './session.ts';
 
 const SECRET_BYTES = 32;
 /** A user who signs in more often loses the oldest sessions. */
@@ -10,6 +10,10 @@ const MAX_USER_AGENT = 400;
 /** SQL: a {@link UserSession} of the row `s`. */
 export const SESSION_COLUMNS = `s.id, s.user_id as "userId", s.kind, s.confirmed_at as "confirmedAt",
   s.expires_at as "expiresAt", s.second_factor as "secondFactor"`;
+
+/** SQL: whether the row `s` still counts. */
+export const ALIVE = `s.expires_at > now()
+  and (s.kind = 'token' or s.last_used_at > now() - interval '${IDLE_HOURS} hours')`;
 
 /** What the database stores of a cookie. */
 export const cookieDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');

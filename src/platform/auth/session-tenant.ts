@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/queryable.ts';
-import { SESSION_COLUMNS } from './session-rows.ts';
+import { ALIVE, SESSION_COLUMNS } from './session-rows.ts';
 import type { SessionClaims } from './session-token.ts';
-import { IDLE_HOURS, type UserSession } from './session.ts';
+import type { UserSession } from './session.ts';
 import type { AccountTenant, Role } from './tenant.ts';
 
 /** What a request chooses among what its caller may use. Null: the first. */
@@ -42,9 +42,7 @@ left join lateral (
 left join lateral (
   select id from brands where account_id = m.account_id and ($5::bigint is null or id = $5) order by id limit 1
 ) b on true
-where (s.id = $1 and s.user_id = $2 and s.kind = 'token'
-    or s.secret_digest = $3 and s.last_used_at > now() - interval '${IDLE_HOURS} hours')
-  and s.expires_at > now()`;
+where (s.id = $1 and s.user_id = $2 and s.kind = 'token' or s.secret_digest = $3) and ${ALIVE}`;
 
 /**
  * Finds a session, and reads the role of its user, so that removing a session or a user takes effect at once.

@@ -12,6 +12,8 @@ const BURST_SECONDS = 2;
 const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 100, fromKnownNetwork: 100 };
 /** Maximum number of buckets for callers without a key or session. A bucket takes about 200 bytes. */
 export const MAX_BUCKETS_OF_STRANGERS = 100_000;
+/** Maximum number of wrong passwords per minute with which a user confirms sessions. */
+const WRONG_CONFIRMATIONS_PER_MINUTE = 10;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 const PASSWORD_RESETS_PER_MINUTE = 20;
 
@@ -37,6 +39,12 @@ export interface RateLimiter {
    * @throws AppError `rate_limited`
    */
   login(network: string, email: string, isKnown?: boolean): () => void;
+  /**
+   * Counts a confirmation of a signed-in user's password as failed, before it is checked.
+   * @returns a function that takes the count back if the password is right
+   * @throws AppError `rate_limited`
+   */
+  confirmation(userId: number): () => void;
   /**
    * Counts one request with an unknown secret in its path, against the client's address.
    * @throws AppError `rate_limited`
@@ -122,6 +130,12 @@ export function createRateLimiter(
         taken.push(caller);
       }
       return giveBack;
+    },
+    confirmation(userId) {
+      const name = `confirmation of user ${userId}`;
+      const verdict = takePerMinute(name, WRONG_CONFIRMATIONS_PER_MINUTE);
+      if (!verdict.allowed) refuse(verdict);
+      return () => strangers.giveBack(name);
     },
     unknownSecret(address) {
       const verdict = takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE);

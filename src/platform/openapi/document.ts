@@ -56,6 +56,7 @@ const tagDescriptions: Record<string, string> = {
   Users: 'The logged-in user, and the users of the account.',
   Invitations: 'How people become users of the account.',
   'API keys': 'Credentials of programs, each for one brand.',
+  Sessions: 'Where a user is signed in, and what the user may choose.',
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent as.',
   Stats: 'Figures over time.',
