@@ -27,8 +27,6 @@ export interface LoginRouteDeps {
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-export { credentialHeaders } from './schema.ts';
-
 /** @throws AppError validation_error */
 function returnToOf(text: string | undefined): Record<string, string> {
   if (text === undefined) return {};

@@ -167,6 +167,12 @@ const makers: Record<string, Maker> = {
       brandId,
       MARK,
     ]),
+  '/v1/my/sessions/:id': ({ userId }) =>
+    inserted(
+      `insert into sessions (user_id, kind, user_agent, expires_at) values ($1, 'token', $2, now() + interval '1 day')
+       returning id`,
+      [userId, MARK],
+    ),
   '/v1/my/suppressions/:id': ({ accountId }) =>
     inserted(
       `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'manual')

@@ -29,6 +29,13 @@ describe('responses to signed-in users', () => {
     ['DELETE', '/v1/my/user/second_factor', '/v1/my/user/second_factor', undefined],
     ['POST', '/v1/my/brands', '/v1/my/brands', { company_name: 'Second' }],
     ['GET', '/v1/my/brands', '/v1/my/brands', undefined],
+    ['GET', '/v1/my/accounts', '/v1/my/accounts', undefined],
+    ['GET', '/v1/my/session', '/v1/my/session', undefined],
+    ['GET', '/v1/my/sessions', '/v1/my/sessions', undefined],
+    ['POST', '/v1/my/session/confirm', '/v1/my/session/confirm', { password: 'wrong' }],
+    ['DELETE', '/v1/my/sessions/999999999', '/v1/my/sessions/{id}', undefined],
+    ['DELETE', '/v1/my/sessions', '/v1/my/sessions', undefined],
+    ['DELETE', '/v1/my/session', '/v1/my/session', undefined],
   ];
 
   it.each(asked)(
