@@ -77,6 +77,7 @@ import * as sessions from './0090_sessions.ts';
 import * as stats from './0091_stats.ts';
 import * as invitationMails from './0092_invitation_mails.ts';
 import * as audit from './0093_audit.ts';
+import * as revisions from './0095_revisions.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -160,5 +161,6 @@ export const migrations = [
   stats,
   invitationMails,
   audit,
+  revisions,
   bulkActions,
 ];

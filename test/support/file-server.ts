@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createFileSink } from '../../src/platform/http/file-sink.ts';
 import { handle } from '../../src/platform/http/middlewares/handle.ts';
-import { defineRoute, type Handler } from '../../src/platform/http/route.ts';
+import { defineRoute, type HandledRoute } from '../../src/platform/http/route.ts';
 import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 import { serveOneRoute } from './one-route.ts';
 
@@ -34,4 +34,4 @@ const route = defineRoute({
   },
 });
 
-await serveOneRoute(route, handle(route.handler as Handler), { accountId: 7, brandId: 7 });
+await serveOneRoute(route, handle(route as HandledRoute), { accountId: 7, brandId: 7 });

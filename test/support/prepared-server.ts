@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { idempotency } from '../../src/platform/http/middlewares/idempotency.ts';
-import type { IdempotentPhases } from '../../src/platform/http/route.ts';
+import type { OnceRoute } from '../../src/platform/http/route.ts';
 import { serveOneRoute } from './one-route.ts';
-import { createPreparedRoute, PREPARED_PATH } from './prepared-route.ts';
+import { createPreparedRoute } from './prepared-route.ts';
 
 /**
  * A process for a test to kill while it handles a request. Its arguments: the URL of the database, the folder of
@@ -15,5 +15,5 @@ const stop = () => {
 };
 const route = createPreparedRoute(folder, phase === 'prepare' ? { prepare: stop } : { create: stop });
 const pool = new pg.Pool({ connectionString: url });
-const handler = idempotency(pool, `POST ${PREPARED_PATH}`, route as unknown as IdempotentPhases);
+const handler = idempotency(pool, route as OnceRoute);
 await serveOneRoute(route, handler, { accountId: Number(accountId), brandId: Number(brandId) });

@@ -2,6 +2,7 @@ import { fn, type ModelObject, type PartialModelObject } from 'objection';
 import { TenantModel, type AccountScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { changedValues, raisedRevision } from '../../platform/db/revisions.ts';
 
 export class BrandModel extends TenantModel {
   static override readonly tableName = 'brands';
@@ -41,6 +42,7 @@ export class BrandModel extends TenantModel {
     'frequency_cap',
     'sms_stop_text',
     'last_scraped_at',
+    'revision',
     'created_at',
     'updated_at',
   ];
@@ -72,6 +74,7 @@ export class BrandModel extends TenantModel {
   declare frequency_cap: { count: number; per_seconds: number } | null;
   declare sms_stop_text: string | null;
   declare last_scraped_at: Date | null;
+  declare revision: number;
   declare created_at: Date;
   declare updated_at: Date;
 }
@@ -131,16 +134,31 @@ export function insertBrand(db: Queryable, scope: AccountScope, changes: BrandCh
     .execute();
 }
 
-/** Changes a brand. The caller has checked that it belongs to the account. */
-export async function updateBrand(
-  db: Queryable,
+/** Locks a brand until the transaction ends. @returns null if the account has no such brand */
+export async function lockBrandRow(
+  trx: Queryable,
   scope: AccountScope,
   id: number,
-  changes: BrandChanges,
-): Promise<BrandRow> {
-  const [brand] = await BrandModel.ofAccount(db, scope)
+): Promise<BrandRow | null> {
+  const [brand] = await BrandModel.ofAccount(trx, scope)
     .where('id', id)
-    .patch({ ...changes, updated_at: fn.now() })
+    .select(BrandModel.columns)
+    .forNoKeyUpdate();
+  return brand ?? null;
+}
+
+/** Changes a locked brand, unless the values are its own. */
+export async function updateBrand(
+  trx: Queryable,
+  scope: AccountScope,
+  row: BrandRow,
+  values: BrandChanges,
+): Promise<BrandRow> {
+  const changes = changedValues(row, values as Partial<BrandRow>);
+  if (!changes) return row;
+  const [brand] = await BrandModel.ofAccount(trx, scope)
+    .where('id', row.id)
+    .patch({ ...changes, ...raisedRevision(), updated_at: fn.now() })
     .returning(BrandModel.columns);
   return brand as BrandRow;
 }

@@ -65,6 +65,7 @@ export function presentBrand(
     sms_stop_text: row.sms_stop_text,
     scrape: scrape && presentScrape(scrape),
     complete: isComplete(row),
+    revision: row.revision,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

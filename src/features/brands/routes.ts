@@ -79,6 +79,7 @@ export function createBrandRoutes({
       description: 'Null if the account has no brand yet.',
       auth: 'account',
       testKeys: 'allowed',
+      etag: 'shown',
       responses: { 200: { description: 'The brand, or null', schema: brandSchema.nullable() } },
       async handler({ tenant, publicUrl }) {
         const brand = await brands.find(tenant);
@@ -95,11 +96,12 @@ export function createBrandRoutes({
         'An omitted field stays unchanged; null clears it. If the account has no brand yet, one is created.',
       auth: 'account',
       testKeys: 'refused',
+      etag: 'checked',
       body: putBrandBody,
       readOnlyFields: brandReadOnlyFields,
       responses: { 200: { description: 'The brand', schema: brandSchema } },
-      async handler({ tenant, body, publicUrl }) {
-        return { status: 200, body: presentBrand(await brands.put(tenant, body), publicUrl) };
+      async handler({ tenant, body, ifMatch, publicUrl }) {
+        return { status: 200, body: presentBrand(await brands.put(tenant, body, ifMatch), publicUrl) };
       },
     }),
     scrapeRoute({ pool, brands, websites, waker }),

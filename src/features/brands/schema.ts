@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
+import { revisionField } from '../../platform/db/revisions.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
 
@@ -120,6 +121,7 @@ export const brandReadOnlyFields = [
   'last_scraped_at',
   'scrape',
   'complete',
+  'revision',
   'created_at',
   'updated_at',
 ];
@@ -201,6 +203,7 @@ export const brandSchema = z
     sms_stop_text: nullableText,
     scrape: scrapeSchema.nullable().meta({ description: 'The latest scrape of a website for the brand.' }),
     complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
+    revision: revisionField,
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

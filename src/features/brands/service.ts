@@ -3,12 +3,14 @@ import { invalid, notFound } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
+import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import { uploadUrl, type ImageReferences } from '../uploads/service.ts';
 import {
   completeBrandStep,
   findBrand,
   findFirstBrandId,
   insertBrand,
+  lockBrandRow,
   updateBrand,
   type BrandChanges,
   type BrandRow,
@@ -31,9 +33,10 @@ export interface BrandService {
   find(tenant: AccountTenant): Promise<ShownBrand | null>;
   /**
    * Changes the tenant's brand, or creates the account's first.
-   * @throws AppError validation_error if `logo` is neither a URL nor an image that the account uploaded
+   * @throws AppError precondition_failed; validation_error if `logo` is neither a URL nor an image that the account
+   *   uploaded
    */
-  put(tenant: AccountTenant, body: PutBrandBody): Promise<ShownBrand>;
+  put(tenant: AccountTenant, body: PutBrandBody, ifMatch: IfMatch): Promise<ShownBrand>;
   /** Finds an uploaded logo. Call it before the transaction. @throws AppError validation_error, as {@link put} */
   changesOf(tenant: AccountTenant, body: PutBrandBody): Promise<BrandChanges>;
   /** Finds the tenant's brand, or creates the account's first. @returns its id */
@@ -91,14 +94,15 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
       const row = tenant.brandId === null ? null : await findBrand(pool, tenant, tenant.brandId);
       return row && withScrape(row);
     },
-    async put(tenant, body) {
+    async put(tenant, body, ifMatch) {
       const changes = await changesOf(tenant, body);
       const row = await inTransaction(pool, async (trx) => {
         const brandId = tenant.brandId ?? (await lockFirstBrandId(trx, tenant));
-        const brand =
-          brandId === null
-            ? await insertBrand(trx, tenant, changes)
-            : await updateBrand(trx, tenant, brandId, changes);
+        const before = brandId === null ? null : await lockBrandRow(trx, tenant, brandId);
+        requireRevision(ifMatch, before);
+        const brand = before
+          ? await updateBrand(trx, tenant, before, changes)
+          : await insertBrand(trx, tenant, changes);
         await completeBrandStep(trx, brand);
         return brand;
       });

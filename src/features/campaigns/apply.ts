@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { changedValues } from '../../platform/db/revisions.ts';
 import { requireAudience } from './audience.ts';
 import { addForeignTemplates, hideTemplates, writeContent } from './content.ts';
-import { type CampaignRow, type CampaignValues, updateCampaign } from './model.ts';
+import { type CampaignRow, type CampaignValues, findCampaignById, updateCampaign } from './model.ts';
 import type { CampaignOptions } from './options.ts';
 import type { ChangeCampaignBody, TriggerAttributes } from './schema.ts';
 import { campaignTransitions } from './transitions.ts';
@@ -117,7 +118,7 @@ export async function applyChanges(
   if (trigger) {
     const merged = mergeTrigger(row, trigger);
     await requireAudience(trx, scope, merged);
-    Object.assign(values, merged, { trigger_updated_at: new Date() });
+    if (changedValues(row, merged)) Object.assign(values, merged, { trigger_updated_at: new Date() });
   }
   if (split && otherOptions) {
     const problems = new Problems();
@@ -130,10 +131,11 @@ export async function applyChanges(
     problems.throwIfAny();
   }
   const templateId = await changeTemplate(trx, scope, row, changes);
-  if (templateId !== undefined && templateId !== row.template_id) values.template_id = templateId;
-  const isChanged = Object.keys(values).length > 0 || content !== undefined;
+  if (templateId !== undefined) values.template_id = templateId;
+  const updated = await updateCampaign(trx, row, values);
   return {
-    row: isChanged ? await updateCampaign(trx, row.id, values) : row,
+    // A change of the template has raised the revision of the campaign, too.
+    row: content === undefined ? updated : ((await findCampaignById(trx, row.id)) as CampaignRow),
     audience: trigger !== undefined || otherOptions,
     content: content !== undefined,
   };

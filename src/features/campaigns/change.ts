@@ -4,6 +4,7 @@ import { AppError, invalid, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { IfMatch } from '../../platform/db/revisions.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { applyChanges, type Changes } from './apply.ts';
 import { beginAtOf, type CheckDeps, makePins, type Prepared, pinContent, requireSender } from './checks.ts';
@@ -18,7 +19,7 @@ import { sendLocked } from './send.ts';
 async function reschedule(trx: Queryable, row: CampaignRow, given: string | null): Promise<CampaignRow> {
   const scheduledAt = given === null ? null : new Date(given);
   if (scheduledAt?.getTime() === row.scheduled_at?.getTime()) return row;
-  if (row.status === 'draft') return updateCampaign(trx, row.id, { scheduled_at: scheduledAt });
+  if (row.status === 'draft') return updateCampaign(trx, row, { scheduled_at: scheduledAt });
   campaignTransitions.requireAllowed(row, 'reschedule');
   if (!scheduledAt) {
     throw invalid({
@@ -86,20 +87,25 @@ function changeStatus(
   });
 }
 
+export interface RequestedChange {
+  body: ChangeCampaignBody;
+  /** From `prepareRequest`. */
+  prepared: Prepared | null;
+  ifMatch: IfMatch;
+}
+
 /**
  * Changes a campaign.
- * @param prepared from {@link prepareRequest}
- * @throws AppError not_found, test_key, validation_error, invalid_transition and those of a send
+ * @throws AppError not_found, precondition_failed, test_key, validation_error, invalid_transition and those of a send
  */
 export async function changeCampaign(
   trx: pg.PoolClient,
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
-  body: ChangeCampaignBody,
-  prepared: Prepared | null,
+  { body, prepared, ifMatch }: RequestedChange,
 ): Promise<CampaignRow> {
-  const locked = await lockForRequest(trx, tenant, id);
+  const locked = await lockForRequest(trx, tenant, id, ifMatch);
   for (const status of [locked.status, body.status]) requireDraftOfTestKey(tenant, status, 'campaigns');
   requireSameSender(locked, body.template_attributes);
   const applied = await applyChanges(trx, tenant, locked, body);

@@ -31,9 +31,8 @@ export async function createCampaign(
   });
   const { template_attributes: content = {}, ...others } = changes;
   const templateId = await writeContent(trx, tenant, inserted, content);
-  await updateCampaign(trx, inserted.id, { template_id: templateId });
-  const { row } = await applyChanges(trx, tenant, { ...inserted, template_id: templateId }, others);
-  const created = { ...row, template_id: templateId };
+  const withContent = await updateCampaign(trx, inserted, { template_id: templateId });
+  const { row: created } = await applyChanges(trx, tenant, withContent, others);
   return status === 'active' && prepared ? sendLocked(trx, deps, tenant, created, prepared) : created;
 }
 
@@ -68,5 +67,5 @@ export async function duplicateCampaign(
     trigger_data: data,
   });
   const template = await copyTemplate(trx, tenant, row.template_id ?? 0, { campaignId: copy.id });
-  return updateCampaign(trx, copy.id, { template_id: template.id });
+  return updateCampaign(trx, copy, { template_id: template.id });
 }

@@ -3,6 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import type { CheckDeps } from './checks.ts';
 import { contentSizes } from './content.ts';
 import { type CampaignRow, findCampaign, findCampaigns, readCampaigns } from './model.ts';
@@ -17,11 +18,17 @@ export async function requireCampaign(db: Queryable, scope: BrandScope, id: numb
   return row;
 }
 
-/** Locks a campaign as {@link lockCampaign} does. @throws AppError not_found */
-export async function lockForRequest(trx: Queryable, scope: BrandScope, id: number): Promise<CampaignRow> {
+/** Locks a campaign as {@link lockCampaign} does. @throws AppError not_found, precondition_failed */
+export async function lockForRequest(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  ifMatch: IfMatch,
+): Promise<CampaignRow> {
   await requireCampaign(trx, scope, id);
   const row = await lockCampaign(trx, id);
   if (!row) throw notFound('campaign');
+  requireRevision(ifMatch, row);
   return row;
 }
 

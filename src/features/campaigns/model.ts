@@ -3,6 +3,7 @@ import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { changedValues, RAISE_REVISION } from '../../platform/db/revisions.ts';
 import type { ClosedSegments } from '../segments/service.ts';
 import type { CampaignOptions } from './options.ts';
 
@@ -126,6 +127,7 @@ export class CampaignModel extends TenantModel {
     'paused_at',
     'finished_at',
     'engine_expected_by',
+    'revision',
     'created_at',
     'updated_at',
   ];
@@ -177,6 +179,7 @@ export class CampaignModel extends TenantModel {
   declare paused_at: Date | null;
   declare finished_at: Date | null;
   declare engine_expected_by: Date | null;
+  declare revision: number;
   declare created_at: Date;
   declare updated_at: Date;
 }
@@ -250,17 +253,19 @@ export async function insertCampaign(
   return rows[0] as CampaignRow;
 }
 
-/** Changes a locked campaign. */
+/** Changes a locked campaign, unless the values are its own. */
 export async function updateCampaign(
   trx: Queryable,
-  id: number,
+  row: CampaignRow,
   values: CampaignValues,
 ): Promise<CampaignRow> {
-  const given = assigned(values);
+  const changes = changedValues(row, values);
+  if (!changes) return row;
+  const given = assigned(changes);
   const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
   const { rows } = await trx.query<CampaignRow>(
-    `update campaigns set ${set} updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
-    [id, ...given.values],
+    `update campaigns set ${set} ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
+    [row.id, ...given.values],
   );
   return rows[0] as CampaignRow;
 }

@@ -54,6 +54,7 @@ function presentFields(
     },
     scheduled_at: iso(row.scheduled_at),
     sent_count: counts.sent,
+    revision: row.revision,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     trigger: presentTrigger(row),

@@ -123,6 +123,7 @@ function createRoute(shared: Shared): RouteDefinition {
     description: `Creates a draft. With \`status: active\` it is sent at once. ${SEND_CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts' },
+    etag: 'shown',
     body: createCampaignBody,
     readOnlyFields,
     responses: { 201: { description: 'The campaign.', schema: campaignSchema } },
@@ -143,6 +144,7 @@ function getRoute({ pool, deps }: Shared): RouteDefinition {
     summary: 'Get a campaign with its progress',
     auth: 'brand',
     testKeys: { only: 'drafts' },
+    etag: 'shown',
     params: campaignParams,
     responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
     async handler({ tenant, params }) {
@@ -166,16 +168,17 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
       SEND_CHECKS,
     auth: 'brand',
     testKeys: { only: 'drafts, which stay drafts' },
+    etag: 'checked',
     params: campaignParams,
     body: changeCampaignBody,
     readOnlyFields,
     responses: { 200: { description: 'The changed campaign.', schema: campaignSchema } },
     errors: [...sendErrors, 'conflict'],
-    async handler({ tenant, params, body }) {
+    async handler({ tenant, params, body, ifMatch }) {
       const before = await requireCampaign(pool, tenant, params.id);
       const prepared = await prepareRequest(deps, tenant, before, body);
       const { row, shown } = await inPreparedTransaction(pool, async (trx) => {
-        const changed = await changeCampaign(trx, deps, tenant, params.id, body, prepared);
+        const changed = await changeCampaign(trx, deps, tenant, params.id, { body, prepared, ifMatch });
         return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
       });
       wake(waker, row);
@@ -193,12 +196,13 @@ function deleteRoute({ pool, deps }: Shared): RouteDefinition {
     summary: 'Delete a draft',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: campaignParams,
     responses: { 200: { description: 'The deleted campaign.', schema: campaignSchema } },
     errors: ['invalid_transition'],
-    handler: async ({ tenant, params }) => ({
+    handler: async ({ tenant, params, ifMatch }) => ({
       status: 200,
-      body: await inTransaction(pool, (trx) => deleteCampaign(trx, deps, tenant, params.id)),
+      body: await inTransaction(pool, (trx) => deleteCampaign(trx, deps, tenant, params.id, ifMatch)),
     }),
   });
 }
@@ -215,6 +219,7 @@ function sendRoute(shared: Shared): RouteDefinition {
       `sent now. ${SEND_CHECKS}`,
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: campaignParams,
     body: sendCampaignBody,
     bodyOptional: true,
@@ -225,8 +230,8 @@ function sendRoute(shared: Shared): RouteDefinition {
       const prepared = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
       return { before, prepared: prepared as Prepared };
     },
-    handler: async ({ tenant, body }, trx, { before, prepared }) =>
-      campaignResult(shared, trx, await send(trx, deps, tenant, before, body, prepared)),
+    handler: async ({ tenant, body, ifMatch }, trx, { before, prepared }) =>
+      campaignResult(shared, trx, await send(trx, deps, tenant, before, { body, prepared, ifMatch })),
     load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
@@ -243,11 +248,12 @@ function cancelRoute(shared: Shared): RouteDefinition {
       '`canceled`, and the remaining recipients do not get it.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: campaignParams,
     responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
     errors: ['invalid_transition'],
-    handler: async ({ tenant, params }, trx) =>
-      campaignResult(shared, trx, await cancel(trx, tenant, params.id)),
+    handler: async ({ tenant, params, ifMatch }, trx) =>
+      campaignResult(shared, trx, await cancel(trx, tenant, params.id, ifMatch)),
     load: ({ tenant }, id) => getCampaign(pool, deps, tenant, id),
   });
 }
@@ -262,6 +268,7 @@ function duplicateRoute(shared: Shared): RouteDefinition {
     description: 'The copy has no `scheduled_at`.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'shown',
     params: campaignParams,
     body: duplicateCampaignBody,
     bodyOptional: true,

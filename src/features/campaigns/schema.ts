@@ -4,6 +4,7 @@ import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
@@ -114,6 +115,7 @@ const summaryFields = {
   data: dataSchema,
   scheduled_at: when.nullable(),
   sent_count: count,
+  revision: revisionField,
   created_at: when,
   updated_at: when,
   trigger: triggerSchema,
@@ -257,6 +259,7 @@ export const campaignReadOnlyFields = [
   'account_id',
   'approval_state',
   'sent_count',
+  'revision',
   'created_at',
   'updated_at',
   'trigger',

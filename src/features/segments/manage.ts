@@ -4,6 +4,7 @@ import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import { campaignsNaming, flowsNaming, lockLists, quoted, requireUnused } from '../lists/service.ts';
 import { fieldOf } from './conditions.ts';
 import {
@@ -46,6 +47,7 @@ function presentSegment(row: SegmentRow): Segment {
     account_id: row.account_id,
     name: row.name,
     filters: row.filters as Segment['filters'],
+    revision: row.revision,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
@@ -250,15 +252,18 @@ async function requireIdleForTestKey(trx: Queryable, tenant: Tenant, id: number)
   refuseTestKey(tenant, `change a segment that ${quoted(users)} ${users.length === 1 ? 'uses' : 'use'}`);
 }
 
-/** @throws AppError not_found, test_key, validation_error */
+/** @throws AppError not_found, precondition_failed, test_key, validation_error */
 export async function changeSegment(
   trx: Queryable,
   scope: Tenant,
   id: number,
   { name, filters }: ChangeSegmentBody,
+  ifMatch: IfMatch,
 ): Promise<Segment> {
   await lockSegments(trx, scope);
-  if (!(await findSegment(trx, scope, id))) throw notFound('segment');
+  const row = await findSegment(trx, scope, id);
+  if (!row) throw notFound('segment');
+  requireRevision(ifMatch, row);
   await requireIdleForTestKey(trx, scope, id);
   if (filters) {
     const { references } = await requireStorable(trx, scope, id, filters);
@@ -268,20 +273,24 @@ export async function changeSegment(
     ...(name === undefined ? {} : { name }),
     ...(filters ? { filters: withValues(filters) } : {}),
   };
-  const row = await updateSegment(trx, scope, id, changes);
-  if (!row) throw notFound('segment');
-  return presentSegment(row);
+  return presentSegment(await updateSegment(trx, scope, row, changes));
 }
 
 /**
- * @throws AppError not_found; conflict if another segment, a campaign whose recipients are not all written, or an
+ * @throws AppError not_found; precondition_failed; conflict if another segment, a campaign whose recipients are not all written, or an
  *   active or paused flow names it
  */
-export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
+export async function deleteSegment(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  ifMatch: IfMatch,
+): Promise<Segment> {
   await lockSegments(trx, scope);
   // Waits for a transaction that starts to send a campaign and has just pinned the segment.
   const row = await deleteSegmentRow(trx, scope, id);
   if (!row) throw notFound('segment');
+  requireRevision(ifMatch, row);
   await requireUnused(trx, scope, 'segment', id, await segmentsNaming(trx, id));
   return presentSegment(row);
 }

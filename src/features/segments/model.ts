@@ -3,6 +3,7 @@ import { countUnderLock } from '../../platform/db/brand-limit.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { changedValues, raisedRevision } from '../../platform/db/revisions.ts';
 import type { Reference } from './references.ts';
 
 class SegmentModel extends TenantModel {
@@ -13,6 +14,7 @@ class SegmentModel extends TenantModel {
     'brand_id',
     'name',
     'filters',
+    'revision',
     'created_at',
     'updated_at',
   ];
@@ -22,6 +24,7 @@ class SegmentModel extends TenantModel {
   declare brand_id: number;
   declare name: string;
   declare filters: unknown[];
+  declare revision: number;
   declare created_at: Date;
   declare updated_at: Date;
 }
@@ -64,17 +67,20 @@ export function insertSegment(
     .execute();
 }
 
+/** Changes a segment, unless the fields are its own. The caller has called {@link lockSegments}. */
 export async function updateSegment(
   trx: Queryable,
   scope: BrandScope,
-  id: number,
+  row: SegmentRow,
   fields: Partial<Pick<SegmentRow, 'name' | 'filters'>>,
-): Promise<SegmentRow | null> {
-  const [row] = await SegmentModel.ofBrand(trx, scope)
-    .where('id', id)
-    .patch({ ...fields, updated_at: fn.now() })
+): Promise<SegmentRow> {
+  const changes = changedValues(row, fields);
+  if (!changes) return row;
+  const [changed] = await SegmentModel.ofBrand(trx, scope)
+    .where('id', row.id)
+    .patch({ ...changes, ...raisedRevision(), updated_at: fn.now() })
     .returning(SegmentModel.columns);
-  return row ?? null;
+  return changed as SegmentRow;
 }
 
 /** @returns the deleted segment; null if the brand has no such segment */

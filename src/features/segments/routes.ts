@@ -62,6 +62,7 @@ function createRoute(pool: pg.Pool): RouteDefinition {
     description: REFERENCES,
     auth: 'brand',
     testKeys: 'allowed',
+    etag: 'shown',
     body: createSegmentBody,
     readOnlyFields,
     responses: { 201: { description: 'The segment.', schema: segmentSchema } },
@@ -82,6 +83,7 @@ function getRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Get a segment',
     auth: 'brand',
     testKeys: 'allowed',
+    etag: 'shown',
     params: segmentParams,
     responses: { 200: { description: 'The segment.', schema: segmentSchema } },
     async handler({ tenant, params }) {
@@ -100,12 +102,15 @@ function changeRoute(pool: pg.Pool): RouteDefinition {
     description: `An omitted field stays unchanged; \`filters\` are replaced as a whole. ${REFERENCES}`,
     auth: 'brand',
     testKeys: { only: 'segments that no active or paused flow and no scheduled campaign uses' },
+    etag: 'checked',
     params: segmentParams,
     body: changeSegmentBody,
     readOnlyFields,
     responses: { 200: { description: 'The changed segment.', schema: segmentSchema } },
-    async handler({ tenant, params, body }) {
-      const segment = await inTransaction(pool, (trx) => changeSegment(trx, tenant, params.id, body));
+    async handler({ tenant, params, body, ifMatch }) {
+      const segment = await inTransaction(pool, (trx) =>
+        changeSegment(trx, tenant, params.id, body, ifMatch),
+      );
       return { status: 200, body: segment };
     },
   });
@@ -123,11 +128,12 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
       'not all written uses it.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: segmentParams,
     responses: { 200: { description: 'The deleted segment.', schema: segmentSchema } },
     errors: ['conflict'],
-    async handler({ tenant, params }) {
-      const segment = await inTransaction(pool, (trx) => deleteSegment(trx, tenant, params.id));
+    async handler({ tenant, params, ifMatch }) {
+      const segment = await inTransaction(pool, (trx) => deleteSegment(trx, tenant, params.id, ifMatch));
       return { status: 200, body: segment };
     },
   });

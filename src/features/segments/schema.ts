@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { idParam, pageQuery, wholeListQuery } from '../../platform/db/paging.ts';
+import { revisionField } from '../../platform/db/revisions.ts';
 import { contactResource } from '../contacts/schema.ts';
 import { MAX_DEPTH, MAX_FILTERS, predicates } from './language.ts';
 import { filterShape, parseFilters } from './parse.ts';
@@ -41,6 +42,7 @@ export const segmentSchema = z
         value: z.unknown().meta({ description: 'Null if the predicate needs no value.' }),
       }),
     ),
+    revision: revisionField,
     created_at: when,
     updated_at: when,
   })
@@ -57,7 +59,7 @@ export const changeSegmentBody = z.strictObject({ name: name.optional(), filters
 export type ChangeSegmentBody = z.output<typeof changeSegmentBody>;
 
 /** Fields that are ignored, so that a client can send a segment back as it received it. */
-export const segmentReadOnlyFields = ['id', 'account_id', 'created_at', 'updated_at'];
+export const segmentReadOnlyFields = ['id', 'account_id', 'revision', 'created_at', 'updated_at'];
 
 export const segmentParams = z.strictObject({ id: idParam });
 export const listSegmentsQuery = z.strictObject(wholeListQuery);

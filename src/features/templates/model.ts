@@ -5,6 +5,7 @@ import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { changedValues, RAISE_REVISION, raisedRevision } from '../../platform/db/revisions.ts';
 import type { ListTemplatesQuery } from './schema.ts';
 
 export class TemplateModel extends TenantModel {
@@ -30,6 +31,7 @@ export class TemplateModel extends TenantModel {
     'variables',
     'version_id',
     'by_test_key',
+    'revision',
     'created_at',
     'updated_at',
   ];
@@ -51,6 +53,7 @@ export class TemplateModel extends TenantModel {
   declare variables: Record<string, unknown>;
   declare version_id: number | null;
   declare by_test_key: boolean;
+  declare revision: number;
   declare removed_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;
@@ -130,18 +133,28 @@ export async function lockOwnTemplate(
   return row ?? null;
 }
 
-/** Changes a locked template of the brand. Its content has no version until it is compiled again. */
+/**
+ * Changes a locked template of the brand, unless the values are its own. Its content has no version until it is
+ * compiled again. The revision of the campaign or flow that owns it is raised, too: lock the owner before the template.
+ */
 export async function updateTemplate(
   trx: Queryable,
   scope: BrandScope,
-  id: number,
-  values: Partial<TemplateValues>,
+  row: TemplateRow,
+  values: TemplateValues,
 ): Promise<TemplateRow> {
-  const [row] = await TemplateModel.ofBrand(trx, scope)
-    .where('id', id)
-    .patch({ ...values, version_id: null, updated_at: fn.now() })
+  const changes = changedValues(row, values);
+  if (!changes) return row;
+  const [changed] = await TemplateModel.ofBrand(trx, scope)
+    .where('id', row.id)
+    .patch({ ...changes, ...raisedRevision(), version_id: null, updated_at: fn.now() })
     .returning(TemplateModel.columns);
-  return row as TemplateRow;
+  const owners = { campaigns: row.campaign_id, flows: row.flow_id };
+  for (const [table, id] of Object.entries(owners)) {
+    if (id === null) continue;
+    await trx.query(`update ${table} set ${RAISE_REVISION}, updated_at = now() where id = $1`, [id]);
+  }
+  return changed as TemplateRow;
 }
 
 /** Hides a template. Its versions stay for the messages that were made from them. */
@@ -164,15 +177,20 @@ export async function keepCompiled(
 }
 
 /**
- * Finds the status of a campaign, and prevents changes of it until the transaction ends.
+ * Finds the status of a campaign, and locks the campaign until the transaction ends.
  * @returns null if it was deleted
  */
 export async function lockCampaignStatus(trx: Queryable, campaignId: number): Promise<string | null> {
   const { rows } = await trx.query<{ status: string }>(
-    'select status from campaigns where id = $1 and removed_at is null for share',
+    'select status from campaigns where id = $1 and removed_at is null for no key update',
     [campaignId],
   );
   return rows[0]?.status ?? null;
+}
+
+/** Locks a flow until the transaction ends, without waiting for what it sends. */
+export async function lockFlowRow(trx: Queryable, flowId: number): Promise<void> {
+  await trx.query('select 1 from flows where id = $1 for no key update', [flowId]);
 }
 
 /** A template in a list: without its design, and in summaries without its body. */

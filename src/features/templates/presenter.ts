@@ -18,6 +18,7 @@ export function presentSummary(row: ListedTemplateRow): TemplateSummary {
     reply_to: row.reply_to,
     content_from: row.content_from,
     variables: row.variables,
+    revision: row.revision,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

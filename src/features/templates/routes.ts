@@ -106,6 +106,7 @@ function createRoute(parts: Parts): RouteDefinition {
     description: CONTENT,
     auth: 'brand',
     testKeys: 'allowed',
+    etag: 'shown',
     body: createTemplateBody,
     readOnlyFields: templateReadOnlyFields.filter((name) => name !== 'channel'),
     responses: { 201: { description: 'The template.', schema: templateResource } },
@@ -127,6 +128,7 @@ function showRoute({ pool }: Parts): RouteDefinition {
     summary: 'Get a template with its design',
     auth: 'brand',
     testKeys: 'allowed',
+    etag: 'shown',
     params: templateParams,
     responses: { 200: { description: 'The template.', schema: templateResource } },
     async handler({ tenant, params }) {
@@ -148,13 +150,15 @@ function changeRoute(parts: Parts): RouteDefinition {
       'that have not reached its step.',
     auth: 'brand',
     testKeys: { only: 'templates that a test key has created, and the content of drafts' },
+    etag: 'checked',
     params: templateParams,
     body: changeTemplateBody,
     readOnlyFields: templateReadOnlyFields,
     responses: { 200: { description: 'The changed template.', schema: templateResource } },
     errors: ['conflict', 'forbidden', 'invalid_transition', 'sender_not_verified'],
-    async handler({ tenant, params, body }) {
-      return { status: 200, body: await changeTemplate(parts, parts.owners, tenant, params.id, body) };
+    async handler({ tenant, params, body, ifMatch }) {
+      const changed = await changeTemplate(parts, parts.owners, tenant, params.id, body, ifMatch);
+      return { status: 200, body: changed };
     },
   });
 }
@@ -170,11 +174,12 @@ function deleteRoute({ pool }: Parts): RouteDefinition {
       'Messages that were made from it do not change. The content of a campaign or flow cannot be deleted: 409.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: templateParams,
     responses: { 200: { description: 'The deleted template.', schema: templateResource } },
     errors: ['conflict'],
-    async handler({ tenant, params }) {
-      const template = await inTransaction(pool, (trx) => deleteTemplate(trx, tenant, params.id));
+    async handler({ tenant, params, ifMatch }) {
+      const template = await inTransaction(pool, (trx) => deleteTemplate(trx, tenant, params.id, ifMatch));
       return { status: 200, body: template };
     },
   });
@@ -189,6 +194,7 @@ function duplicateRoute({ pool }: Parts): RouteDefinition {
     description: 'Copies a template of the brand, a campaign or a flow. The copy is a template of the brand.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'shown',
     params: templateParams,
     body: duplicateTemplateBody,
     bodyOptional: true,

@@ -5,6 +5,7 @@ import { channels } from '../../delivery/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import { revisionField } from '../../platform/db/revisions.ts';
 
 const MAX_NAME = 255;
 const MAX_SUBJECT = 998;
@@ -120,6 +121,7 @@ const templateFields = {
   variables: z.record(z.string(), z.unknown()).meta({
     description: 'The names of the variables in the content, with sample values. Null if there is no sample.',
   }),
+  revision: revisionField,
   created_at: when,
   updated_at: when,
 };
@@ -147,6 +149,7 @@ export const templateReadOnlyFields = [
   'flow_id',
   'action_id',
   'content_from',
+  'revision',
   'created_at',
   'updated_at',
 ];

@@ -7,6 +7,7 @@ import { refuseTestKey, requireDraftOfTestKey } from '../../platform/auth/test-k
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inPreparedTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fromEngine, requireNoMistakes } from './compile.ts';
 import { type CompiledContents, createCompiledContents } from './compiled.ts';
@@ -17,6 +18,7 @@ import {
   hideTemplate,
   insertTemplate,
   lockCampaignStatus,
+  lockFlowRow,
   lockTemplate,
   type OwnerColumns,
   type TemplateRow,
@@ -54,11 +56,10 @@ export { copiedName, copyTemplate, replaceContent, writeOwnTemplate } from './wr
 export type { TemplateRow };
 
 /**
- * Requires that a campaign is a draft, and prevents it from being sent until the transaction ends.
+ * Requires that a campaign is a draft. The caller has locked it, so it is not sent until the transaction ends.
  * @throws AppError test_key or invalid_transition if it was sent
  */
-async function requireDraft(trx: Queryable, tenant: Tenant, campaignId: number): Promise<void> {
-  const status = await lockCampaignStatus(trx, campaignId);
+function requireDraft(tenant: Tenant, campaignId: number, status: string | null): void {
   requireDraftOfTestKey(tenant, status ?? undefined, 'contents of campaigns');
   if (status === null || status === 'draft') return;
   const message = `campaign ${campaignId} was sent; change its content with PATCH /campaigns/${campaignId}`;
@@ -157,7 +158,7 @@ export interface TemplateOwners {
  * Changes a template. The content of a sent campaign can only be changed through its campaign, which pins it again. The
  * content of a flow is pinned together with the change. Test keys may change only templates that test keys have
  * created, and the content of drafts.
- * @throws AppError not_found; test_key; validation_error that names the field and the line of a mistake;
+ * @throws AppError not_found; test_key; precondition_failed; validation_error that names the field and the line of a mistake;
  *   invalid_transition for the content of a sent campaign; conflict if other requests keep changing it at the same time
  */
 export async function changeTemplate(
@@ -166,6 +167,7 @@ export async function changeTemplate(
   tenant: Tenant,
   id: number,
   body: ChangeTemplateBody,
+  ifMatch: IfMatch,
 ): Promise<Template> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const before = await requireTemplate(deps.pool, tenant, id);
@@ -177,15 +179,23 @@ export async function changeTemplate(
     const change = async (trx: Queryable) => {
       const locked = await lockTemplate(trx, tenant, id);
       if (!locked) throw notFound('template');
+      requireRevision(ifMatch, locked);
       if (locked.updated_at.getTime() !== before.updated_at.getTime()) return null;
-      return updateTemplate(trx, tenant, id, { ...after, variables });
+      return updateTemplate(trx, tenant, locked, { ...after, variables });
     };
     const { flow_id: flowId, campaign_id: campaignId } = before;
     const brand = flowId !== null && changesOwner ? await deps.brandOf(tenant) : null;
     const compiled = createCompiledContents(deps.contents);
     const row = await inPreparedTransaction(deps.pool, async (trx) => {
-      if (campaignId !== null && changesOwner) await requireDraft(trx, tenant, campaignId);
-      if (flowId === null || !brand) return change(trx);
+      if (campaignId !== null) {
+        const status = await lockCampaignStatus(trx, campaignId);
+        if (changesOwner) requireDraft(tenant, campaignId, status);
+      }
+      if (flowId === null) return change(trx);
+      if (!brand) {
+        await lockFlowRow(trx, flowId);
+        return change(trx);
+      }
       return owners.changeOfFlow(trx, tenant, flowId, { brand, compiled }, () => change(trx));
     });
     if (row) return presentTemplate(row);
@@ -214,11 +224,17 @@ export async function duplicateTemplate(
  * Deletes a template. Messages that were made from it do not change.
  * @param trx the caller's transaction
  * @returns the template as it was
- * @throws AppError not_found; conflict for the content of a campaign or flow
+ * @throws AppError not_found; precondition_failed; conflict for the content of a campaign or flow
  */
-export async function deleteTemplate(trx: Queryable, scope: BrandScope, id: number): Promise<Template> {
+export async function deleteTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  ifMatch: IfMatch,
+): Promise<Template> {
   const row = await lockTemplate(trx, scope, id);
   if (!row) throw notFound('template');
+  requireRevision(ifMatch, row);
   if (row.campaign_id !== null || row.flow_id !== null) {
     const owner = row.campaign_id === null ? `flow ${row.flow_id}` : `campaign ${row.campaign_id}`;
     throw new AppError('conflict', `the template is the content of ${owner}`);

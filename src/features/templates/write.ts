@@ -129,7 +129,7 @@ export async function writeOwnTemplate(
   if (!row) {
     return insertTemplate(trx, scope, columns, { ...applyContent(null, channel, attributes), channel });
   }
-  return updateTemplate(trx, scope, row.id, applyContent(row, channel, attributes));
+  return updateTemplate(trx, scope, row, applyContent(row, channel, attributes));
 }
 
 /** @throws AppError validation_error if the brand has no such template, or it is of another channel */
@@ -154,12 +154,15 @@ async function requireSource(
 export async function replaceContent(
   trx: Queryable,
   scope: BrandScope,
-  { id, channel }: Pick<TemplateRow, 'id' | 'channel'>,
+  row: TemplateRow,
   sourceId: number,
 ): Promise<TemplateRow> {
-  const source = await requireSource(trx, scope, sourceId, { field: 'template_id', channel });
+  const source = await requireSource(trx, scope, sourceId, {
+    field: 'template_id',
+    channel: row.channel,
+  });
   const { content_from } = source;
-  return updateTemplate(trx, scope, id, { ...applyContent(null, channel, source), content_from });
+  return updateTemplate(trx, scope, row, { ...applyContent(null, row.channel, source), content_from });
 }
 
 /** The name of a copy of a campaign or a flow. */

@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Queryable } from './queryable.ts';
+import { RAISE_REVISION } from './revisions.ts';
 
 /** The values that each column of a row may have. A column that is left out may have any value. */
 type States<Row> = { readonly [Column in keyof Row]?: readonly Row[Column][] };
@@ -7,7 +8,7 @@ type States<Row> = { readonly [Column in keyof Row]?: readonly Row[Column][] };
 interface Entity<Row, Action extends string> {
   /** The noun that errors use, such as `campaign`. */
   noun: string;
-  /** The table, with a column `updated_at`. */
+  /** The table, with the columns `updated_at` and `revision`. */
   table: string;
   /** SQL that lists the columns of `Row`. */
   columns: string;
@@ -68,7 +69,7 @@ export function defineTransitions<Row extends { status: string }, Action extends
     },
     async changeLocked(trx, id, set, values = []) {
       const { rows } = await trx.query(
-        `update ${table} set ${set}, updated_at = now() where id = $1 returning ${columns}`,
+        `update ${table} set ${set}, ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${columns}`,
         [id, ...values],
       );
       const row = rows[0] as Row;

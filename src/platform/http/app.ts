@@ -61,9 +61,7 @@ function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string |
     ...(route.auth === 'none' ? [] : [authenticate(deps.authenticate, route.auth), limit, authorize(route)]),
     ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
     validate(route, { log, publicUrl, budgets, networkOf }),
-    route.idempotency === 'middleware'
-      ? idempotency(pool, `${route.method} ${route.path}`, route)
-      : handle(route.handler),
+    route.idempotency === 'middleware' ? idempotency(pool, route) : handle(route),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { UserSession } from '../auth/session.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
+import type { IfMatch } from '../db/revisions.ts';
 import type { HttpContext } from './context.ts';
 
 /** The file of a multipart/form-data request, read into memory; `contentType` is what the client claims. */
@@ -66,6 +67,8 @@ export interface RouteInput<
   requestId: string;
   /** The validated `Idempotency-Key` header; null if the client sent none. */
   idempotencyKey: string | null;
+  /** The `If-Match` header; null except in routes with `etag: 'checked'`. */
+  ifMatch: IfMatch;
   /** The service's base URL without a trailing slash: `PUBLIC_URL`, or else the address that the client used. */
   readonly publicUrl: string;
   ctx: HttpContext;
@@ -76,7 +79,7 @@ export interface RouteInput<
 /** The values that the route's schemas parsed. */
 export type ParsedRequest = Pick<
   RouteInput,
-  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'openBody' | 'idempotencyKey'
+  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'openBody' | 'idempotencyKey' | 'ifMatch'
 >;
 
 /**
@@ -92,6 +95,7 @@ export class RequestInput implements RouteInput {
   readonly readBytes: RouteInput['readBytes'];
   readonly openBody: RouteInput['openBody'];
   readonly idempotencyKey: string | null;
+  readonly ifMatch: IfMatch;
   readonly tenant: AccountTenant | null;
   readonly session: UserSession | null;
   readonly requestId: string;
@@ -109,6 +113,7 @@ export class RequestInput implements RouteInput {
     this.readBytes = parsed.readBytes;
     this.openBody = parsed.openBody;
     this.idempotencyKey = parsed.idempotencyKey;
+    this.ifMatch = parsed.ifMatch;
     this.tenant = ctx.state.principal?.tenant ?? null;
     this.session = ctx.state.principal?.session ?? null;
     this.requestId = ctx.state.requestId;

@@ -89,6 +89,11 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * the response is a 403 `confirmation_required`. API keys are not asked.
    */
   confirm?: true;
+  /**
+   * Whether responses have the `ETag` of the resource, from the `revision` of their body. `checked`: the handler also
+   * passes `input.ifMatch` to `requireRevision`, under the lock of the row.
+   */
+  etag?: 'shown' | 'checked';
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
   /** Largest JSON body in bytes; 5 MB by default. */
@@ -162,8 +167,9 @@ interface ErasedRoute extends RouteBase {
  * transaction, or because its keys live as long as the resources they created. `none`: the header is ignored, since
  * repeating the request does no harm.
  */
-export type RouteDefinition = ErasedRoute &
-  ({ idempotency: 'own' | 'none'; handler: Handler } | ({ idempotency: 'middleware' } & IdempotentPhases));
+export type RouteDefinition = HandledRoute | OnceRoute;
+export type HandledRoute = ErasedRoute & { idempotency: 'own' | 'none'; handler: Handler };
+export type OnceRoute = ErasedRoute & { idempotency: 'middleware' } & IdempotentPhases;
 
 type MaybeObject = z.ZodObject | undefined;
 type MaybeSchema = z.ZodType | undefined;

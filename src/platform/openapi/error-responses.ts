@@ -18,6 +18,7 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   if (route.body || route.multipart)
     codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');
   if (route.idempotency !== 'none') codes.push('idempotency_conflict');
+  if (route.etag === 'checked') codes.push('precondition_failed');
   return codes;
 }
 

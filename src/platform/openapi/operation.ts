@@ -27,6 +27,7 @@ function parametersOf(route: RouteDefinition, components: Components): JsonObjec
     }
   }
   if (route.idempotency !== 'none') found.push(parameterRef('IdempotencyKey'));
+  if (route.etag === 'checked') found.push(parameterRef('IfMatch'));
   if (takesTenant(route)) found.push(parameterRef('AccountId'), parameterRef('BrandId'));
   found.push(parameterRef('RequestId'));
   return found;
@@ -72,6 +73,7 @@ function commonHeaders(route: RouteDefinition): SharedHeader[] {
 function successHeaders(route: RouteDefinition, response: RouteResponse, components: Components): JsonObject {
   const shared = commonHeaders(route);
   if (route.idempotency !== 'none') shared.push('Idempotent-Replayed');
+  if (route.etag !== undefined && route.method !== 'DELETE') shared.push('ETag');
   if (route.paginated) {
     shared.push('X-Total-Count', 'X-Total-Count-Estimated', 'X-Total-Pages', 'X-Page-Number', 'Link');
   }

@@ -28,6 +28,10 @@ export const sharedHeaders = {
   },
   'X-Total-Pages': { description: 'Number of pages with this `limit`.', schema: integer },
   'X-Page-Number': { description: 'Number of this page; absent if `after` was given.', schema: integer },
+  ETag: {
+    description: 'The `revision` of the resource, in quotes. Send it in `If-Match` with a change.',
+    schema: text,
+  },
   Link: { description: '`first`, `prev`, `next` and `last` (RFC 8288).', schema: text },
 } satisfies Record<string, JsonObject>;
 
@@ -56,6 +60,14 @@ export const sharedParameters = {
       'The account to use, for signed-in users; by default their first account, or that of `X-Brand-Id`. An API key ' +
       'always uses its own account.',
     schema: { type: 'string', pattern: ID_DIGITS.source },
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'The `ETag` of the resource as you read it: if it has changed since, the response is a 412 `precondition_failed`, ' +
+      'and nothing is changed. `*` only requires that it exists.',
+    schema: { type: 'string', pattern: '^(\\*|"[!#-~]*")$', examples: ['"7"'] },
   },
   BrandId: {
     name: 'X-Brand-Id',

@@ -6,7 +6,7 @@ import { AppError } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Uploads } from '../../uploads/service.ts';
-import { type BrandChanges, completeBrandStep, updateBrand } from '../model.ts';
+import { type BrandChanges, type BrandRow, completeBrandStep, updateBrand } from '../model.ts';
 import { type ScrapedField, scrapedFields } from './fields.ts';
 import { endScrape, findUnfinished, lockBrand, rememberScraped, type ScrapeRow } from './model.ts';
 import type { LogoImage } from './page/logo-image.ts';
@@ -101,7 +101,10 @@ async function writeFindings(
     if (!used) delete written.logo;
   }
   await rememberScraped(trx, scope, { url: scrape.url, written });
-  await completeBrandStep(trx, await updateBrand(trx, scope, scope.brandId, written as BrandChanges));
+  await completeBrandStep(
+    trx,
+    await updateBrand(trx, scope, brand as BrandValues & BrandRow, written as BrandChanges),
+  );
   return used;
 }
 

@@ -13,7 +13,8 @@ import {
 import type { Middleware } from '../context.ts';
 import type { RouteInput } from '../input.ts';
 import { reply } from '../reply.ts';
-import type { IdempotentPhases } from '../route.ts';
+import { withEtag } from '../etag.ts';
+import type { IdempotentPhases, OnceRoute } from '../route.ts';
 
 /**
  * The idempotency key of a request, with a fingerprint of its whole payload: parameters, query, body and file.
@@ -68,12 +69,12 @@ async function once(
 
 /**
  * Runs the handler in the transaction that also keeps the idempotency key, or replays the first response.
- * @param endpoint as for {@link idempotentRequest}
  */
-export function idempotency(pool: pg.Pool, endpoint: string, phases: IdempotentPhases): Middleware {
+export function idempotency(pool: pg.Pool, route: OnceRoute): Middleware {
+  const endpoint = `${route.method} ${route.path}`;
   return async function idempotency(ctx) {
     const { input } = ctx.state;
     if (!input) throw new Error('idempotency runs after validate');
-    reply(ctx, await once(pool, endpoint, phases, input));
+    reply(ctx, withEtag(route, await once(pool, endpoint, route, input)));
   };
 }

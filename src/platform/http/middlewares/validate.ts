@@ -6,6 +6,7 @@ import { DEFAULT_BODY_LIMIT, hasBody, readBody, readJson, streamBody } from '../
 import type { BodyBudgets, BodyMeter } from '../body-budgets.ts';
 import { countedRequest } from '../counted-request.ts';
 import type { HttpContext, Middleware } from '../context.ts';
+import { parseIfMatch } from '../etag.ts';
 import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
@@ -171,6 +172,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
     const params = parseParams(route, ctx.params ?? {});
     const query = parseQuery(route, ctx.querystring);
     const key = parseIdempotencyKey(route, ctx.req);
+    const ifMatch = parseIfMatch(route, ctx.req);
     // Do not read a large file for a request that fails anyway.
     if (route.multipart?.sink && (!query.ok || !key.ok)) refuse(query, key);
     const meters = createMeters(ctx, deps);
@@ -179,7 +181,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
     try {
       payload = await readPayload(route, ctx, deps.budgets, () => meters.open());
       const body = parseBody(route, payload);
-      if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
+      if (!query.ok || !key.ok || !ifMatch.ok || !body.ok) refuse(query, key, ifMatch, body);
       const parsed = {
         params,
         query: query.value,
@@ -189,6 +191,7 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
         readBytes: readers.readBytes,
         openBody: readers.openBody,
         idempotencyKey: key.value,
+        ifMatch: ifMatch.value,
       };
       ctx.state.input = new RequestInput(parsed, ctx, deps.log, deps.publicUrl);
       await next();
