@@ -34,6 +34,7 @@ import { createInvitationRoutes } from './invitations/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
+import { createSearchRoutes } from './search/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createStatsRoutes } from './stats/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -109,6 +110,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),
     ...createDeliveryRoutes(deps),
     ...createStatsRoutes(deps),
+    ...createSearchRoutes(deps),
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
+import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
@@ -27,9 +28,6 @@ interface Conditions {
   sql: string;
   values: unknown[];
 }
-
-/** A pattern for `like` that matches the beginning of a text. */
-const prefixPattern = (text: string) => `${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 function emailKeyOf(text: string): string | null {
   const email = parseEmailAddress(text);

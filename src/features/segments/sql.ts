@@ -1,4 +1,5 @@
 import { endedSql } from '../../delivery/consent/suppressions.ts';
+import { literalPattern } from '../../platform/db/like.ts';
 import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
 import {
   type Activity,
@@ -74,8 +75,6 @@ function verification(test: Test): string {
 
 const orderSql = { gt: '>', gteq: '>=', lt: '<', lteq: '<=' } as const;
 
-/** The pattern of LIKE that matches a text literally. */
-const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&');
 const lowerAscii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const likePatterns = {
   contains: (text: string) => `%${text}%`,
@@ -278,7 +277,7 @@ class SqlWriter {
   }
 
   private like(text: string, match: keyof typeof likePatterns, value: string): string {
-    const pattern = likePatterns[match](literal(lowerAscii(value)));
+    const pattern = likePatterns[match](literalPattern(lowerAscii(value)));
     // In the C collation, only ASCII letters have a case.
     return guessed(`lower(${text} collate "C") like ${this.parameter(pattern, 'text')}`);
   }

@@ -124,6 +124,24 @@ describe('POST /templates/{id}/send_test', () => {
     expect(answer.body.validation_errors).toHaveProperty(field);
   });
 
+  it('fills the contents of a template, a campaign and a flow with the values of a contact', async () => {
+    const grace = { email: 'grace@example.com', first_name: 'Grace' };
+    const contact = await api.request('POST', '/v1/my/contacts', { body: grace });
+    const content = { subject: 'Hi {{ contact.first_name }}', body: '<p>Hello</p>' };
+    const draft = { name: 'Spring', template_attributes: content };
+    const campaign = await api.request('POST', '/v1/my/campaigns', { body: draft });
+    const steps = [{ type: 'email', ...content }];
+    const flow = await api.request('POST', '/v1/my/flows', { body: { name: 'Welcome', steps } });
+    const ofOwners = [campaign, flow].map(({ body }) => Number(body.templates?.[0]?.id));
+    const ids = [await create(), ...ofOwners];
+    for (const id of ids) {
+      const { status, body } = await send(id, { contact_id: contact.body.id, to: [QA[0]] });
+      expect([id, status]).toEqual([id, 200]);
+      const shown = await api.request('GET', `/v1/my/messages/${Number(body.messages?.[0]?.id)}`);
+      expect([id, shown.body.subject]).toEqual([id, '[Test] Hi Grace']);
+    }
+  });
+
   it('needs a recipient', async () => {
     await api.request('PATCH', '/v1/my/account', { body: { test_email_recipients: [] } });
     const { status, body } = await send(await create());

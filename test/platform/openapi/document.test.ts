@@ -337,6 +337,7 @@ describe('responses', () => {
     ['GET', '/v1/my/messages/999999999', '/v1/my/messages/{id}', undefined],
     ['POST', '/v1/my/messages', '/v1/my/messages', { channel: 'pigeon' }],
     ['POST', '/v1/my/segments', '/v1/my/segments', { name: 'Pro', filters: [proPlan] }],
+    ['GET', '/v1/my/search?q=1', '/v1/my/search', undefined],
     ['GET', '/v1/my/segments', '/v1/my/segments', undefined],
     ['GET', '/v1/my/segments/999999999', '/v1/my/segments/{id}', undefined],
     ['PATCH', '/v1/my/segments/999999999', '/v1/my/segments/{id}', { name: 'Free' }],

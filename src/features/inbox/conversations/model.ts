@@ -1,4 +1,5 @@
 /** Statements of conversations. */
+import { prefixPattern } from '../../../platform/db/like.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
@@ -28,9 +29,6 @@ const COLUMNS = `c.id, c.account_id, c.brand_id, c.inbox_id, c.contact_id, c.lin
 
 /** A search by text looks at this many conversations, the newest ones that match the other filters. */
 const MAX_SEARCHED = 5_000;
-
-/** A pattern for `like` that matches the text itself. */
-const escaped = (text: string) => text.replace(/[\\%_]/g, '\\$&');
 
 async function readConversation(
   db: Queryable,
@@ -78,8 +76,8 @@ function sourceOf({ accountId, brandId }: BrandScope, filters: ConversationFilte
   same('(c.unread_count > 0)', filters.unread);
   const matching = `conversations c where ${conditions.join(' and ')}`;
   if (filters.search === undefined) return { source: matching, values };
-  const part = `$${values.push(`%${escaped(filters.search.toLowerCase())}%`)}`;
-  const beginning = `$${values.push(`${escaped(filters.search.toLowerCase())}%`)}`;
+  const part = `$${values.push(`%${prefixPattern(filters.search.toLowerCase())}`)}`;
+  const beginning = `$${values.push(prefixPattern(filters.search.toLowerCase()))}`;
   const source = `(select c.* from ${matching} order by c.last_message_at desc, c.id desc limit ${MAX_SEARCHED}) c
     where lower(c.subject) like ${part} or exists (select from unnest(c.participants) p where lower(p) like ${beginning})`;
   return { source, values };

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+const MAX_LENGTH = 320;
+export const MAX_RESULTS = 20;
+
+export const foundTypes = [
+  'contact',
+  'message',
+  'campaign',
+  'flow',
+  'flow_run',
+  'template',
+  'list',
+  'segment',
+  'suppression',
+  'conversation',
+  'import',
+  'export',
+  'validation_operation',
+  'bulk_action',
+  'webhook',
+  'domain',
+] as const;
+export type FoundType = (typeof foundTypes)[number];
+
+export const searchQuery = z.strictObject({
+  q: z.string().trim().min(1).max(MAX_LENGTH).meta({
+    description:
+      'An email address or a phone number in E.164 form, an id, or the beginning of a name. Case does not matter.',
+  }),
+});
+
+export const foundSchema = z
+  .object({
+    type: z.enum(foundTypes),
+    id: z.int(),
+    title: z.string().nullable().meta({ description: 'A name, a subject or an address.' }),
+    status: z.string().nullable().meta({ description: 'Null if the resource has none.' }),
+    path: z.string().meta({ description: 'The path of the resource, such as `/v1/my/contacts/7`.' }),
+  })
+  .meta({ id: 'SearchResult' });
+export type Found = z.infer<typeof foundSchema>;
