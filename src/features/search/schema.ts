@@ -36,7 +36,10 @@ export const foundSchema = z
     id: z.int(),
     title: z.string().nullable().meta({ description: 'A name, a subject or an address.' }),
     status: z.string().nullable().meta({ description: 'Null if the resource has none.' }),
-    path: z.string().meta({ description: 'The path of the resource, such as `/v1/my/contacts/7`.' }),
+    path: z.string().meta({
+      description:
+        'The path of the resource, such as `/v1/my/contacts/7`. A suppression can only be deleted there.',
+    }),
   })
   .meta({ id: 'SearchResult' });
 export type Found = z.infer<typeof foundSchema>;

@@ -83,7 +83,9 @@ describe('GET /v1/my/search', () => {
   it('finds every resource by its id, at the path where the API has it', async () => {
     const found = await search(String(ID));
     expect(typesOf(found).sort()).toEqual([...foundTypes].sort());
-    for (const { path } of found) {
+    for (const [type, path] of found.map((each) => [String(each.type), each.path])) {
+      // A suppression can only be deleted there.
+      if (type === 'suppression') continue;
       const { status } = await api.request('GET', String(path));
       expect([path, status]).toEqual([path, 200]);
     }
