@@ -27,7 +27,7 @@ const sources = {
 const sourceNames = ['event', 'contact_list_id', 'segment_id'] as const;
 
 /** The trigger's columns after a request. An omitted field stays unchanged; one source replaces the others. */
-function mergeTrigger(given: TriggerBody): FlowValues {
+export function mergeTrigger(given: TriggerBody): FlowValues {
   const values: FlowValues = {};
   const chosen = sourceNames.find((name) => (given[name] ?? null) !== null);
   for (const name of sourceNames) {

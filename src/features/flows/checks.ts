@@ -16,11 +16,11 @@ import {
   type TemplateDeps,
   type TemplateRow,
 } from '../templates/service.ts';
-import { findStepTemplates } from './content.ts';
+import { templatesByStep } from './content.ts';
 import type { FlowRow, PinnedContent } from './model.ts';
 import { fieldPath, pathsOf } from './paths.ts';
 import { addForeignReferences, addTriggerProblems } from './references.ts';
-import { allSteps, channelOf, sendingSteps, type Step } from './steps/index.ts';
+import { allSteps, channelOf, sendingSteps } from './steps/index.ts';
 import type { SendingStep } from './steps/sending.ts';
 import type { FlowPins } from './transitions.ts';
 import { writeFlowVersion } from './versions.ts';
@@ -59,6 +59,10 @@ type Paths = ReadonlyMap<number, string>;
 
 const pathOf = (paths: Paths, { id }: { id: number }) => paths.get(id) ?? 'steps';
 
+/** The path of a content's field. A mistake in the brand's part of a template is not reported at the step. */
+export const contentField = (path: string) => (name: string) =>
+  name.startsWith('brand.') ? name : fieldPath(path, name);
+
 /** Pins the contents of steps, and adds what is wrong with them. @throws NotPreparedError */
 async function pinContents(
   trx: Queryable,
@@ -73,10 +77,7 @@ async function pinContents(
   const contents: PinnedContent[] = [];
   for (const step of steps) {
     const pinned = await pinVersion(deps, scope, step.template_id, { footer: 'marketing' });
-    addContentProblems(problems, pinned, (name) =>
-      // A mistake in the brand's part of a template is not reported at the step.
-      name.startsWith('brand.') ? name : fieldPath(pathOf(paths, step), name),
-    );
+    addContentProblems(problems, pinned, contentField(pathOf(paths, step)));
     if (pinned.version) {
       contents.push({ step_id: step.id, template_id: step.template_id, version_id: pinned.versionId });
     }
@@ -85,34 +86,37 @@ async function pinContents(
   return contents;
 }
 
-/** Adds an error for each step whose sender is not verified, or whose subject is missing. */
-async function checkTemplates(
-  trx: Queryable,
+/** The content of a step that sends. */
+export interface SentContent extends Pick<TemplateRow, 'channel' | 'subject' | 'from_email'> {
+  /** The path of the step in errors. */
+  path: string;
+  /** Whether the content compiles. Then compilation has checked the subject. */
+  isCompiled: boolean;
+}
+
+/** Adds an error for each email whose sender is not verified, or whose subject is missing. */
+export async function addSenderProblems(
+  db: Queryable,
   { mailDomain }: Pick<CheckDeps, 'mailDomain'>,
   scope: BrandScope,
-  emails: readonly (Step & SendingStep)[],
-  { paths, pinned, problems }: { paths: Paths; pinned: readonly PinnedContent[]; problems: Problems },
+  emails: readonly SentContent[],
+  problems: Problems,
 ): Promise<void> {
   if (emails.length === 0) return;
-  const templates: Map<number, TemplateRow> = await findStepTemplates(trx, scope, emails);
-  const senders = await readSenders(trx, scope, mailDomain);
-  const compiled = new Set(pinned.map((content) => content.step_id));
-  for (const step of emails) {
-    const template = templates.get(step.template_id);
-    if (!template) continue;
-    const path = pathOf(paths, step);
-    if (senderOf(senders, template.from_email).identity === null) {
+  const senders = await readSenders(db, scope, mailDomain);
+  for (const { path, from_email, subject, isCompiled } of emails) {
+    if (senderOf(senders, from_email).identity === null) {
       const message = 'is not a verified sender of this brand';
       problems.add({ [fieldPath(path, 'from_email')]: [message] }, 'sender_not_verified');
     }
-    // If the content compiles, compilation has checked the subject.
-    if (!compiled.has(step.id) && !template.subject?.trim()) {
-      problems.add({ [fieldPath(path, 'subject')]: ['is required'] });
-    }
+    if (!isCompiled && !subject?.trim()) problems.add({ [fieldPath(path, 'subject')]: ['is required'] });
   }
 }
 
-function checkShape(problems: Problems, row: FlowRow): void {
+export function addShapeProblems(
+  problems: Problems,
+  row: Pick<FlowRow, 'trigger_event' | 'contact_list_id' | 'segment_id' | 'steps'>,
+): void {
   if ((row.trigger_event ?? row.contact_list_id ?? row.segment_id) === null) {
     problems.add({ trigger: ['is required: an event, a contact_list_id or a segment_id'] });
   }
@@ -136,7 +140,7 @@ export async function makePins(
   const problems = new Problems();
   const paths = pathsOf(row.steps);
   const steps = allSteps(row.steps).map((step) => ({ step, path: pathOf(paths, step) }));
-  checkShape(problems, row);
+  addShapeProblems(problems, row);
   await addTriggerProblems(trx, tenant, row, problems);
   await addForeignReferences(trx, tenant, steps, problems);
   const sending = sendingSteps(row.steps);
@@ -145,7 +149,13 @@ export async function makePins(
     addFooterProblems(problems, 'email', { brand: prepared.brand, publicUrl: deps.publicUrl }, 'flows');
   }
   const contents = await pinContents(trx, prepared, tenant, sending, paths, problems);
-  await checkTemplates(trx, deps, tenant, emails, { paths, pinned: contents, problems });
+  const compiled = new Set(contents.map((content) => content.step_id));
+  const templates = await templatesByStep(trx, tenant, emails);
+  const sent = emails.flatMap((step): SentContent[] => {
+    const template = templates.get(step.id);
+    return template ? [{ ...template, path: pathOf(paths, step), isCompiled: compiled.has(step.id) }] : [];
+  });
+  await addSenderProblems(trx, deps, tenant, sent, problems);
   problems.throwIfAny();
   return {
     version_id: await writeFlowVersion(trx, row),

@@ -5,12 +5,15 @@ import { type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
+  applyContent,
   copyTemplate,
   findListedTemplates,
   findTemplateRows,
   type ListedTemplateRow,
   replaceContent,
+  sourceContent,
   type TemplateRow,
+  type TemplateValues,
   writeOwnTemplate,
 } from '../templates/service.ts';
 import type { TemplateContent } from '../templates/schema.ts';
@@ -30,6 +33,17 @@ export async function findStepTemplates(
   const ids = templateIdsOf(steps);
   const rows = ids.length > 0 ? await findTemplateRows(db, scope, ids) : [];
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Finds the present templates of a flow's steps, by the ids of the steps. */
+export async function templatesByStep(
+  db: Queryable,
+  scope: BrandScope,
+  steps: readonly Step[],
+): Promise<Map<number, TemplateRow>> {
+  const templates = await findStepTemplates(db, scope, steps);
+  const found = sendingSteps(steps).map(({ id, template_id }) => [id, templates.get(template_id)] as const);
+  return new Map(found.flatMap(([id, template]) => (template ? [[id, template]] : [])));
 }
 
 /** Maximum size of a flow's contents together, in bytes. Every response that shows the flow includes them all. */
@@ -77,6 +91,30 @@ async function withPath<T>(path: string, problems: Problems, work: () => Promise
 
 type ContentInput = InputStep & TemplateContent & { template_id?: number };
 
+/** The content that a client wrote into a step, and the template that it names. */
+function contentOf(input: InputStep): { named: number | undefined; content: TemplateContent } {
+  const { type: _type, id: _id, ref: _ref, template_id: named, ...content } = input as ContentInput;
+  return { named, content };
+}
+
+/**
+ * The content that a step would have once it is written, see {@link writeStepContent}.
+ * @returns null after an error was added to `problems`
+ */
+export function unsavedContent(
+  db: Queryable,
+  scope: BrandScope,
+  { channel, path, input, own }: Omit<StepContent, 'flowId' | 'stepId'>,
+  problems: Problems,
+): Promise<TemplateValues | null> {
+  const { named, content } = contentOf(input);
+  return withPath(path, problems, async () => {
+    const copied = named !== undefined && named !== own?.id;
+    const before = copied ? await sourceContent(db, scope, named, channel) : own;
+    return applyContent(before, channel, content);
+  });
+}
+
 export interface StepContent {
   flowId: number;
   stepId: number;
@@ -100,7 +138,7 @@ export function writeStepContent(
   { flowId, stepId, channel, path, input, own }: StepContent,
   problems: Problems,
 ): Promise<TemplateRow | null> {
-  const { type: _type, id: _id, template_id: named, ...content } = input as ContentInput;
+  const { named, content } = contentOf(input);
   const owner = { flowId, actionId: stepId };
   const given = Object.entries(content).filter(([, value]) => value !== undefined);
   return withPath(path, problems, async () => {

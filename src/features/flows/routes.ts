@@ -17,6 +17,7 @@ import { createFlowTemplates } from './own-templates.ts';
 import { createReportRoutes } from './report-routes.ts';
 import { createRunRoutes } from './runs-routes.ts';
 import { createSimulateRoutes } from './simulate-routes.ts';
+import { createUnsavedRoutes } from './unsaved-routes.ts';
 
 /** The dependencies of the flow routes. Each file of routes declares the part that it needs. */
 export interface FlowDeps {
@@ -63,8 +64,10 @@ export function createTemplateOwners(deps: FlowDeps): TemplateOwners {
 
 /** `/v1/my/flows` and `/v1/my/flow_runs`: each file of routes adds its line. */
 export function createFlowRoutes(deps: FlowDeps & { largeLists: LargeLists }): RouteDefinition[] {
+  const parts = partsOf(deps);
   return [
-    ...createDefinitionRoutes({ ...partsOf(deps), largeLists: deps.largeLists }),
+    ...createUnsavedRoutes(parts.deps, deps.heavyReads),
+    ...createDefinitionRoutes({ ...parts, largeLists: deps.largeLists }),
     ...createEntryRoutes(deps),
     ...createReportRoutes(deps),
     ...createRunRoutes(deps),

@@ -5,9 +5,9 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import {
   contentBytes,
   CONTENTS_TOO_LARGE,
-  findStepTemplates,
   hideOtherTemplates,
   MAX_CONTENT_BYTES,
+  templatesByStep,
   writeStepContent,
 } from './content.ts';
 import type { FlowRow } from './model.ts';
@@ -31,7 +31,7 @@ interface Written {
  * Returns steps as they are stored. Their shapes have been checked; fields that were left out are absent.
  * @param templateIds of the steps that send
  */
-function storeAll(
+export function storedSteps(
   steps: readonly NumberedStep[],
   templateIds: ReadonlyMap<NumberedStep, number | null>,
 ): Step[] {
@@ -40,7 +40,7 @@ function storeAll(
     // The content is stored in the template.
     if (templateId !== null) return { type: step.type, id: step.id, template_id: templateId } as Step;
     const fields = Object.entries(step).filter(([, value]) => value !== undefined);
-    const branches = mapBranches(step, (inner) => storeAll(inner, templateIds));
+    const branches = mapBranches(step, (inner) => storedSteps(inner, templateIds));
     return { ...Object.fromEntries(fields), ...branches } as Step;
   });
 }
@@ -63,6 +63,29 @@ function addUnknownIds(
   }
 }
 
+export function addSizeProblem(problems: Problems, steps: readonly Step[]): void {
+  if (Buffer.byteLength(JSON.stringify(steps)) <= MAX_BYTES) return;
+  problems.add({ steps: ['must have at most 256 KB of JSON, without the contents of emails and SMS'] });
+}
+
+/**
+ * Gives ids to the steps of a request, and adds what is wrong with what they name.
+ * @param row a saved flow, or one that the request creates
+ */
+export async function placeSteps(
+  db: Queryable,
+  scope: BrandScope,
+  row: Pick<FlowRow, 'steps' | 'next_step_id'>,
+  given: readonly InputStep[],
+  { isNew, problems }: { isNew: boolean; problems: Problems },
+): Promise<ReturnType<typeof numberSteps>> {
+  const placed = numberSteps(given, row.next_step_id);
+  const types = new Map(allSteps(row.steps).map(({ id, type }) => [id, type]));
+  addUnknownIds(problems, inputsOf(given), isNew ? null : types);
+  await addForeignReferences(db, scope, inputsOf(placed.steps), problems);
+  return placed;
+}
+
 /**
  * Writes the steps of a request into a locked flow. The caller stores what it returns.
  * @param isNew whether the request creates the flow
@@ -76,24 +99,18 @@ export async function writeSteps(
   { isNew }: { isNew: boolean },
 ): Promise<Written> {
   const problems = new Problems();
-  const { steps: numbered, next_step_id } = numberSteps(given, row.next_step_id);
-  const inputs = inputsOf(numbered);
-  const present = new Map(allSteps(row.steps).map((step) => [step.id, step]));
-  const types = new Map([...present].map(([id, { type }]) => [id, type]));
-  addUnknownIds(problems, inputsOf(given), isNew ? null : types);
-  await addForeignReferences(trx, scope, inputs, problems);
+  const placed = await placeSteps(trx, scope, row, given, { isNew, problems });
   problems.throwIfAny();
-  const templates = await findStepTemplates(trx, scope, row.steps);
+  const templates = await templatesByStep(trx, scope, row.steps);
   const templateIds = new Map<NumberedStep, number | null>();
   let bytes = 0;
   let contentsChanged = false;
-  for (const { step, path } of inputs) {
+  for (const { step, path } of inputsOf(placed.steps)) {
     const { id } = step;
     let templateId: number | null = null;
     const channel = channelOf(step);
     if (channel !== null) {
-      const before = present.get(id);
-      const own = before && 'template_id' in before ? (templates.get(before.template_id) ?? null) : null;
+      const own = templates.get(id) ?? null;
       const content = { flowId: row.id, stepId: id, channel, path, input: step, own };
       const template = await writeStepContent(trx, scope, content, problems);
       if (template) bytes += contentBytes(template);
@@ -105,11 +122,9 @@ export async function writeSteps(
     templateIds.set(step, templateId);
   }
   problems.throwIfAny();
-  const steps = storeAll(numbered, templateIds);
-  if (Buffer.byteLength(JSON.stringify(steps)) > MAX_BYTES) {
-    problems.add({ steps: ['must have at most 256 KB of JSON, without the contents of emails and SMS'] });
-  }
+  const steps = storedSteps(placed.steps, templateIds);
+  addSizeProblem(problems, steps);
   problems.throwIfAny();
   if (!isNew) await hideOtherTemplates(trx, row, steps);
-  return { steps, next_step_id, contentsChanged };
+  return { steps, next_step_id: placed.next_step_id, contentsChanged };
 }

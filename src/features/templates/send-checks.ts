@@ -3,18 +3,22 @@ import { hasHtml } from '../../delivery/channels/content-shapes.ts';
 import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { isPaidBySegment } from '../../delivery/money/units.ts';
+import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fieldMessage } from './compile.ts';
 import type { Pinned } from './pin.ts';
 
 /**
- * Adds the problems of a pinned content.
+ * Adds the problems of a compiled content.
  * @param field returns the path in the request of a template's field
  */
 export function addContentProblems(
   problems: Problems,
-  pinned: Pinned,
+  pinned: {
+    problems: Pinned['problems'];
+    version: Pick<VersionContent, 'channel' | 'subject' | 'text'> | null;
+  },
   field: (name: string) => string,
 ): void {
   for (const problem of pinned.problems) problems.add({ [field(problem.field)]: [fieldMessage(problem)] });

@@ -40,7 +40,7 @@ import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts
 export { brandValues, createBrandOf } from './brand-parts.ts';
 export { fromEngine } from './compile.ts';
 export { type CompiledContents, createCompiledContents };
-export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
+export { type Pinned, pinVersion, sourceOf, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentSummary as presentTemplateSummary, presentTemplate } from './presenter.ts';
 export {
@@ -52,8 +52,15 @@ export {
 } from './model.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
-export { copiedName, copyTemplate, replaceContent, writeOwnTemplate } from './write.ts';
-export type { TemplateRow };
+export {
+  applyContent,
+  copiedName,
+  copyTemplate,
+  replaceContent,
+  sourceContent,
+  writeOwnTemplate,
+} from './write.ts';
+export type { TemplateRow, TemplateValues };
 
 /**
  * Requires that a campaign is a draft. The caller has locked it, so it is not sent until the transaction ends.

@@ -148,6 +148,20 @@ async function requireSource(
 }
 
 /**
+ * Reads the content of a template of the brand that is to be copied.
+ * @throws AppError validation_error on `template_id`
+ */
+export async function sourceContent(
+  db: Queryable,
+  scope: BrandScope,
+  templateId: number,
+  channel: Channel,
+): Promise<TemplateValues> {
+  const source = await requireSource(db, scope, templateId, { field: 'template_id', channel });
+  return { ...applyContent(null, channel, source), content_from: source.content_from };
+}
+
+/**
  * Replaces the content of a template of a campaign or flow by that of another template of the brand.
  * @throws AppError validation_error on `template_id`
  */
@@ -157,12 +171,7 @@ export async function replaceContent(
   row: TemplateRow,
   sourceId: number,
 ): Promise<TemplateRow> {
-  const source = await requireSource(trx, scope, sourceId, {
-    field: 'template_id',
-    channel: row.channel,
-  });
-  const { content_from } = source;
-  return updateTemplate(trx, scope, row, { ...applyContent(null, row.channel, source), content_from });
+  return updateTemplate(trx, scope, row, await sourceContent(trx, scope, sourceId, row.channel));
 }
 
 /** The name of a copy of a campaign or a flow. */

@@ -113,6 +113,7 @@ describe('POST /flows/{id}/simulate', () => {
     const simulation = await simulate(steps);
     expect(simulation.path[1]).toEqual({
       step_id: 2,
+      position: 'steps[1]',
       type: 'wait',
       entered_at: AT,
       left_at: '2026-03-11T12:00:00.000Z',

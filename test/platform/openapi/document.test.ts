@@ -320,6 +320,8 @@ describe('responses', () => {
     ['GET', '/v1/my/flows', '/v1/my/flows', undefined],
     ['GET', '/v1/my/flows/1', '/v1/my/flows/{id}', undefined],
     ['PATCH', '/v1/my/flows/1', '/v1/my/flows/{id}', { goal: 'bought' }],
+    ['POST', '/v1/my/flows/check', '/v1/my/flows/check', { steps: everyStep }],
+    ['POST', '/v1/my/flows/simulate', '/v1/my/flows/simulate', { contact_id: 1, steps: everyStep }],
     ['POST', '/v1/my/flows/1/activate', '/v1/my/flows/{id}/activate', undefined],
     ['POST', '/v1/my/flows/1/pause', '/v1/my/flows/{id}/pause', undefined],
     ['POST', '/v1/my/flows/1/resume', '/v1/my/flows/{id}/resume', { overdue: 'exit' }],

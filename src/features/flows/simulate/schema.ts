@@ -3,6 +3,7 @@ import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
 import { eventData } from '../../contact-events/schema.ts';
 import { stepTypes } from '../steps/index.ts';
 import type { StepType } from '../steps/step.ts';
+import { unsavedFlow } from '../unsaved.ts';
 import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './simulation.ts';
 
 /** Maximum number of steps with an answer: that of the steps of a flow. */
@@ -34,46 +35,54 @@ const at = z.iso
 
 export const simulateParams = z.object({ id: idParam });
 
+const contactId = z.int().min(1).max(MAX_ID);
+
+const assumed = {
+  event_data: eventData.optional().meta({ description: 'The `data` of the event that starts the run.' }),
+  at: at.optional().meta({ description: 'When the contact enters; now by default.' }),
+  answers: z
+    .strictObject({
+      steps: z
+        .record(z.string(), answer)
+        .refine((given) => Object.keys(given).length <= MAX_ANSWERS, `must have at most ${MAX_ANSWERS} names`)
+        .optional()
+        .meta({
+          description: [
+            'Assumptions by the id of their step, or by its `ref` in this request.',
+            ...assumptions.map(({ type, description }) => `\`${type}\`: ${description}.`),
+          ].join(' '),
+        }),
+      goal: z.strictObject({ after_seconds: seconds }).optional().meta({
+        description: 'When the contact reaches the goal of the flow, in seconds after the entry.',
+      }),
+    })
+    .optional(),
+};
+
 export const simulateBody = z
   .strictObject({
     // Checked after the flow has been found.
-    contact_id: z
-      .int()
-      .min(1)
-      .max(MAX_ID)
-      .optional()
-      .meta({ description: 'Required: a contact of the brand.' }),
-    event_data: eventData.optional().meta({ description: 'The `data` of the event that starts the run.' }),
-    at: at.optional().meta({ description: 'When the contact enters; now by default.' }),
-    answers: z
-      .strictObject({
-        steps: z
-          .record(z.string(), answer)
-          .refine(
-            (given) => Object.keys(given).length <= MAX_ANSWERS,
-            `must have at most ${MAX_ANSWERS} names`,
-          )
-          .optional()
-          .meta({
-            description: [
-              'Assumptions by the id of their step.',
-              ...assumptions.map(({ type, description }) => `\`${type}\`: ${description}.`),
-            ].join(' '),
-          }),
-        goal: z.strictObject({ after_seconds: seconds }).optional().meta({
-          description: 'When the contact reaches the goal of the flow, in seconds after the entry.',
-        }),
-      })
-      .optional(),
+    contact_id: contactId.optional().meta({ description: 'Required: a contact of the brand.' }),
+    ...assumed,
   })
   .meta({
     id: 'SimulateFlow',
     examples: [{ contact_id: 7, event_data: { plan: 'pro' }, answers: { steps: { '3': 'yes' } } }],
   });
+
+export const simulateUnsavedBody = z
+  .strictObject({
+    ...unsavedFlow,
+    contact_id: contactId.meta({ description: 'A contact of the brand.' }),
+    ...assumed,
+  })
+  .meta({ id: 'SimulateUnsavedFlow' });
+export type SimulateUnsavedBody = z.output<typeof simulateUnsavedBody>;
 export type SimulateBody = z.output<typeof simulateBody>;
 
 const simulatedStep = z.object({
   step_id: z.int(),
+  position: z.string().meta({ description: 'Where the step is, as in errors: `steps[2].yes[0]`.' }),
   type: z.string(),
   entered_at: when.meta({ description: 'When the run reaches the step.' }),
   left_at: when.meta({ description: 'When the run leaves the step.' }),
