@@ -1,4 +1,4 @@
-// APP_SECRET_PREVIOUS accepts a list of former secrets, and an error names the entry that is too short.
+// Settings are checked at the start, and an error names what is wrong: secrets, PUBLIC_URL, and addresses of scanners.
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '../src/config.ts';
 
@@ -24,6 +24,25 @@ describe('APP_SECRET_PREVIOUS', () => {
     expect(() => loadConfig({ APP_SECRET: `${older},${oldest}` })).toThrow(
       /APP_SECRET: must not contain a comma/,
     );
+  });
+});
+
+describe('PUBLIC_URL', () => {
+  it.each(['https://mail.acme.test', 'https://mail.acme.test/', 'http://127.0.0.1:3000'])(
+    'may be %s',
+    (url) => {
+      expect(loadConfig({ PUBLIC_URL: url }).PUBLIC_URL).toBe(url);
+    },
+  );
+
+  it.each([
+    'https://acme.test/mail',
+    'https://acme.test/?a',
+    'https://ada@acme.test',
+    'ftp://acme.test',
+    'https://a.test/#b',
+  ])('is refused with a path, query or user: %s', (url) => {
+    expect(() => loadConfig({ PUBLIC_URL: url })).toThrow(/PUBLIC_URL: must/);
   });
 });
 
