@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { loginNetwork, type ClientAddress } from './client-address.ts';
 import type { SessionCookies } from './session-cookie.ts';
-import { insertSession, replaceSession, type StoredSession } from './session-rows.ts';
+import { deleteCookieSession, insertSession, replaceSession, type StoredSession } from './session-rows.ts';
 import type { SessionTokens } from './session-token.ts';
 import type { SessionKind, UserSession } from './session.ts';
 
@@ -71,6 +71,9 @@ export function createSessionIssuer(
       throw new AppError('forbidden', 'only a page of this service can sign in with a cookie');
     },
     async start(trx, request, user, kind) {
+      // The cookie is replaced, so nobody could end its session from this browser.
+      const replaced = kind === 'cookie' ? cookies.digestOf(request.headers) : null;
+      if (replaced) await deleteCookieSession(trx, replaced);
       const address = clientAddress(request);
       const stored = await insertSession(trx, {
         userId: user.id,

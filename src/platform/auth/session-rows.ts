@@ -107,6 +107,11 @@ export async function deleteSession(db: Queryable, userId: number, id: number): 
   return rowCount === 1;
 }
 
+/** @param digest from `SessionCookies` */
+export async function deleteCookieSession(db: Queryable, digest: Buffer): Promise<void> {
+  await db.query('delete from sessions where secret_digest = $1', [digest]);
+}
+
 /**
  * Ends the sessions of a user. If the caller changes the password, it must do so in an earlier statement of the same
  * transaction, so that no sign-in with the old password comes after this; see {@link lockPassword}.
