@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
+import { issueMessage } from '../errors.ts';
 import { LocalError } from '../local/machine/local-error.ts';
 import { memberRoles, type Role } from '../platform/auth/tenant.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 import { fieldLines, print, withDatabase } from './context.ts';
 import { countryCode, email, id, words } from './values.ts';
@@ -10,9 +11,14 @@ import { countryCode, email, id, words } from './values.ts';
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const users = () => import('../features/users/service.ts');
 
-const MIN_PASSWORD_LENGTH = 8;
+/** @throws LocalError if there is no such user */
+async function requireUserId(db: Queryable, address: string): Promise<number> {
+  const userId = await (await users()).findUserId(db, address);
+  if (userId === null) throw new LocalError(`there is no user with the address ${address}`);
+  return userId;
+}
 
-/** `carillon user add | set | reset-2fa` */
+/** `carillon user add | set | reset-link | reset-2fa` */
 export function addUserCommands(program: CarillonCommand): void {
   const user = program.command('user').description('add users to accounts, and change them');
   user
@@ -45,6 +51,14 @@ export function addUserCommands(program: CarillonCommand): void {
     .option('--no-admin', 'no longer show the user as an operator')
     .addHelpText('after', '\nExample:\n  $ carillon user set ben@acme.com --mobile +4930123456')
     .action(set);
+  user
+    .command('reset-link')
+    .description(
+      'print a link with which a user sets a new password, for an hour; the second factor stays on',
+    )
+    .argument('<email>', 'email address of the user', email)
+    .addHelpText('after', '\nExample:\n  $ carillon user reset-link ben@acme.com')
+    .action(resetLink);
   user
     .command('reset-2fa')
     .description('turn off the second factor of a user who has lost it')
@@ -107,10 +121,8 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
 async function set(address: string, options: UserOptions, command: CarillonCommand): Promise<void> {
   const row = await withDatabase(command, ({ database }) =>
     inTransaction(database.pool, async (trx) => {
-      const { changeUser, findUserId } = await users();
-      const userId = await findUserId(trx, address);
-      if (userId === null) throw new LocalError(`there is no user with the address ${address}`);
-      return changeUser(trx, userId, options);
+      const { changeUser } = await users();
+      return changeUser(trx, await requireUserId(trx, address), options);
     }),
   );
   const {
@@ -136,8 +148,7 @@ async function set(address: string, options: UserOptions, command: CarillonComma
 async function resetSecondFactor(address: string, _options: object, command: CarillonCommand): Promise<void> {
   const userId = await withDatabase(command, ({ database }) =>
     inTransaction(database.pool, async (trx) => {
-      const found = await (await users()).findUserId(trx, address);
-      if (found === null) throw new LocalError(`there is no user with the address ${address}`);
+      const found = await requireUserId(trx, address);
       const { removeSecondFactor } = await import('../features/second-factor/service.ts');
       if (!(await removeSecondFactor(trx, found))) throw new LocalError(`${address} has no second factor`);
       return found;
@@ -151,9 +162,26 @@ async function resetSecondFactor(address: string, _options: object, command: Car
   print(command, { userId, email: address, secondFactor: false }, fields);
 }
 
+async function resetLink(address: string, _options: object, command: CarillonCommand): Promise<void> {
+  const { userId, link } = await withDatabase(command, async ({ config, database: { pool } }) => {
+    const found = await requireUserId(pool, address);
+    const { createReset, resetPath } = await import('../features/users/resets.ts');
+    const base = config.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+    return { userId: found, link: `${base}${resetPath(await createReset(pool, found))}` };
+  });
+  const where = link.startsWith('/') ? ' (at the address of the API: PUBLIC_URL is not set)' : '';
+  const fields = fieldLines([
+    ['user', userId],
+    ['link (works once, for an hour)', `${link}${where}`],
+  ]);
+  print(command, { userId, link }, fields);
+}
+
 async function passwordFrom(stdin: NodeJS.ReadableStream): Promise<string> {
   const password = (await text(stdin)).replace(/\r?\n$/, '');
-  if (password.length < MIN_PASSWORD_LENGTH)
-    throw new LocalError(`the password must have at least ${MIN_PASSWORD_LENGTH} characters`);
+  const { newPassword } = await import('../features/users/schema.ts');
+  const parsed = newPassword.safeParse(password, { error: issueMessage });
+  if (!parsed.success)
+    throw new LocalError(`the password ${parsed.error.issues[0]?.message ?? 'is invalid'}`);
   return password;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import { findApiKey } from '../../src/features/api-keys/service.ts';
+import { resetPassword } from '../../src/features/users/resets.ts';
 import { verifyPassword } from '../../src/features/users/service.ts';
 import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -202,6 +203,27 @@ describe('carillon', () => {
       `select password_hash from users where email_key = 'hal@acme.test'`,
     );
     expect(await verifyPassword(rows[0]?.password_hash ?? '', 'correct horse')).toBe(true);
+  });
+
+  it('prints a link for a new password, which works once', async () => {
+    const { account } = await createAccount('Lin');
+    await carillon(['user', 'add', '--account', String(account.id), '--email', 'lin@acme.test']);
+    const { link } = await json<{ link: string }>('user', 'reset-link', 'LIN@acme.test');
+    expect(link).toMatch(/^\/v1\/password_resets\/[\w-]{43}$/);
+    const printed = await carillon(['user', 'reset-link', 'lin@acme.test'], {
+      PUBLIC_URL: 'https://m.test/',
+    });
+    expect(printed.output).toMatch(/link .* {2}https:\/\/m\.test\/v1\/password_resets\/[\w-]{43}\n/);
+    await resetPassword(made.database.pool, link.split('/').at(-1) ?? '', 'a new password');
+    const { rows } = await made.database.pool.query<{ password_hash: string }>(
+      `select password_hash from users where email_key = 'lin@acme.test'`,
+    );
+    expect(await verifyPassword(rows[0]?.password_hash ?? '', 'a new password')).toBe(true);
+    const nobody = await carillon(['user', 'reset-link', 'nobody@acme.test']);
+    expect([nobody.code, nobody.output]).toEqual([
+      1,
+      'carillon: there is no user with the address nobody@acme.test\n',
+    ]);
   });
 
   it('shows the same DNS records of its own domain each time', async () => {

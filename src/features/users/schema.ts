@@ -91,3 +91,9 @@ export const resetSchema = z
   .meta({ id: 'PasswordReset' });
 
 export const resetPasswordBody = z.strictObject({ password: newPassword });
+
+export const changePasswordBody = z.strictObject({
+  current_password: z.string().min(1).max(1_024),
+  password: newPassword,
+});
+export type ChangePasswordBody = z.output<typeof changePasswordBody>;

@@ -388,6 +388,12 @@ describe('responses', () => {
     ['GET', users, users, undefined],
     ['PATCH', '/v1/my/users/1', '/v1/my/users/{id}', { role: 'owner' }],
     ['DELETE', '/v1/my/users/1', '/v1/my/users/{id}', undefined],
+    [
+      'PUT',
+      '/v1/my/user/password',
+      '/v1/my/user/password',
+      { current_password: 'wrong', password: 'long enough' },
+    ],
     ['POST', '/v1/my/invitations', '/v1/my/invitations', { email: 'new@acme.test' }],
     ['GET', '/v1/my/invitations', '/v1/my/invitations', undefined],
     ['POST', '/v1/my/invitations/1/resend', '/v1/my/invitations/{id}/resend', undefined],
