@@ -6,6 +6,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { IfMatch } from '../../platform/db/revisions.ts';
 import { forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
@@ -130,21 +131,26 @@ export function needsPreparation(
   return row !== null && isLive(row) && pinnedFields.some((field) => changes[field] !== undefined);
 }
 
+interface RequestedChange {
+  body: ChangeFlowBody;
+  /** Null if {@link needsPreparation} returned false. */
+  prepared: Prepared | null;
+  ifMatch: IfMatch;
+}
+
 /**
  * Changes a flow. If it is active or paused, new runs follow the new steps, and new contents reach all runs.
- * @param prepared null if {@link needsPreparation} returned false
- * @throws AppError not_found, validation_error, invalid_transition, conflict and those of an activation
+ * @throws AppError not_found, precondition_failed, validation_error, invalid_transition, conflict and those of an activation
  */
 export async function changeFlow(
   trx: pg.PoolClient,
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
-  body: ChangeFlowBody,
-  prepared: Prepared | null,
+  { body, prepared, ifMatch }: RequestedChange,
 ): Promise<FlowRow> {
   const { status, apply_to: applyTo, ...changes } = body;
-  const locked = await lockForRequest(trx, tenant, id);
+  const locked = await lockForRequest(trx, tenant, id, ifMatch);
   for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
   const isChange = Object.values(changes).some((value) => value !== undefined);
   if (isChange) flowTransitions.requireAllowed(locked, 'change');

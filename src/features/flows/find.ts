@@ -3,6 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import { listedBytesSql } from '../templates/service.ts';
 import { findFlow, findFlows, type FlowRow, lockFlow, readFlows } from './model.ts';
 import { presentFlow, presentFlows } from './presenter.ts';
@@ -15,11 +16,17 @@ export async function requireFlow(db: Queryable, scope: BrandScope, id: number):
   return row;
 }
 
-/** @throws AppError not_found */
-export async function lockForRequest(trx: Queryable, scope: BrandScope, id: number): Promise<FlowRow> {
+/** @throws AppError not_found; precondition_failed */
+export async function lockForRequest(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  ifMatch: IfMatch,
+): Promise<FlowRow> {
   await requireFlow(trx, scope, id);
   const row = await lockFlow(trx, id);
   if (!row) throw notFound('flow');
+  requireRevision(ifMatch, row);
   return row;
 }
 

@@ -6,6 +6,7 @@ import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-ke
 import type { CreatedResult } from '../../platform/db/idempotency.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inPreparedTransaction, inTransaction } from '../../platform/db/queryable.ts';
+import type { IfMatch } from '../../platform/db/revisions.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { CheckDeps } from './checks.ts';
@@ -107,6 +108,7 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     description: `Creates a draft. With \`status: active\` it is activated at once. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts' },
+    etag: 'shown',
     body: createFlowBody,
     readOnlyFields,
     responses: { 201: { description: 'The flow.', schema: flowSchema } },
@@ -127,6 +129,7 @@ function getRoute({ pool }: FlowRouteParts): RouteDefinition {
     summary: 'Get a flow with its steps and their contents',
     auth: 'brand',
     testKeys: { only: 'drafts' },
+    etag: 'shown',
     params: flowParams,
     responses: { 200: { description: 'The flow.', schema: flowSchema } },
     async handler({ tenant, params }) {
@@ -151,16 +154,17 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
       `keep their \`id\` remain the same steps. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts, which stay drafts' },
+    etag: 'checked',
     params: flowParams,
     body: changeFlowBody,
     readOnlyFields,
     responses: { 200: { description: 'The changed flow.', schema: flowSchema } },
     errors: activationErrors,
-    async handler({ tenant, params, body }) {
+    async handler({ tenant, params, body, ifMatch }) {
       const before = await requireFlow(pool, tenant, params.id);
       const prepared = needsPreparation(before, body) ? await prepareRequest(deps, tenant) : null;
       const shown = await inPreparedTransaction(pool, async (trx) =>
-        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, body, prepared)),
+        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, { body, prepared, ifMatch })),
       );
       parts.wake();
       return { status: 200, body: shown };
@@ -180,11 +184,12 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
       'activated again.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: flowParams,
     responses: { 200: { description: 'The archived flow.', schema: flowSchema } },
-    async handler({ tenant, params }) {
+    async handler({ tenant, params, ifMatch }) {
       const shown = await inTransaction(parts.pool, async (trx) =>
-        presentFlow(trx, await archive(trx, tenant, params.id)),
+        presentFlow(trx, await archive(trx, tenant, params.id, ifMatch)),
       );
       parts.wake();
       return { status: 200, body: shown };
@@ -205,6 +210,7 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       'until then.',
     auth: 'brand',
     testKeys: 'refused',
+    etag: 'checked',
     params: flowParams,
     body: activateFlowBody,
     bodyOptional: true,
@@ -214,8 +220,8 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       await requireFlow(pool, tenant, params.id);
       return prepareRequest(deps, tenant);
     },
-    handler: async ({ tenant, params, body }, trx, prepared) =>
-      flowResult(parts, trx, await activate(trx, deps, tenant, params.id, body, prepared)),
+    handler: async ({ tenant, params, body, ifMatch }, trx, prepared) =>
+      flowResult(parts, trx, await activate(trx, deps, tenant, params.id, { body, prepared, ifMatch })),
     load: ({ tenant }, id) => getFlow(pool, tenant, id),
   });
 }
@@ -227,12 +233,14 @@ interface Action<Body extends z.ZodType> {
   answer: string;
   body: Body;
   status?: number;
+  etag: 'shown' | 'checked';
   errors: ErrorCode[];
   work: (
     trx: Parameters<typeof pause>[0],
     tenant: Tenant,
     id: number,
     body: z.output<Body>,
+    ifMatch: IfMatch,
   ) => Promise<FlowRow>;
 }
 
@@ -247,13 +255,14 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
     description: action.description,
     auth: 'brand',
     testKeys: 'refused',
+    etag: action.etag,
     params: flowParams,
     body: action.body,
     bodyOptional: true,
     responses: { [status]: { description: action.answer, schema: flowSchema } },
     errors: action.errors,
-    async handler({ tenant, params, body }, trx) {
-      const row = await action.work(trx, tenant, params.id, body as z.output<Body>);
+    async handler({ tenant, params, body, ifMatch }, trx) {
+      const row = await action.work(trx, tenant, params.id, body as z.output<Body>, ifMatch);
       return flowResult(parts, trx, row, status);
     },
     load: ({ tenant }, id) => getFlow(parts.pool, tenant, id),
@@ -273,6 +282,7 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
     activateRoute(parts),
     actionRoute(parts, {
       name: 'pause',
+      etag: 'checked',
       summary: 'Pause a flow',
       description:
         'Contacts do not enter, runs wait before their next step, and queued messages wait: once the response has ' +
@@ -280,10 +290,11 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
       answer: 'The paused flow.',
       body: noFields,
       errors: ['invalid_transition'],
-      work: (trx, tenant, id) => pause(trx, tenant, id),
+      work: pause,
     }),
     actionRoute(parts, {
       name: 'resume',
+      etag: 'checked',
       summary: 'Resume a paused flow',
       description:
         'Contacts who would have entered during the pause do not. `overdue` decides what happens to runs whose step ' +
@@ -295,6 +306,7 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
     }),
     actionRoute(parts, {
       name: 'duplicate',
+      etag: 'shown',
       summary: 'Copy a flow as a draft',
       description: 'Copies its contents, too. The steps keep their ids.',
       answer: 'The copy.',

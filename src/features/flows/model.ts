@@ -1,6 +1,7 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { RAISE_REVISION } from '../../platform/db/revisions.ts';
 import type { Step } from './steps/index.ts';
 import type { Filters } from './steps/step.ts';
 
@@ -77,6 +78,8 @@ export interface FlowRow {
   paused_at: Date | null;
   archived_at: Date | null;
   engine_expected_by: Date | null;
+  /** Raised by each change of the flow or its contents. */
+  revision: number;
   created_at: Date;
   updated_at: Date;
 }
@@ -84,7 +87,7 @@ export interface FlowRow {
 /** SQL: the columns of a {@link FlowRow}. */
 export const FLOW_COLUMNS = `id, account_id, brand_id, name, status, approval_state, goal, trigger_event, contact_list_id,
   segment_id, trigger_data, steps, next_step_id, version_id, pending, stop, counted_from, sent_count, audience_seen_at,
-  activated_at, paused_at, archived_at, engine_expected_by, created_at, updated_at`;
+  activated_at, paused_at, archived_at, engine_expected_by, revision, created_at, updated_at`;
 
 /** Whether the flow is active or paused: changes to it are pinned. */
 export const isLive = ({ status }: Pick<FlowRow, 'status'>) => status === 'active' || status === 'paused';
@@ -162,7 +165,7 @@ export async function updateFlow(trx: Queryable, id: number, values: FlowValues)
   const given = assigned(values);
   const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
   const { rows } = await trx.query<FlowRow>(
-    `update flows set ${set} updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
+    `update flows set ${set} ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
     [id, ...given.values],
   );
   return rows[0] as FlowRow;

@@ -41,6 +41,7 @@ function presentOverview(row: FlowRow, templates: Templates): Omit<FlowSummary, 
     steps: presentSteps(row.steps, templates),
     sent_count: row.sent_count,
     stop: row.stop,
+    revision: row.revision,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

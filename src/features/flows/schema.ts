@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, summaryQuery, wholeListQuery } from '../../platform/db/paging.ts';
+import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { eventName } from '../contact-events/schema.ts';
 import { filterShape } from '../segments/service.ts';
@@ -88,6 +89,7 @@ const summaryFields = {
     })
     .nullable()
     .meta({ description: 'Why the service paused the flow.' }),
+  revision: revisionField,
   created_at: when,
   updated_at: when,
 };
@@ -253,6 +255,7 @@ export const flowReadOnlyFields = [
   'approval_state',
   'sent_count',
   'stop',
+  'revision',
   'created_at',
   'updated_at',
   'templates',

@@ -32,7 +32,11 @@ const isPro = { name: 'data.plan', predicate: 'eq', value: 'pro' };
 const opened = (step: unknown) => ({ name: 'email_opened', predicate: 'did', value: { step } });
 
 const check = (body: object, token = api.apiKey) =>
-  api.request<{ problems: { field: string; message: string }[] }>('POST', `${FLOWS}/check`, { body, token });
+  api.request<{ problems: { field: string; message: string }[]; validation_errors?: object }>(
+    'POST',
+    `${FLOWS}/check`,
+    { body, token },
+  );
 const simulate = (body: object, token = api.apiKey) =>
   api.request<{ path: { step_id: number; position: string; outcome: string }[]; passes_filters: boolean }>(
     'POST',
@@ -115,7 +119,7 @@ describe('POST /flows/check', () => {
     const found = (await check({ trigger, steps })).body.problems;
     const { body } = await api.request('POST', FLOWS, { body: { name: 'F', trigger, steps } });
     const refused = await actOnFlow(api, Number(body.id), 'activate');
-    const errors = Object.entries(refused.body.validation_errors as Record<string, string[]>);
+    const errors = Object.entries(refused.body.validation_errors as unknown as Record<string, string[]>);
     expect(found).toEqual(
       errors.flatMap(([field, messages]) => messages.map((message) => ({ field, message }))),
     );

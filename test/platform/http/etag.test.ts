@@ -64,6 +64,14 @@ const kinds: Kind[] = [
     edits: [{ tone: 'A' }, { industry: 'B' }],
     both: { tone: 'A', industry: 'B' },
   },
+  {
+    kind: 'flows',
+    table: 'flows',
+    method: 'PATCH',
+    make: { name: 'Spring', steps: [{ type: 'email', subject: 'Hi' }] },
+    edits: [{ name: 'A' }, { steps: [{ type: 'email', id: 1, subject: 'B' }] }],
+    both: { name: 'A', steps: [{ id: 1, subject: 'B' }] },
+  },
 ];
 
 /** Creates a resource. @returns its path */
@@ -132,6 +140,7 @@ const bodies: Record<string, object> = {
   changeCampaign: { name: 'Stale' },
   changeTemplate: { name: 'Stale' },
   changeSegment: { name: 'Stale' },
+  changeFlow: { name: 'Stale' },
   putBrand: { tone: 'Stale' },
 };
 
@@ -203,6 +212,20 @@ describe('the content of a campaign', () => {
     );
     expect(answers).toEqual([200, 200, 200]);
   });
+});
+
+it('of a flow changes with the content of a step, whatever the request that changes it', async () => {
+  const kind = kinds.find(({ table }) => table === 'flows') as Kind;
+  const flow = await create(kind);
+  const before = await get(flow);
+  const { templates } = before.body as unknown as { templates: { id: number }[] };
+  const path = `/v1/my/templates/${templates[0]?.id}`;
+  for (const body of [{ subject: 'Changed' }, { name: 'Only the name' }]) {
+    const etag = etagOf(await get(flow));
+    expect((await api.request('PATCH', path, { body })).status).toBe(200);
+    expect(etagOf(await get(flow))).not.toBe(etag);
+  }
+  expect((await change(kind, flow, { name: 'Late' }, etagOf(before))).status).toBe(412);
 });
 
 describe('If-Match', () => {
