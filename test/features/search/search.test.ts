@@ -61,7 +61,19 @@ async function insertAll(id: number, tenant: TestTenant): Promise<void> {
   };
   await add('webhooks', webhook);
   const hosts = { return_path_host: 'a', tracking_host: 'b' };
-  await add('domains', { name: `d${id}.acme.test`, ...hosts });
+  const domain = `d${id}.acme.test`;
+  await add('domains', { name: domain, ...hosts });
+  for (const [n, algorithm] of ['rsa', 'ed25519'].entries()) {
+    const key = {
+      domain_id: id,
+      domain,
+      selector: `s${n}`,
+      algorithm,
+      private_key_sealed: 'x',
+      public_key: 'y',
+    };
+    await insert('dkim_keys', id + n * 1_000, tenant, { ...key, brand_id: undefined });
+  }
 }
 
 beforeAll(async () => {

@@ -13,6 +13,8 @@ interface Scale {
   failOver: { messages: number; downMs: number };
   /** Number of imports, one after another, and of kills of the worker and the database during each. */
   imports: { rows: number; kills: number; runs: number };
+  /** Number of contacts of each bulk action, and of kills of the worker and the database during each. */
+  bulkActions: { contacts: number; kills: number };
   /** Number of mails to an inbox, and of kills of the mail role, the worker and the database while they arrive. */
   inbound: { mails: number; kills: number };
   /** Number of recipients of a campaign, and of kills while it is sent. */
@@ -48,6 +50,7 @@ export const scale: Scale = full
       backends: fullKills,
       failOver: { messages: 6_000, downMs: 20_000 },
       imports: { rows: 500_000, kills: 12, runs: 5 },
+      bulkActions: { contacts: 50_000, kills: 8 },
       inbound: { mails: 5_000, kills: 12 },
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
@@ -66,6 +69,7 @@ export const scale: Scale = full
       backends: shortKills,
       failOver: { messages: 1_000, downMs: 7_000 },
       imports: { rows: 20_000, kills: 2, runs: 1 },
+      bulkActions: { contacts: 6_000, kills: 2 },
       inbound: { mails: 800, kills: 4 },
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
