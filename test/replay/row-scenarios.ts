@@ -1,9 +1,11 @@
 import type { WorkflowHandle } from '@temporalio/client';
+import { bulkActionStart } from '../../src/features/bulk-actions/workflow.ts';
 import { exportStart } from '../../src/features/exports/workflow.ts';
 import { importOptions } from '../../src/features/imports/schema.ts';
 import { importStart } from '../../src/features/imports/workflow.ts';
 import type { WorkflowStart } from '../../src/platform/temporal/contract.ts';
 import { createTestTenant } from '../support/api.ts';
+import { insertContacts } from '../support/contacts.ts';
 import { until } from '../workflows/until.ts';
 import type { Scenario, Stage } from './scenarios.ts';
 
@@ -69,8 +71,36 @@ async function wokenImport(stage: Stage): Promise<string> {
   return start.workflowId;
 }
 
+/** A bulk action that looks twice at once, waits for an earlier one, and then unsubscribes contacts. */
+async function wokenBulkAction(stage: Stage): Promise<string> {
+  const { pool } = stage.database;
+  const tenant = await createTestTenant(stage.database, 'Woken bulk action');
+  await insertContacts(pool, tenant, 3);
+  const insert = async (status: string) => {
+    const { rows } = await pool.query<{ id: number }>(
+      `insert into bulk_actions (account_id, brand_id, action, filter, pinned, dry_run, status)
+       values ($1, $2, 'unsubscribe', '{"all": true}', '{"sets":[],"segments":{},"listIds":[]}', false, $3)
+       returning id`,
+      [tenant.accountId, tenant.brandId, status],
+    );
+    return rows[0]?.id ?? 0;
+  };
+  const earlier = await insert('running');
+  const { accountId, brandId } = tenant;
+  const start = bulkActionStart({ id: await insert('queued'), accountId, brandId, action: 'unsubscribe' });
+  const handle = await startWoken(stage, start);
+  await hasEvents(handle, 11);
+  await pool.query(`update bulk_actions set status = 'completed', finished_at = now() where id = $1`, [
+    earlier,
+  ]);
+  await handle.signal('wake');
+  await handle.result();
+  return start.workflowId;
+}
+
 /** Workflows that step through a row, and whose first task finds a signal. */
 export const rowScenarios: Scenario[] = [
   { name: 'run-export-2', run: wokenExport },
   { name: 'run-import-2', run: wokenImport },
+  { name: 'run-bulk-action-1', run: wokenBulkAction },
 ];

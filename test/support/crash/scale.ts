@@ -69,7 +69,7 @@ export const scale: Scale = full
       backends: shortKills,
       failOver: { messages: 1_000, downMs: 7_000 },
       imports: { rows: 20_000, kills: 2, runs: 1 },
-      bulkActions: { contacts: 6_000, kills: 2 },
+      bulkActions: { contacts: 2_000, kills: 2 },
       inbound: { mails: 800, kills: 4 },
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
