@@ -64,6 +64,7 @@ describe('POST /flows', () => {
           },
           { type: 'wait', id: 2, duration: 60 },
         ],
+        revision: expect.any(Number),
         sent_count: 0,
         stop: null,
         templates: [
