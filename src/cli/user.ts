@@ -165,7 +165,7 @@ async function resetSecondFactor(address: string, _options: object, command: Car
 async function resetLink(address: string, _options: object, command: CarillonCommand): Promise<void> {
   const { userId, link } = await withDatabase(command, async ({ config, database: { pool } }) => {
     const found = await requireUserId(pool, address);
-    const { createReset, resetPath } = await import('../features/users/resets.ts');
+    const { createReset, resetPath } = await users();
     const base = config.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
     return { userId: found, link: `${base}${resetPath(await createReset(pool, found))}` };
   });

@@ -45,7 +45,7 @@ import { createUploadRoutes } from './uploads/routes.ts';
 import { createMemberRoutes } from './users/member-routes.ts';
 import { createOwnUserRoutes } from './users/own-routes.ts';
 import { createOwnAccountsRoute } from './sessions/accounts-route.ts';
-import { createPasswordRoute } from './users/password-route.ts';
+import { createPasswordRoute } from './users/password-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';
 import { createSessionRoutes } from './sessions/routes.ts';

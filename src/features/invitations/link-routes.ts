@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createWithSecret } from '../../platform/http/secret-links.ts';
-import { presentUser } from '../users/presenter.ts';
 import { linkParams, userSchema } from '../users/schema.ts';
+import { presentUser } from '../users/service.ts';
 import { acceptByLink, showInvitation } from './accepting.ts';
 import { acceptBody, shownInvitationSchema } from './schema.ts';
 

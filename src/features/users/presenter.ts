@@ -1,8 +1,9 @@
 import type { User } from './schema.ts';
-import type { UserRow } from './service.ts';
+
+type Row = Omit<User, 'created_at' | 'updated_at'> & { created_at: Date; updated_at: Date };
 
 /** Presents a user to clients. */
-export function presentUser(row: UserRow): User {
+export function presentUser(row: Row): User {
   return {
     id: row.id,
     first_name: row.first_name,

@@ -5,7 +5,8 @@ import type { HttpContext } from '../../platform/http/context.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createWithSecret, type WithSecret } from '../../platform/http/secret-links.ts';
-import { getReset, requestReset, type Reset, RESET_HOURS, resetPassword } from './resets.ts';
+import { RESET_HOURS } from './reset-links.ts';
+import { getReset, requestReset, type Reset, resetPassword } from './resets.ts';
 import {
   linkParams,
   requestResetBody,

@@ -1,13 +1,12 @@
 import type pg from 'pg';
 import { notFound } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { createOneTimeToken, digestOfToken } from '../../platform/secrets/one-time-token.ts';
+import { digestOfToken } from '../../platform/secrets/one-time-token.ts';
 import { mailSecret, type Notice } from '../system-mail/service.ts';
 import { lockUser, replacePassword } from './passwords.ts';
+import { createReset, resetPath } from './reset-links.ts';
 import { emailKey, hashPassword } from './service.ts';
 
-/** How long a link works. */
-export const RESET_HOURS = 1;
 /** Maximum number of mails to one user in an hour. */
 const MAILS_PER_HOUR = 3;
 const BATCH = 100;
@@ -18,20 +17,6 @@ const BATCH = 100;
  */
 export async function requestReset(db: Queryable, email: string): Promise<void> {
   await db.query('insert into password_reset_requests (email_key) values ($1)', [emailKey(email)]);
-}
-
-/** The path of the link that sets a new password. */
-export const resetPath = (token: string) => `/v1/password_resets/${token}`;
-
-/** Makes a link. @returns its token, which is not stored */
-export async function createReset(db: Queryable, userId: number): Promise<string> {
-  const { token, digest } = createOneTimeToken();
-  await db.query(
-    `insert into password_resets (user_id, token_digest, expires_at)
-     values ($1, $2, now() + interval '${RESET_HOURS} hours')`,
-    [userId, digest],
-  );
-  return token;
 }
 
 function resetNotice(link: string): Notice {

@@ -77,7 +77,7 @@ export const changeMemberBody = z.strictObject({ role }).partial();
 /** A client may send a member back as it received it. */
 export const memberReadOnlyFields = Object.keys(memberSchema.shape).filter((field) => field !== 'role');
 
-export const requestResetBody = z.strictObject({ email: z.string().min(1).max(320) });
+export const requestResetBody = z.strictObject({ email: oneLine(320).min(1) });
 
 /** The token in the path of a secret link. Any text is accepted: an unknown token is a 404. */
 export const linkParams = z.strictObject({ token: z.string().min(1).max(100) });

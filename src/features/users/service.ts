@@ -15,6 +15,8 @@ export {
   requireManager,
   requireNotAbove,
 } from './memberships.ts';
+export { presentUser } from './presenter.ts';
+export { createReset, resetPath } from './reset-links.ts';
 export { createPasswordChecks, verifyPassword } from './password-checks.ts';
 
 /** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */

@@ -356,7 +356,7 @@ describe('without mail', () => {
       `${PUBLIC_URL}/v1/invitations/`,
     ],
   ])('because of no %s, the inviter sees the link of a new address once', async (_what, env, start) => {
-    const local = await startTestApi({ env: env as Record<string, string> });
+    const local = await startTestApi({ env });
     const ask = (email: string) =>
       local.request('POST', PATH, { token: local.userJwt, body: { email, role: 'member' } });
     const { body } = await ask('new@acme.test');

@@ -1,6 +1,7 @@
 // A signed-in user changes the password by giving the old one, and all other sessions and links of the user end.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createReset, getReset, resetPassword } from '../../../src/features/users/resets.ts';
+import { createReset } from '../../../src/features/users/reset-links.ts';
+import { getReset, resetPassword } from '../../../src/features/users/resets.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 
 const NEW = 'another long password';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { linkDelivery } from '../../../src/features/system-mail/service.ts';
 import { removeSentSecrets } from '../../../src/features/system-mail/secrets.ts';
-import { createReset, mailResets } from '../../../src/features/users/resets.ts';
+import { createReset } from '../../../src/features/users/reset-links.ts';
+import { mailResets } from '../../../src/features/users/resets.ts';
 import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { findText } from '../../support/database-text.ts';

@@ -1,0 +1,19 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { createOneTimeToken } from '../../platform/secrets/one-time-token.ts';
+
+/** How long a link works. */
+export const RESET_HOURS = 1;
+
+/** The path of the link that sets a new password. */
+export const resetPath = (token: string) => `/v1/password_resets/${token}`;
+
+/** Makes a link. @returns its token, which is not stored */
+export async function createReset(db: Queryable, userId: number): Promise<string> {
+  const { token, digest } = createOneTimeToken();
+  await db.query(
+    `insert into password_resets (user_id, token_digest, expires_at)
+     values ($1, $2, now() + interval '${RESET_HOURS} hours')`,
+    [userId, digest],
+  );
+  return token;
+}
