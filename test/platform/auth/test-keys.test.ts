@@ -65,19 +65,21 @@ describe('every route that keys may use', () => {
     const open = authenticated().filter(({ testKeys }) => testKeys !== 'refused');
     expect(open.map(({ operationId }) => operationId).sort()).toEqual([
       ...['cancelValidation', 'changeCampaign', 'changeFlow', 'changeSegment', 'changeTemplate'],
-      ...['checkTemplate', 'createCampaign', 'createFlow', 'createSegment', 'createTemplate', 'enterFlow'],
+      ...[
+        'checkTemplate',
+        'checkUnsavedFlow',
+        'createCampaign',
+        'createFlow',
+        'createSegment',
+        'createTemplate',
+        'enterFlow',
+      ],
       ...['getAccount', 'getBrand', 'getCampaign', 'getDeliveryStatus', 'getDomain', 'getFlow', 'getMessage'],
       ...['getSegment', 'getTemplate', 'getValidation', 'listCampaigns', 'listDomains', 'listFlows'],
       ...['listMessages', 'listSegments', 'listTemplateVersions', 'listTemplates', 'listValidationItems'],
       ...['listValidations', 'previewSegment', 'previewTemplate', 'quoteValidation', 'renderTemplate'],
-      ...[
-        'sendMessage',
-        'sendTestOfTemplate',
-        'simulateFlow',
-        'startValidation',
-        'trackEvent',
-        'trackEvents',
-      ],
+      ...['resendMessage', 'sendMessage', 'sendTestOfTemplate', 'simulateFlow', 'simulateUnsavedFlow'],
+      ...['startValidation', 'trackEvent', 'trackEvents'],
     ]);
   });
 
