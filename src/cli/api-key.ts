@@ -1,6 +1,7 @@
 import type { ApiKeyRow } from '../features/api-keys/service.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase, type Field } from './context.ts';
+import { fieldLines, print, recordOperator, withDatabase, type Field } from './context.ts';
 import { amount, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -41,13 +42,19 @@ interface CreateOptions {
 }
 
 async function createKey(options: CreateOptions, command: CarillonCommand): Promise<void> {
-  const created = await withDatabase(command, async ({ database }) =>
-    (await keys()).createApiKey(database.pool, {
-      accountId: options.account,
-      brandId: options.brand,
-      name: options.name,
-      test: options.test,
-      rateLimitPerSecond: options.rateLimit,
+  const created = await withDatabase(command, ({ config, database }) =>
+    inTransaction(database.pool, async (trx) => {
+      const made = await (
+        await keys()
+      ).createApiKey(trx, {
+        accountId: options.account,
+        brandId: options.brand,
+        name: options.name,
+        test: options.test,
+        rateLimitPerSecond: options.rateLimit,
+      });
+      await recordOperator(trx, config, { accountId: options.account }, 'api-key create', made.apiKey.id);
+      return made;
     }),
   );
   const text = fieldLines([...describe(created.apiKey), ['key (shown only once)', created.key]]);
@@ -72,9 +79,11 @@ async function listKeys(
 }
 
 async function revoke(apiKeyId: number, _options: object, command: CarillonCommand): Promise<void> {
-  const revoked = await withDatabase(command, async ({ database }) =>
-    (await keys()).revokeApiKey(database.pool, apiKeyId),
-  );
+  const revoked = await withDatabase(command, async ({ config, database: { pool } }) => {
+    const row = await (await keys()).revokeApiKey(pool, apiKeyId);
+    await recordOperator(pool, config, { accountId: row.account_id }, 'api-key revoke', apiKeyId);
+    return row;
+  });
   print(command, revoked, fieldLines(describe(revoked)));
 }
 

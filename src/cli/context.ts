@@ -5,7 +5,9 @@ import { readDevFile } from '../local/home/dev-file.ts';
 import { developmentSettings } from '../local/home/settings.ts';
 import { LocalError, systemCode } from '../local/machine/local-error.ts';
 import { readIfThere } from '../local/machine/secret-file.ts';
+import { insertOperatorEntry } from '../platform/audit/entries.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 
 /** The settings and the database of a command. */
@@ -69,6 +71,21 @@ export function operatorName({ CARILLON_OPERATOR: name }: Pick<Config, 'CARILLON
     // A container may run under a number that no user has.
     return 'operator';
   }
+}
+
+/**
+ * Records a change of users or keys in the audit log.
+ * @param subject as for `insertOperatorEntry`
+ * @param action the command
+ */
+export function recordOperator(
+  trx: Queryable,
+  config: Pick<Config, 'CARILLON_OPERATOR'>,
+  subject: { accountId: number } | { userId: number },
+  action: string,
+  resourceId: number,
+): Promise<void> {
+  return insertOperatorEntry(trx, subject, { action, operator: operatorName(config), resourceId });
 }
 
 /** A line of output for people: a name and its value. */

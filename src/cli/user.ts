@@ -5,7 +5,7 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase } from './context.ts';
+import { fieldLines, print, recordOperator, withDatabase } from './context.ts';
 import { countryCode, email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -91,7 +91,7 @@ interface UserOptions {
 async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
   const password = options.passwordStdin ? await passwordFrom(command.surroundings.stdin) : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
-  const added = await withDatabase(command, ({ database }) =>
+  const added = await withDatabase(command, ({ config, database }) =>
     inTransaction(database.pool, async (trx) => {
       const { addMember, changeUser } = await users();
       const member = await addMember(trx, { accountId, email: address, role, firstName, lastName, password });
@@ -101,6 +101,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
         countryCode: country,
         admin,
       });
+      await recordOperator(trx, config, { accountId: options.account }, 'user add', member.userId);
       return { ...member, mobile: number, countryCode: user.country_code, admin: user.admin };
     }),
   );
@@ -119,10 +120,12 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
 }
 
 async function set(address: string, options: UserOptions, command: CarillonCommand): Promise<void> {
-  const row = await withDatabase(command, ({ database }) =>
+  const row = await withDatabase(command, ({ config, database }) =>
     inTransaction(database.pool, async (trx) => {
       const { changeUser } = await users();
-      return changeUser(trx, await requireUserId(trx, address), options);
+      const userId = await requireUserId(trx, address);
+      await recordOperator(trx, config, { userId }, 'user set', userId);
+      return changeUser(trx, userId, options);
     }),
   );
   const {
@@ -146,11 +149,12 @@ async function set(address: string, options: UserOptions, command: CarillonComma
 }
 
 async function resetSecondFactor(address: string, _options: object, command: CarillonCommand): Promise<void> {
-  const userId = await withDatabase(command, ({ database }) =>
+  const userId = await withDatabase(command, ({ config, database }) =>
     inTransaction(database.pool, async (trx) => {
       const found = await requireUserId(trx, address);
       const { removeSecondFactor } = await import('../features/second-factor/service.ts');
       if (!(await removeSecondFactor(trx, found))) throw new LocalError(`${address} has no second factor`);
+      await recordOperator(trx, config, { userId: found }, 'user reset-2fa', found);
       return found;
     }),
   );

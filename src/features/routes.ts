@@ -16,6 +16,7 @@ import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createApiKeyRoutes } from './api-keys/routes.ts';
+import { createAuditRoutes } from './audit/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createBulkActionRoutes } from './bulk-actions/routes.ts';
 import { createCampaignRoutes } from './campaigns/routes.ts';
@@ -107,6 +108,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createInvitationRoutes(deps),
     ...createAccountRoutes(deps),
     ...createApiKeyRoutes(deps),
+    ...createAuditRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),

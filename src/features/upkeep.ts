@@ -6,6 +6,7 @@ import {
   rateLimitBuckets,
 } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
+import { auditUpkeep } from './audit/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { brandsUpkeep } from './brands/upkeep.ts';
 import { bulkActionsUpkeep } from './bulk-actions/upkeep.ts';
@@ -63,5 +64,6 @@ export const upkeep = gatherUpkeep([
   sessionsUpkeep,
   usersUpkeep,
   invitationsUpkeep,
+  auditUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -23,6 +23,7 @@ function createRoute({ database: { pool }, waker }: BulkActionRouteDeps): RouteD
     ...shared,
     path: PATH,
     operationId: 'createBulkAction',
+    audit: 'keys too',
     summary: 'Delete, unsubscribe or list all contacts that match a filter',
     description:
       'Works in the background: it counts the contacts first, and then changes them, oldest first. Contacts that are ' +
@@ -79,6 +80,7 @@ function cancelRoute({ database: { pool }, waker }: BulkActionRouteDeps): RouteD
     method: 'POST',
     path: `${PATH}/:id/cancel`,
     operationId: 'cancelBulkAction',
+    audit: 'keys too',
     summary: 'Cancel a bulk action',
     description: 'Contacts that are already changed stay changed.',
     idempotency: 'none',

@@ -162,6 +162,7 @@ function resendRoute({ wake }: RecipientRouteDeps): RouteDefinition {
       'twice. The campaign stays completed, without another event. One request queues at most ' +
       '20,000 of them; the next one continues. No recipient is queued twice.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     params: campaignParams,
     responses: {

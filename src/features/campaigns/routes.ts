@@ -195,6 +195,7 @@ function deleteRoute({ pool, deps }: Shared): RouteDefinition {
     tag,
     summary: 'Delete a draft',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: campaignParams,
@@ -218,6 +219,7 @@ function sendRoute(shared: Shared): RouteDefinition {
       'Sends a draft: at `scheduled_at` if that is in the future, otherwise now. A campaign that waits for its time is ' +
       `sent now. ${SEND_CHECKS}`,
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: campaignParams,
@@ -247,6 +249,7 @@ function cancelRoute(shared: Shared): RouteDefinition {
       'A campaign that still waits for its time becomes a draft again. Otherwise it is completed with the outcome ' +
       '`canceled`, and the remaining recipients do not get it.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: campaignParams,

@@ -32,6 +32,7 @@ function createRoute(domains: DomainManager, waker: Waker): RouteDefinition {
       '`POST /domains/{id}/recheck` checks them at once. Several accounts may register a domain: it belongs to the one ' +
       'whose DKIM key is in the DNS.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     body: createDomainBody,
     readOnlyFields: [],
@@ -86,6 +87,7 @@ function domainRoutes(domains: DomainManager): RouteDefinition[] {
       method: 'DELETE',
       path: `${path}/:id`,
       operationId: 'deleteDomain',
+      audit: 'keys too',
       testKeys: 'refused',
       summary: 'Remove a sending domain and its keys',
       description: 'Mail from the domain that was not handed over yet fails with `sender_rejected`.',

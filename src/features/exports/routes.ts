@@ -70,6 +70,7 @@ function createRoute({ pool, waker, quotaBytes }: Parts): RouteDefinition {
       'the progress, and the `url` of the complete file. The file has the rows that exist when the export starts, ' +
       'oldest first, and is kept for 7 days. Cells that a spreadsheet would run as formulas begin with an apostrophe.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     body: createExportBody,
     responses: { 201: { description: 'The export.', schema: exportSchema } },
@@ -131,6 +132,7 @@ function cancelRoute({ pool, waker }: Parts): RouteDefinition {
     tag,
     summary: 'Cancel an unfinished export',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     idempotency: 'none',
     params: exportParams,

@@ -183,6 +183,7 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
       'Contacts no longer enter, and runs end as canceled in the background. An archived flow can be read, but never ' +
       'activated again.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: flowParams,
@@ -209,6 +210,7 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       `the trigger enter only with \`enter_existing\`. ${CHECKS} If an operator must approve flows, no contacts enter ` +
       'until then.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: flowParams,
@@ -254,6 +256,7 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
     summary: action.summary,
     description: action.description,
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: action.etag,
     params: flowParams,

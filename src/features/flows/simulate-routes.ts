@@ -17,6 +17,7 @@ export function createSimulateRoutes({ heavyReads }: { heavyReads: HeavyReads })
         'and nothing is stored or sent. External events, webhook responses, opens and clicks are taken from `answers`; ' +
         'otherwise no event arrives, webhooks respond with 200, and no message is opened.',
       auth: 'brand',
+      audit: 'none',
       testKeys: 'allowed',
       idempotency: 'none',
       params: simulateParams,

@@ -36,6 +36,7 @@ function checkRoute(deps: CheckDeps): RouteDefinition {
       'Lists everything for which an activation would refuse the flow: a new one, or a saved one with the changes in the ' +
       'request. Steps and filters of a wrong shape are a 422, as they are when the flow is saved. Nothing is stored.',
     auth: 'brand',
+    audit: 'none',
     testKeys,
     idempotency: 'none',
     body: unsavedBody,
@@ -58,6 +59,7 @@ function simulateRoute(heavyReads: HeavyReads): RouteDefinition {
       'As `POST /flows/{id}/simulate`, for a new flow, or a saved one with the changes in the request. New steps have the ' +
       'ids that they would get. Nothing is stored or sent.',
     auth: 'brand',
+    audit: 'none',
     testKeys,
     idempotency: 'none',
     body: simulateUnsavedBody,

@@ -42,6 +42,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
       'Takes a CSV file of at most 1 GB, in UTF-8, UTF-16 or Latin-1, and imports it in the background. The first row ' +
       'names the columns. Poll `GET /imports/{id}`, or subscribe to `import.completed` and `import.failed`.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     body: createImportBody,
     multipart: {
@@ -103,6 +104,7 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       method: 'POST',
       path: `${path}/:id/cancel`,
       operationId: 'cancelImport',
+      audit: 'keys too',
       summary: 'Cancel an import',
       description: 'Rows that are already imported stay.',
       idempotency: 'none',

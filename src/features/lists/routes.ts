@@ -116,6 +116,7 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
       'Its contacts are not deleted. A list cannot be deleted while a segment, an active or paused flow, or a campaign ' +
       'whose recipients are not all written uses it.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     params: listParams,
     responses: { 200: { description: 'The deleted list.', schema: listSchema } },

@@ -127,6 +127,7 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
       'A segment cannot be deleted while another segment, an active or paused flow, or a campaign whose recipients are ' +
       'not all written uses it.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: segmentParams,
@@ -150,6 +151,7 @@ function previewRoute(reads: HeavyReads): RouteDefinition {
       'Stores nothing. A count that takes more than five seconds is null, and `slow_because` names the filter that takes ' +
       'the most time. An account has two previews at once; others wait for up to ten seconds, then they get a 429.',
     auth: 'brand',
+    audit: 'none',
     testKeys: { only: 'the count, without contacts' },
     idempotency: 'none',
     body: previewBody,

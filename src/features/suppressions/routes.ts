@@ -61,6 +61,7 @@ function createRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     summary: 'Suppress an address manually',
     description: `No message of the account is sent to the address. ${FENCED} 200 if it was already suppressed.`,
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     body: createSuppressionBody,
     readOnlyFields: suppressionReadOnlyFields,
@@ -92,6 +93,7 @@ function endRoute(pool: pg.Pool): RouteDefinition {
       'Messages to the address are sent again. The suppression stays in the list with `active=false`, and `ended_by` names ' +
       'who ended it. Only an owner or admin who has logged in can end complaints and hard bounces, not an API key.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     params: suppressionParams,
     responses: { 200: { description: 'The ended suppression.', schema: suppressionSchema } },
@@ -114,6 +116,7 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
       `\`add\` first. An address in both arrays is a 422. Only an owner or admin who has ` +
       `logged in can remove a complaint or hard bounce. ${FENCED} Repeating the request does no harm.`,
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     idempotency: 'none',
     body: bulkSuppressionsBody,

@@ -173,6 +173,7 @@ function deleteRoute({ pool }: Parts): RouteDefinition {
     description:
       'Messages that were made from it do not change. The content of a campaign or flow cannot be deleted: 409.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     etag: 'checked',
     params: templateParams,
@@ -240,6 +241,7 @@ function checkRoute(parts: Parts): RouteDefinition {
       'Lists what prevents it from being sent, and what could be better: variables without a value, broken links, a missing ' +
       'unsubscribe link, more than 102 KB of HTML, images without alternative text.',
     auth: 'brand',
+    audit: 'none',
     testKeys: 'allowed',
     params: templateParams,
     responses: {
@@ -260,6 +262,7 @@ function renderRoute(parts: Parts): RouteDefinition {
     summary: 'Render a template for a contact, or with samples',
     description: 'Stores and sends nothing. The texts are null if the template cannot be rendered.',
     auth: 'brand',
+    audit: 'none',
     testKeys: { only: 'samples and variables, no `contact_id`' },
     idempotency: 'none',
     params: templateParams,

@@ -55,6 +55,7 @@ function quoteRoute(parts: Parts): RouteDefinition {
     summary: 'Ask what validating an audience would cost',
     description: `Counts the candidates and reserves nothing. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
+    audit: 'none',
     testKeys: 'allowed',
     idempotency: 'none',
     body: audienceBody,

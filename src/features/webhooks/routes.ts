@@ -43,6 +43,7 @@ function createRoute(webhooks: WebhookManager): RouteDefinition {
       'A brand has at most 10 webhooks. The response contains the whole secret; later ones do only with `reveal=true`. ' +
       '`url` is an HTTPS URL without credentials that leads to a public internet address.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     roles,
     confirm: true,
@@ -70,6 +71,7 @@ function changeRoute(webhooks: WebhookManager): RouteDefinition {
       'An omitted field stays unchanged. A new `url` also receives waiting retries, and `failing_since` is reset. ' +
       'New `events` apply to events that occur from now on.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     roles,
     params: webhookParams,
@@ -93,6 +95,7 @@ function rotateRoute(webhooks: WebhookManager): RouteDefinition {
       'rotation within that time ends the oldest secret at once. Send an `Idempotency-Key`, so that a repeated request ' +
       'does not rotate again.',
     auth: 'brand',
+    audit: 'keys too',
     testKeys: 'refused',
     roles,
     confirm: true,
@@ -159,6 +162,7 @@ function endpointRoutes(webhooks: WebhookManager): RouteDefinition[] {
       tag,
       summary: 'Remove a webhook and its delivery history',
       auth: 'brand',
+      audit: 'keys too',
       testKeys: 'refused',
       roles,
       params: webhookParams,

@@ -7,6 +7,7 @@ import type { Authenticate } from '../auth/tenant.ts';
 import type { BodyBudgets } from './body-budgets.ts';
 import type { HttpApp, Middleware } from './context.ts';
 import { SLOW_READER } from './large-lists.ts';
+import { auditChanges, auditRefusals, isAudited } from './middlewares/audit.ts';
 import { authenticate, authorize } from './middlewares/authenticate.ts';
 import { drain } from './middlewares/drain.ts';
 import { errors } from './middlewares/errors.ts';
@@ -57,10 +58,17 @@ function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string |
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   const networkOf = (request: IncomingMessage) => clientNetwork(clientAddress(request));
   const { budgets } = deps;
+  const audit = { pool, log, clientAddress };
+  const callerOf = (route: RouteDefinition): Middleware[] => {
+    if (route.auth === 'none') return [];
+    const refusals = isAudited(route) ? [auditRefusals(audit, route)] : [];
+    return [authenticate(deps.authenticate, route.auth), limit, ...refusals, authorize(route)];
+  };
   return (route: RouteDefinition): Middleware[] => [
-    ...(route.auth === 'none' ? [] : [authenticate(deps.authenticate, route.auth), limit, authorize(route)]),
+    ...callerOf(route),
     ...(route.idempotency === 'none' ? [] : [knownKeys(pool, route)]),
     validate(route, { log, publicUrl, budgets, networkOf }),
+    ...(isAudited(route) ? [auditChanges(audit, route)] : []),
     route.idempotency === 'middleware' ? idempotency(pool, route) : handle(route),
   ];
 }

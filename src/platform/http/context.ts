@@ -13,6 +13,10 @@ export interface RequestState {
   principal?: Principal;
   /** Set by `validate`. */
   input?: RouteInput;
+  /** Set by `auditChanges`: whether the audit log has an entry for the request. */
+  isAudited?: boolean;
+  /** Set by `reply`: the id of the resource in the response. */
+  resourceId?: string;
 }
 
 interface RouterFields {

@@ -50,9 +50,16 @@ export function reply(ctx: HttpContext, result: RouteResult): void {
   ctx.status = result.status;
   if (result.headers) ctx.set(result.headers);
   if (!isRaw && result.replayed) ctx.set('Idempotent-Replayed', 'true');
+  if (!isRaw) showId(ctx, result.body);
   if (result.status === 204) return;
   ctx.set('Content-Type', isRaw ? result.raw.contentType : JSON_TYPE);
   ctx.body = body;
+}
+
+/** Remembers the id of the resource for the audit log. */
+function showId({ state }: HttpContext, body: unknown): void {
+  if (typeof body !== 'object' || body === null || !('id' in body)) return;
+  if (typeof body.id === 'number' || typeof body.id === 'string') state.resourceId = String(body.id);
 }
 
 /** Writes an error to Koa's response, in the error shape. */

@@ -94,6 +94,11 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * passes `input.ifMatch` to `requireRevision`, under the lock of the row.
    */
   etag?: 'shown' | 'checked';
+  /**
+   * Which calls the audit log has, in routes of other methods than GET. By default those of users. `keys too`: also
+   * those of API keys, for routes that programs call rarely and that matter. `none`: the route changes nothing.
+   */
+  audit?: 'keys too' | 'none';
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
   /** Largest JSON body in bytes; 5 MB by default. */

@@ -56,6 +56,7 @@ const tagDescriptions: Record<string, string> = {
   Login: 'For users; programs use an API key.',
   Users: 'The logged-in user, and the users of the account.',
   Invitations: 'How people become users of the account.',
+  Audit: 'Who changed what.',
   'API keys': 'Credentials of programs, each for one brand.',
   Sessions: 'Where a user is signed in, and what the user may choose.',
   Account: 'Limits, sender defaults and onboarding.',

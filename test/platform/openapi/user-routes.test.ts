@@ -28,6 +28,7 @@ describe('responses to signed-in users', () => {
     ],
     ['DELETE', '/v1/my/user/second_factor', '/v1/my/user/second_factor', undefined],
     ['POST', '/v1/my/brands', '/v1/my/brands', { company_name: 'Second' }],
+    ['GET', '/v1/my/audit', '/v1/my/audit', undefined],
     ['GET', '/v1/my/brands', '/v1/my/brands', undefined],
     ['GET', '/v1/my/accounts', '/v1/my/accounts', undefined],
     ['GET', '/v1/my/session', '/v1/my/session', undefined],

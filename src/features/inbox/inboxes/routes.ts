@@ -114,6 +114,7 @@ function inboxRoutes(inboxes: InboxManager): RouteDefinition[] {
       ...shared,
       method: 'DELETE',
       operationId: 'deleteInbox',
+      audit: 'keys too',
       summary: 'Remove an inbox',
       description: 'Mail to it is refused from then on. Its conversations stay.',
       roles,

@@ -24,7 +24,7 @@ function isTemporary(error: unknown): boolean {
  * The error that a client sees: an AppError as it is, `unavailable` if the database is unavailable, and a bare
  * `internal_error` without details for anything else.
  */
-function toAppError(thrown: unknown): AppError {
+export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (isTemporary(thrown)) {
     return new AppError('unavailable', 'the service cannot answer right now; try again', {
