@@ -77,6 +77,7 @@ import * as sessions from './0090_sessions.ts';
 import * as stats from './0091_stats.ts';
 import * as invitationMails from './0092_invitation_mails.ts';
 import * as audit from './0093_audit.ts';
+import * as olderStats from './0094_older_stats.ts';
 import * as revisions from './0095_revisions.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
 
@@ -161,6 +162,7 @@ export const migrations = [
   stats,
   invitationMails,
   audit,
+  olderStats,
   revisions,
   bulkActions,
 ];

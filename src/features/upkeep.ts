@@ -21,6 +21,7 @@ import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
+import { statsUpkeep } from './stats/upkeep.ts';
 import { suppressionsUpkeep } from './suppressions/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
@@ -55,6 +56,7 @@ export const upkeep = gatherUpkeep([
   validationUpkeep,
   callbacksUpkeep,
   smsUpkeep,
+  statsUpkeep,
   suppressionsUpkeep,
   contactEventsUpkeep,
   inboxUpkeep,

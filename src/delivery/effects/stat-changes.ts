@@ -31,7 +31,8 @@ export const sourceSql = (messageClass: string): string =>
 
 /**
  * SQL: an expression of a `with` clause, after a comma, that counts the messages about which the statement has recorded
- * a fact for the first time. It locks nothing.
+ * a fact for the first time. It locks nothing. Changes of messages that `features/stats/older-messages.ts` will still
+ * count name the message, so that they are not counted twice.
  * @param changed SQL: the table of updated messages
  * @param isNew SQL over its row `u`, for each name that the statement records: whether it has set the time
  */
@@ -40,9 +41,11 @@ export const countStatsSql = (changed: string, isNew: Partial<Record<StatName, s
     ([name, condition]) => `('${name}', u.${statTimes[name as StatName]}, ${condition})`,
   );
   return `, stats_counted as (
-    insert into stat_changes (brand_id, slot, source, channel, name, count)
-    select u.brand_id, ${slotSql('f.at')}, ${sourceSql('u.class')}, u.channel, f.name, count(*)
+    insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
+    select u.brand_id, ${slotSql('f.at')}, ${sourceSql('u.class')}, u.channel, f.name,
+      case when u.id > (select reached_id from older_stats) and u.id <= (select last_id from older_stats) then u.id end,
+      count(*)
     from ${changed} u cross join lateral (values ${facts.join(', ')}) as f (name, at, is_new)
-    where f.is_new and not u.test group by 1, 2, 3, 4, 5
+    where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
   )`;
 };

@@ -144,7 +144,7 @@ export const recordFactsStatement = defineStatement({
     record_facts_of_flows: 'messages of flows, and transactional ones',
     record_facts_of_both: 'messages of campaigns and of flows',
   },
-  version: 5,
+  version: 6,
   compose: (shape: ChangeShape, { publication }: EventPublisher) => changeSql(publication, shape),
 });
 

@@ -9,26 +9,41 @@ const FOLDED_AT_ONCE = 20_000;
 
 const PAUSE_MS = 1_000;
 
-/** SQL: folds the changes of customers' brands. Those of the service's own mail and of deleted brands are dropped. */
+const sumsSql = figureNames
+  .map((name) => `coalesce(sum(count) filter (where name = '${name}'), 0) as ${name}`)
+  .join(',\n      ');
+
+/** SQL: adds the sums to the rows of a table whose slots have this length. */
+const addSql = (table: string, length: string): string => `
+    insert into ${table} as c (brand_id, slot, source, channel, ${figureNames.join(', ')})
+    select brand_id, date_bin('${length}', slot, '2000-01-01 00:00+00'::timestamptz), source, channel,
+      ${figureNames.map((name) => `sum(${name})`).join(', ')}
+    from sums group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    on conflict (brand_id, slot, source, channel) do update set
+      ${figureNames.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}`;
+
+/**
+ * SQL: folds the changes of customers' brands. Those of the service's own mail and of deleted brands are dropped. Those
+ * of messages that `older-messages.ts` has not reached wait for it.
+ */
 const foldSql = `
   with taken as (
     delete from stat_changes where ctid = any (array(
-      select ctid from stat_changes limit ${FOLDED_AT_ONCE} for update skip locked))
+      select ctid from stat_changes where message_id is null or message_id <= (select reached_id from older_stats)
+      limit ${FOLDED_AT_ONCE} for update skip locked))
     returning *
-  ), folded as (
-    insert into stat_counts as c (brand_id, slot, source, channel, ${figureNames.join(', ')})
-    select brand_id, slot, source, channel,
-      ${figureNames.map((name) => `coalesce(sum(count) filter (where name = '${name}'), 0)`).join(',\n      ')}
+  ), sums as materialized (
+    select brand_id, slot, source, channel, ${sumsSql}
     from taken where brand_id in (
       select b.id from brands b join accounts a on a.id = b.account_id where a.kind <> 'system')
-    group by 1, 2, 3, 4 order by 1, 2, 3, 4
-    on conflict (brand_id, slot, source, channel) do update set
-      ${figureNames.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}
+    group by 1, 2, 3, 4
+  ), quarters as (${addSql('stat_counts', '15 minutes')}
+  ), hours as (${addSql('stat_hours', '1 hour')}
   )
   select count(*)::int as taken from taken`;
 
 /**
- * Folds changes into the counts. Several processes may fold at once: each takes other rows, and counts are locked in
+ * Folds changes into the counts by quarter of an hour and by hour. Several processes may fold at once: each takes other rows, and counts are locked in
  * one order.
  * @returns whether there may be more changes
  */

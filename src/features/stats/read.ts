@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { figureNames, type Figures } from './figures.ts';
+import { HOUR_MS, QUARTER_MS } from './periods.ts';
 
 export type GroupBy = 'none' | 'source' | 'channel' | 'brand';
 
@@ -33,22 +34,39 @@ const changesSql = figureNames.map((name) => `case when name = '${name}' then co
 
 const filterSql = `brand_id = any($1) and slot >= $2 and slot < $3
       and ($5::text is null or source = $5) and ($6::text is null or channel = $6)`;
+const columns = `brand_id, slot, source, channel`;
 
-/** A single statement sees each change once: as a row, or in the counts. */
+/**
+ * Whole hours are read from `stat_hours`. `$7` are the hours that contain the bound of a point, and `$8` their quarters. A
+ * single statement sees each change once: as a row, or in the counts.
+ */
 const readSql = (groupBy: GroupBy): string => `
   with parts as (
-    select brand_id, slot, source, channel, ${figureNames.join(', ')} from stat_counts where ${filterSql}
+    select ${columns}, ${figureNames.join(', ')} from stat_hours where ${filterSql} and slot <> all($7::timestamptz[])
     union all
-    select brand_id, slot, source, channel, ${changesSql} from stat_changes where ${filterSql}
+    select ${columns}, ${figureNames.join(', ')} from stat_counts where ${filterSql} and slot = any($8::timestamptz[])
+    union all
+    select ${columns}, ${changesSql} from stat_changes where ${filterSql}
   )
   select width_bucket(slot, $4::timestamptz[]) - 1 as point, ${groupColumns[groupBy]} as "group", ${sumsSql}
   from parts group by 1, 2`;
+
+/** The hours that contain a bound of a point, and those of their quarters that are in the period. */
+function dividedHours({ starts, end }: Pick<FiguresQuery, 'starts' | 'end'>) {
+  const bounds = [...starts, end].filter((time) => time % HOUR_MS !== 0);
+  const hours = [...new Set(bounds.map((time) => time - (time % HOUR_MS)))];
+  const quarters = hours
+    .flatMap((hour) => [0, 1, 2, 3].map((n) => hour + n * QUARTER_MS))
+    .filter((time) => time >= (starts[0] ?? end) && time < end);
+  return { hours, quarters };
+}
 
 const iso = (time: number) => new Date(time).toISOString();
 
 /** Sums the figures of brands by point and group. Points without figures have no row. */
 export async function readFigures(db: Queryable, query: FiguresQuery): Promise<FiguresRow[]> {
   const { brandIds, starts, end, source, channel, groupBy } = query;
+  const { hours, quarters } = dividedHours(query);
   const { rows } = await db.query<FiguresRow>(readSql(groupBy), [
     brandIds,
     iso(starts[0] ?? end),
@@ -56,6 +74,8 @@ export async function readFigures(db: Queryable, query: FiguresQuery): Promise<F
     starts.map(iso),
     source,
     channel,
+    hours.map(iso),
+    quarters.map(iso),
   ]);
   return rows;
 }

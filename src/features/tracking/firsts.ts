@@ -62,7 +62,7 @@ const storeFirstsSql = `
     from changes c where m.id = c.message_id and m.id between $3 and $4
   )${countStatsSql(
     `(
-      select m.brand_id, m.class, m.channel, m.test, c.opened_at, c.clicked_at, m.opened_at is null as was_unopened,
+      select m.id, m.brand_id, m.class, m.channel, m.test, c.opened_at, c.clicked_at, m.opened_at is null as was_unopened,
         m.clicked_at is null as was_unclicked
       from changes c join mails m on m.id = c.message_id)`,
     {
@@ -81,7 +81,7 @@ export async function storeFirsts(client: Queryable, human: readonly DueFetch[])
   if (human.length === 0) return [];
   const ids = human.map((each) => each.message_id);
   const { rows } = await client.query<First>({
-    name: 'store_first_interactions_counted',
+    name: 'store_first_interactions_counted_once',
     text: storeFirstsSql,
     values: [JSON.stringify(human), ids, Math.min(...ids), Math.max(...ids)],
   });

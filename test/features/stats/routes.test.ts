@@ -11,7 +11,7 @@ beforeAll(async () => {
   secondBrand = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Second' });
 });
 afterAll(() => api.close());
-beforeEach(() => api.database.pool.query('truncate stat_changes, stat_counts'));
+beforeEach(() => api.database.pool.query('truncate stat_changes, stat_counts, stat_hours'));
 
 const read = (query: string, token = api.userJwt) => api.request('GET', `/v1/my/stats?${query}`, { token });
 
@@ -35,11 +35,19 @@ async function change(slot: string, name: string, happened: Happened = {}): Prom
 async function count(slot: string, figures: Record<string, number>, happened: Happened = {}): Promise<void> {
   const { brandId = api.brandId, source = 'api', channel = 'email' } = happened;
   const names = Object.keys(figures);
-  await api.database.pool.query(
-    `insert into stat_counts (brand_id, slot, source, channel, ${names.join(', ')})
-     values ($1, $2, $3, $4, ${Object.values(figures).join(', ')})`,
-    [brandId, slot, source, channel],
-  );
+  const columns = names.join(', ');
+  const values = Object.values(figures).join(', ');
+  for (const [table, at] of [
+    ['stat_counts', '$2::timestamptz'],
+    ['stat_hours', `date_trunc('hour', $2::timestamptz)`],
+  ]) {
+    await api.database.pool.query(
+      `insert into ${table} as c (brand_id, slot, source, channel, ${columns}) values ($1, ${at}, $3, $4, ${values})
+       on conflict (brand_id, slot, source, channel) do update
+       set ${names.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}`,
+      [brandId, slot, source, channel],
+    );
+  }
 }
 
 const pointsOf = (body: TestBody, name: string, series = 0) =>

@@ -1,4 +1,4 @@
--- Prepared as record_facts_of_flows_5
+-- Prepared as record_facts_of_flows_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.
@@ -241,13 +241,15 @@ with input as (
   on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
     hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
 ), stats_counted as (
-  insert into stat_changes (brand_id, slot, source, channel, name, count)
+  insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
   select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
-    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name, count(*)
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name,
+    case when u.id > (select reached_id from older_stats) and u.id <= (select last_id from older_stats) then u.id end,
+    count(*)
   from updated u cross
   join lateral (values ('sent', u.sent_at, u.sent_now), ('delivered', u.delivered_at, u.delivered_now),
       ('bounced', u.bounced_at, u.bounced_now), ('complained', u.complained_at, u.complained_now)) as f (name, at, is_new)
-  where f.is_new and not u.test group by 1, 2, 3, 4, 5
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
 ), new_events as materialized (
   select gen_random_uuid() as id, e.*
   from updated u cross

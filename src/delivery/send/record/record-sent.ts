@@ -135,7 +135,7 @@ export const recordSentStatement = defineStatement({
     'bigint[]: the last message of each batch',
   ],
   shapes: { record_sent_in_blocks: {} },
-  version: 2,
+  version: 3,
   compose: () => sentSql,
 });
 

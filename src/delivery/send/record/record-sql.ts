@@ -320,7 +320,7 @@ export const recordStatement = defineStatement({
     record_priced_outcomes: 'transactional messages that give back some of what they have reserved',
     record_priced_outcomes_of_flows_and_blocks: 'messages of any class that have reserved what they cost',
   },
-  version: 4,
+  version: 5,
   compose: (shape: RecordShape, { publication, limits: table = limits }: RecordingParts) =>
     recordSql(publication, table, shape),
 });
