@@ -110,6 +110,8 @@ const settings = z.object({
   TEMPORAL_TLS_CERT_FILE: z.string().optional(),
   TEMPORAL_TLS_KEY_FILE: z.string().optional(),
   TEMPORAL_TLS_CA_FILE: z.string().optional(),
+  /** The address of Temporal's Web UI, shown to users with `admin`. */
+  TEMPORAL_UI_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
   MAILBOX_PORT: port.default(8025),

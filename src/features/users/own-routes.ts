@@ -2,7 +2,13 @@ import type { Database } from '../../platform/db/database.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { presentUser } from './presenter.ts';
-import { changeUserBody, type ChangeUserBody, userReadOnlyFields, userSchema } from './schema.ts';
+import {
+  changeUserBody,
+  type ChangeUserBody,
+  ownUserSchema,
+  userReadOnlyFields,
+  userSchema,
+} from './schema.ts';
 import { changeUser, getUser, type UserChanges } from './service.ts';
 
 const PATH = '/v1/my/user';
@@ -18,8 +24,14 @@ function changesOf({ first_name, last_name, mobile, country_code }: ChangeUserBo
   };
 }
 
+export interface OwnUserRouteDeps {
+  config: { TEMPORAL_UI_PUBLIC_URL?: string | undefined };
+  database: Database;
+}
+
 /** `GET` and `PATCH /v1/my/user`. */
-export function createOwnUserRoutes({ database: { pool } }: { database: Database }): RouteDefinition[] {
+export function createOwnUserRoutes({ config, database: { pool } }: OwnUserRouteDeps): RouteDefinition[] {
+  const temporalUi = config.TEMPORAL_UI_PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   return [
     defineRoute({
       method: 'GET',
@@ -29,11 +41,11 @@ export function createOwnUserRoutes({ database: { pool } }: { database: Database
       summary: 'Show the logged-in user',
       description: 'An API key has no user: 403.',
       auth: 'user',
-      responses: { 200: { description: 'The user.', schema: userSchema } },
-      handler: async ({ session }) => ({
-        status: 200,
-        body: presentUser(await getUser(pool, session.userId)),
-      }),
+      responses: { 200: { description: 'The user.', schema: ownUserSchema } },
+      async handler({ session }) {
+        const user = presentUser(await getUser(pool, session.userId));
+        return { status: 200, body: { ...user, temporal_ui_url: user.admin ? temporalUi : null } };
+      },
     }),
     defineRoute({
       method: 'PATCH',

@@ -21,6 +21,20 @@ export const userSchema = z
 
 export type User = z.infer<typeof userSchema>;
 
+export const ownUserSchema = z
+  .object({
+    ...userSchema.shape,
+    temporal_ui_url: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'For operators (`admin`): the address of Temporal’s Web UI, to which `/namespaces/<namespace>/workflows/<id>` ' +
+          'is added. Null for others, and if `TEMPORAL_UI_PUBLIC_URL` is not set.',
+      }),
+  })
+  .meta({ id: 'OwnUser' });
+
 const MAX_NAME = 255;
 
 /** An omitted field stays unchanged; null clears it. */
@@ -40,7 +54,7 @@ export const changeUserBody = z.strictObject({
 export type ChangeUserBody = z.output<typeof changeUserBody>;
 
 /** A client may send a user back as it received it. */
-export const userReadOnlyFields = ['id', 'email', 'admin', 'created_at', 'updated_at'];
+export const userReadOnlyFields = ['id', 'email', 'admin', 'temporal_ui_url', 'created_at', 'updated_at'];
 
 /** A password that a user chooses. Sign-in accepts shorter ones, which older versions allowed. */
 export const newPassword = z.string().min(8).max(1_024).meta({ description: '8 to 1,024 characters.' });

@@ -26,6 +26,7 @@ export function asVariables(config: Config): Partial<Record<keyof Config, string
   const texts = {
     DATABASE_URL: config.DATABASE_URL,
     TEMPORAL_ADDRESS: config.TEMPORAL_ADDRESS,
+    TEMPORAL_UI_PUBLIC_URL: config.TEMPORAL_UI_PUBLIC_URL,
     APP_SECRET: config.APP_SECRET,
     MAILBOX_TOKEN: config.MAILBOX_TOKEN,
     EMAIL_PROVIDER_URL: config.EMAIL_PROVIDER_URL,

@@ -248,7 +248,12 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
     const { databaseUrl, engine } = await provideBoth(state);
     const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.partitions);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
-    state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
+    state.config = {
+      ...config,
+      DATABASE_URL: databaseUrl,
+      TEMPORAL_ADDRESS: engine.address,
+      TEMPORAL_UI_PUBLIC_URL: config.TEMPORAL_UI_PUBLIC_URL ?? engine.uiUrl ?? undefined,
+    };
     const devFile = config.CARILLON_DEV ? await writeDevFile(state, engine.uiUrl) : null;
     await startRoles(state);
     await state.writePids();

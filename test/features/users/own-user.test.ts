@@ -6,7 +6,7 @@ const PATH = '/v1/my/user';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ env: { TEMPORAL_UI_PUBLIC_URL: 'https://temporal.acme.test/' } });
 });
 afterAll(() => api.close());
 
@@ -36,11 +36,18 @@ describe('/user', () => {
     });
     const again = await patch(changed.body);
     expect([again.status, again.body]).toEqual([200, { ...changed.body, updated_at: again.body.updated_at }]);
-    expect((await get()).body).toEqual(again.body);
+    expect((await get()).body).toEqual({ ...again.body, temporal_ui_url: null });
     expect((await patch({ mobile: null, country_code: null })).body).toMatchObject({
       mobile: '',
       country_code: '',
     });
+  });
+
+  it('shows the address of the engine’s pages to operators only', async () => {
+    const { userJwt, userId } = await api.addUser('owner');
+    expect((await get(userJwt)).body.temporal_ui_url).toBeNull();
+    await api.database.pool.query('update users set admin = true where id = $1', [userId]);
+    expect((await get(userJwt)).body.temporal_ui_url).toBe('https://temporal.acme.test');
   });
 
   it('changes no other user', async () => {
