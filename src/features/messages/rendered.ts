@@ -9,16 +9,14 @@ import {
 import { headerText } from '../../delivery/contents/values.ts';
 import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
 import { runEventSql } from '../../delivery/send/intend/flow-batch.ts';
-import type { RecipientPages } from '../../delivery/send/compose/recipient-pages.ts';
 import { findContactValues } from '../contacts/service.ts';
-import { fromEngine } from '../templates/service.ts';
+import { DEAD_LINKS, fromEngine } from '../templates/service.ts';
 import type { MessageRow } from './presenter.ts';
 
 interface RenderedDeps {
   pool: pg.Pool;
   contents: Pick<ContentEngine, 'renderBatch'>;
   readBrand: ReadBrand;
-  pages: RecipientPages;
 }
 
 /** A row of `messages` with its stored content. */
@@ -45,11 +43,11 @@ async function findEvent(pool: pg.Pool, runId: number): Promise<Record<string, u
 
 /**
  * Returns a function that renders the content of a message of a campaign or flow from its version, with the values that
- * its contact has now. Links are not tracked.
+ * its contact has now. Links are not tracked, and those to unsubscribe lead nowhere.
  * @returns null if the message's own content is stored, was removed, or cannot be rendered
  * @throws AppError unavailable while no thread can render
  */
-export function createRenderedContents({ pool, contents, readBrand, pages }: RenderedDeps) {
+export function createRenderedContents({ pool, contents, readBrand }: RenderedDeps) {
   const versionOf = createVersionReader(pool);
   const sharedOf = createSharedValues(pool, readBrand);
 
@@ -61,13 +59,7 @@ export function createRenderedContents({ pool, contents, readBrand, pages }: Ren
       contactId === null ? null : findContactValues(pool, brandId, { id: contactId }),
       runId === null ? null : findEvent(pool, runId),
     ]);
-    const common = { contact: { ...contact }, event, brand, campaign, variables: {} };
-    const to = row.channel === 'email' ? row.to_address : null;
-    if (to === null) return { ...common, unsubscribe_url: null, preferences_url: null };
-    const recipient = { accountId, brandId, messageId: row.id, contactId, to };
-    const unsubscribe = pages.unsubscribe(recipient);
-    const preferences = pages.preferences(recipient);
-    return { ...common, unsubscribe_url: unsubscribe?.url ?? null, preferences_url: preferences };
+    return { contact: { ...contact }, event, brand, campaign, variables: {}, ...DEAD_LINKS };
   }
 
   /** @returns undefined if the version or the campaign is gone */

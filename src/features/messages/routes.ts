@@ -19,7 +19,6 @@ import {
   sendMessageBody,
 } from './schema.ts';
 import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
-import { createRecipientPages } from '../unsubscribe/service.ts';
 import { createRenderedContents } from './rendered.ts';
 import { createMessageService, type MessageService } from './service.ts';
 
@@ -58,7 +57,6 @@ function messageService({ config, database, waker, keyring, contents }: MessageR
       pool,
       contents,
       readBrand: async (scope) => brandValues(await brandOf(scope)),
-      pages: createRecipientPages(keyring, publicUrl),
     }),
   });
 }
@@ -146,7 +144,8 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       tag,
       summary: 'Get a message with its content and the events of each attempt',
       description:
-        'The content of a message of a campaign or flow is rendered from its version, with the present values of its contact.',
+        'The content of a message of a campaign or flow is rendered from its version, with the present values of its contact. ' +
+        'Its links to unsubscribe lead nowhere.',
       auth: 'brand',
       testKeys: FOR_TEST_KEYS,
       params: messageParams,

@@ -1,5 +1,6 @@
 import {
   type ContentEngine,
+  type ContentSource,
   type ContentValues,
   type Problem,
   type Renderable,
@@ -9,11 +10,12 @@ import {
 import { invalid, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Brand } from '../brands/schema.ts';
 import { type ContactValues, findContactValues } from '../contacts/service.ts';
 import { fromEngine } from './compile.ts';
 import { findTemplate } from './model.ts';
 import { sourceOf, type TemplateDeps } from './pin.ts';
-import { namesWithSample } from './samples.ts';
+import { namesWithSample, type Samples } from './samples.ts';
 import type { RenderBody } from './schema.ts';
 import { sampleValues } from './values.ts';
 
@@ -54,6 +56,39 @@ export async function tryRender(
   }
 }
 
+/** A content as an editor sees it. */
+export type Shown = RenderedContent & { problems: Problem[] };
+
+/**
+ * Renders a content for a contact or with sample values, as it would be sent now.
+ * @returns null texts if the content cannot be compiled or rendered; `problems` then say why
+ * @throws AppError unavailable
+ */
+export async function renderSource(
+  { contents }: Pick<RenderDeps, 'contents'>,
+  { accountId }: Pick<Tenant, 'accountId'>,
+  { source, brand, samples, variables, contact }: SourceWithValues,
+): Promise<Shown> {
+  const known = namesWithSample({ ...samples, ...variables });
+  const [{ content }, problems] = await fromEngine(
+    Promise.all([contents.compile(source, accountId), contents.check(source, known, accountId)]),
+  );
+  if (!content) return { ...NOTHING, problems };
+  const values = sampleValues(brand, { samples, variables, contact });
+  const rendered = await tryRender(contents, { ...content, id: null, accountId }, values);
+  if (!(rendered instanceof RenderError)) return { ...rendered, problems };
+  const problem: Problem = { field: source.contentFrom, code: 'too_slow', message: rendered.message };
+  return { ...NOTHING, problems: [...problems, problem] };
+}
+
+interface SourceWithValues {
+  source: ContentSource;
+  brand: Brand;
+  samples: Samples;
+  variables: Samples;
+  contact: ContactValues | null;
+}
+
 /**
  * Renders a template for a contact or with sample values, as it would be sent now. Stores nothing.
  * @returns null texts if the template cannot be compiled or rendered; `problems` then say why
@@ -64,26 +99,15 @@ export async function renderTemplate(
   tenant: Tenant,
   id: number,
   body: RenderBody,
-): Promise<RenderedContent & { problems: Problem[] }> {
-  const { pool, contents } = deps;
-  const { accountId } = tenant;
+): Promise<Shown> {
+  const { pool } = deps;
   const [row, brand, contact] = await Promise.all([
     findTemplate(pool, tenant, id),
     deps.brandOf(tenant),
     requireContact(pool, tenant, body.contact_id),
   ]);
   if (!row) throw notFound('template');
-  const source = sourceOf(row, brand);
   const samples = body.sample ? row.variables : {};
   const variables = body.variables ?? {};
-  const known = namesWithSample({ ...row.variables, ...variables });
-  const [{ content }, problems] = await fromEngine(
-    Promise.all([contents.compile(source, accountId), contents.check(source, known, accountId)]),
-  );
-  if (!content) return { ...NOTHING, problems };
-  const values = sampleValues(brand, deps.publicUrl, { samples, variables, contact });
-  const rendered = await tryRender(contents, { ...content, id: null, accountId }, values);
-  if (!(rendered instanceof RenderError)) return { ...rendered, problems };
-  const problem: Problem = { field: row.content_from, code: 'too_slow', message: rendered.message };
-  return { ...NOTHING, problems: [...problems, problem] };
+  return renderSource(deps, tenant, { source: sourceOf(row, brand), brand, samples, variables, contact });
 }

@@ -213,6 +213,42 @@ export const renderBody = z.strictObject({
 });
 export type RenderBody = z.output<typeof renderBody>;
 
+const unsavedShape = {
+  channel: z.enum(channels).default('email'),
+  subject: contentShape.subject,
+  preheader: contentShape.preheader,
+  body: contentShape.body,
+  design: contentShape.design,
+  footer: z
+    .enum(['none', 'marketing'])
+    .default('none')
+    .meta({ description: '`marketing` shows the footer of campaigns and flows.' }),
+};
+
+/** A content that is not stored. */
+export const unsavedContent = z.strictObject(unsavedShape).meta({ id: 'UnsavedContent' });
+export type UnsavedContent = z.output<typeof unsavedContent>;
+
+export const renderUnsavedBody = z.strictObject({
+  ...unsavedShape,
+  contact_id: renderBody.shape.contact_id,
+  variables: templateValues.optional().meta({ description: 'Values of the variables.' }),
+});
+export type RenderUnsavedBody = z.output<typeof renderUnsavedBody>;
+
+export const checkUnsavedBody = renderUnsavedBody.omit({ contact_id: true });
+export type CheckUnsavedBody = z.output<typeof checkUnsavedBody>;
+
+export const checkedSchema = z
+  .object({
+    errors: z.record(z.string(), z.array(z.string())).meta({
+      description: 'What prevents the content from being sent, by field. Empty if nothing does.',
+    }),
+    warnings: z.array(problem).meta({ description: 'What could be better.' }),
+    variables: z.array(z.string()).meta({ description: 'The names that the content uses, sorted.' }),
+  })
+  .meta({ id: 'CheckedContent' });
+
 export const renderedSchema = z
   .object({
     subject: nullableText,

@@ -1,13 +1,12 @@
 /** Checks contents before a campaign or flow sends them. */
 import { hasHtml } from '../../delivery/channels/content-shapes.ts';
+import type { Problem, VersionContent } from '../../delivery/contents/content.ts';
 import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { isPaidBySegment } from '../../delivery/money/units.ts';
-import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fieldMessage } from './compile.ts';
-import type { Pinned } from './pin.ts';
 
 /**
  * Adds the problems of a compiled content.
@@ -15,10 +14,7 @@ import type { Pinned } from './pin.ts';
  */
 export function addContentProblems(
   problems: Problems,
-  pinned: {
-    problems: Pinned['problems'];
-    version: Pick<VersionContent, 'channel' | 'subject' | 'text'> | null;
-  },
+  pinned: { version: Pick<VersionContent, 'channel' | 'subject' | 'text'> | null; problems: readonly Problem[] },
   field: (name: string) => string,
 ): void {
   for (const problem of pinned.problems) problems.add({ [field(problem.field)]: [fieldMessage(problem)] });

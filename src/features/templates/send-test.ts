@@ -159,7 +159,7 @@ export async function prepareTest(
   const pinned = await fromEngine(pinVersion(deps, tenant, templateId));
   if (pinned.versionId === null) throw invalid(errorsOf(pinned.problems));
   const { version } = pinned;
-  const values = sampleValues(brand, deps.publicUrl, { samples: row.variables, variables, contact });
+  const values = sampleValues(brand, { samples: row.variables, variables, contact });
   const rendered = await tryRender(deps.contents, version, values);
   if (rendered instanceof RenderError) {
     throw invalid({ [row.content_from]: [`cannot be rendered: ${rendered.message}`] });

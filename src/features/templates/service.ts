@@ -50,6 +50,9 @@ export {
   listedBytesSql,
   type ListedTemplateRow,
 } from './model.ts';
+export { DEAD_LINKS } from './values.ts';
+export { renderUnsaved } from './unsaved.ts';
+export { renderTemplate, type RenderDeps, type Shown } from './render.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
 export {

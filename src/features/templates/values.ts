@@ -6,27 +6,22 @@ import { preferenceUrl, unsubscribeLinks } from '../unsubscribe/service.ts';
 import { brandValues } from './brand-parts.ts';
 import { nested, sampleContact, type Samples } from './samples.ts';
 
-/** Base URL of pages in samples if PUBLIC_URL is not set. */
-const SAMPLE_URL = 'https://example.com';
-/** A token that is never valid: the page says that the link is not genuine. */
-const SAMPLE_TOKEN = 'sample';
+/** The links of a content that is only shown: nobody must unsubscribe a recipient by looking at a message. */
+export const DEAD_LINKS = { unsubscribe_url: '#', preferences_url: '#' };
 
 /** Returns the values for a sample: those of the caller, and the template's samples. Its links lead nowhere. */
 export function sampleValues(
   brand: Brand,
-  publicUrl: string | null,
   { samples, variables, contact }: { samples: Samples; variables: Samples; contact: ContactValues | null },
 ): ContentValues {
   const values = nested({ ...samples, ...variables });
   const { event } = values;
-  const base = publicUrl ?? SAMPLE_URL;
   return {
     contact: contact ?? sampleContact(values),
     event: typeof event === 'object' && event !== null ? (event as Record<string, unknown>) : null,
     brand: brandValues(brand),
     campaign: null,
-    unsubscribe_url: `${base}/unsubscribe/${SAMPLE_TOKEN}`,
-    preferences_url: `${base}/preferences/${SAMPLE_TOKEN}`,
+    ...DEAD_LINKS,
     variables: values,
   };
 }
