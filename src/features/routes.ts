@@ -36,6 +36,7 @@ import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
+import { createPreviewRoutes } from './previews/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createStatsRoutes } from './stats/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -119,6 +120,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
     ...createBulkActionRoutes(deps),
+    ...createPreviewRoutes(deps),
     ...createListRoutes(deps),
     ...createEventRoutes(deps),
     ...createUnsubscribeRoutes(deps),

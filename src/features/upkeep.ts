@@ -20,6 +20,7 @@ import { listsUpkeep } from './lists/upkeep.ts';
 import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
+import { previewsUpkeep } from './previews/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { statsUpkeep } from './stats/upkeep.ts';
 import { suppressionsUpkeep } from './suppressions/upkeep.ts';
@@ -62,6 +63,7 @@ export const upkeep = gatherUpkeep([
   inboxUpkeep,
   listsUpkeep,
   templatesUpkeep,
+  previewsUpkeep,
   walletUpkeep,
   sessionsUpkeep,
   usersUpkeep,

@@ -9,8 +9,11 @@ import {
 import { headerText } from '../../delivery/contents/values.ts';
 import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
 import { runEventSql } from '../../delivery/send/intend/flow-batch.ts';
+import { notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
 import { findContactValues } from '../contacts/service.ts';
-import { DEAD_LINKS, fromEngine } from '../templates/service.ts';
+import { type BrandOf, brandValues, DEAD_LINKS, fromEngine } from '../templates/service.ts';
+import { findMessage } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
 interface RenderedDeps {
@@ -80,5 +83,23 @@ export function createRenderedContents({ pool, contents, readBrand }: RenderedDe
     if (!rendered || rendered instanceof Error) return null;
     const { subject, html, text } = rendered;
     return { subject: subject === null ? null : headerText(subject).trim(), html, text };
+  };
+}
+
+/** Reads the content of a message as it is shown. @throws AppError not_found, unavailable */
+export type ReadContent = (tenant: Tenant, id: number) => Promise<RenderedContent>;
+
+export function createContentReader({
+  pool,
+  contents,
+  brandOf,
+}: Pick<RenderedDeps, 'pool' | 'contents'> & { brandOf: BrandOf }): ReadContent {
+  const readBrand: ReadBrand = async (scope) => brandValues(await brandOf(scope));
+  const rendered = createRenderedContents({ pool, contents, readBrand });
+  return async (tenant, id) => {
+    const row = await findMessage(pool, tenant, id);
+    if (!row) throw notFound('message');
+    const { subject = null, html = null, text = null } = row;
+    return (await rendered(row)) ?? { subject, html, text };
   };
 }

@@ -37,6 +37,8 @@ import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
 export { highestMessageId, scanMessages } from './scan.ts';
 
+export { createContentReader, type ReadContent } from './rendered.ts';
+
 export interface MessageServiceDeps {
   pool: pg.Pool;
   waker: Waker;

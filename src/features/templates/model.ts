@@ -157,6 +157,22 @@ export async function updateTemplate(
   return changed as TemplateRow;
 }
 
+/** Finds the template of a flow's step. @returns null if there is none */
+export async function findStepTemplateId(
+  db: Queryable,
+  scope: BrandScope,
+  flowId: number,
+  stepId: number,
+): Promise<number | null> {
+  const [row] = await TemplateModel.ofBrand(db, scope)
+    .where({ flow_id: flowId, action_id: stepId })
+    .whereNull('removed_at')
+    .orderBy('id')
+    .limit(1)
+    .select('id');
+  return row?.id ?? null;
+}
+
 /** Hides a template. Its versions stay for the messages that were made from them. */
 export async function hideTemplate(trx: Queryable, scope: BrandScope, id: number): Promise<void> {
   await TemplateModel.ofBrand(trx, scope).where('id', id).patch({ removed_at: fn.now() });

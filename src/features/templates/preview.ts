@@ -62,11 +62,15 @@ const SAFE_URL = /^(?:https?:|mailto:|tel:|#|\/|data:image\/(?:png|jpeg|gif|webp
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? character);
 
+/** Links by which a recipient unsubscribes, of whatever host: mail may be sent with links of other domains. */
+const RECIPIENT_PAGE = /^https?:\/\/[^/]*\/(?:unsubscribe|preferences)\//i;
+
 function attributeText(name: string, value: string): string {
   const isKept = ATTRIBUTE_NAME.test(name) && !name.startsWith('on') && !REMOVED_ATTRIBUTES.has(name);
   if (!isKept) return '';
   // Browsers ignore control characters and spaces in a scheme.
   if (URL_ATTRIBUTES.has(name) && !SAFE_URL.test(value.replace(/[\u0000-\u0020]/g, ''))) return '';
+  if (name === 'href' && RECIPIENT_PAGE.test(value)) return ' href="#"';
   return ` ${name}="${escape(value)}"`;
 }
 
@@ -117,6 +121,11 @@ export const PREVIEW_HEADERS: Record<string, string> = {
 };
 
 /** Returns a text as a page. */
-export function textPage(text: string): string {
+function textPage(text: string): string {
   return `<!doctype html><pre style="white-space: pre-wrap">${escape(text)}</pre>`;
+}
+
+/** Returns a rendered content as a page that runs nothing and unsubscribes nobody. */
+export function pageOf({ html, text }: { html: string | null; text: string | null }): string {
+  return html === null ? textPage(text ?? '') : sanitize(html);
 }

@@ -15,20 +15,17 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { invalid } from '../../errors.ts';
 import { createBrandOf } from './brand-parts.ts';
 import { errorsOf } from './compile.ts';
-import { PREVIEW_HEADERS, sanitize, textPage } from './preview.ts';
+import { pageOf as previewPage, PREVIEW_HEADERS } from './preview.ts';
 import { renderTemplate } from './render.ts';
 import {
   changeTemplateBody,
-  checkedSchema,
   checkSchema,
-  checkUnsavedBody,
   createTemplateBody,
   duplicateTemplateBody,
   listTemplatesQuery,
   listVersionsQuery,
   renderBody,
   renderedSchema,
-  renderUnsavedBody,
   sendTestBody,
   sentTestSchema,
   templateParams,
@@ -38,7 +35,7 @@ import {
   versionSchema,
 } from './schema.ts';
 import { findSentTest, prepareTest, sendTest, type SendTestDeps } from './send-test.ts';
-import { checkUnsaved, renderUnsaved } from './unsaved.ts';
+import { createUnsavedRoutes } from './unsaved-routes.ts';
 import {
   changeTemplate,
   checkTemplate,
@@ -279,48 +276,6 @@ function renderRoute(parts: Parts): RouteDefinition {
   });
 }
 
-function renderUnsavedRoute(parts: Parts): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
-    path: `${PATH}/render`,
-    operationId: 'renderContent',
-    tag,
-    summary: 'Render a content that is not saved, for a contact or with a sample contact',
-    description:
-      'Stores and sends nothing. The texts are null if the content cannot be rendered; `problems` then say why.',
-    auth: 'brand',
-    testKeys: { only: 'variables, no `contact_id`' },
-    idempotency: 'none',
-    body: renderUnsavedBody,
-    responses: { 200: { description: 'The content that would be sent.', schema: renderedSchema } },
-    async handler({ tenant, body }) {
-      return { status: 200, body: await renderUnsaved(parts, tenant, body) };
-    },
-  });
-}
-
-function checkUnsavedRoute(parts: Parts): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
-    path: `${PATH}/check`,
-    operationId: 'checkContent',
-    tag,
-    summary: 'Check a content that is not saved, as a send would',
-    description:
-      'Stores nothing. `variables` are those that will have a value. The sender is checked when a campaign or flow is sent.',
-    auth: 'brand',
-    testKeys: 'allowed',
-    idempotency: 'none',
-    body: checkUnsavedBody,
-    responses: {
-      200: { description: 'What a send would refuse, and what could be better.', schema: checkedSchema },
-    },
-    async handler({ tenant, body }) {
-      return { status: 200, body: await checkUnsaved(parts, tenant, body) };
-    },
-  });
-}
-
 function previewRoute(parts: Parts): RouteDefinition {
   return defineRoute({
     method: 'GET',
@@ -336,7 +291,7 @@ function previewRoute(parts: Parts): RouteDefinition {
     async handler({ tenant, params }) {
       const { html, text, problems } = await renderTemplate(parts, tenant, params.id, { sample: true });
       if (html === null && text === null) throw invalid(errorsOf(problems));
-      const body = html === null ? textPage(text ?? '') : sanitize(html);
+      const body = previewPage({ html, text });
       return {
         status: 200,
         raw: { contentType: 'text/html; charset=utf-8', body },
@@ -403,8 +358,7 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     versionsRoute(parts),
     checkRoute(parts),
     renderRoute(parts),
-    renderUnsavedRoute(parts),
-    checkUnsavedRoute(parts),
+    ...createUnsavedRoutes(parts),
     previewRoute(parts),
     sendTestRoute(parts),
   ];

@@ -14,7 +14,10 @@ import { fieldMessage } from './compile.ts';
  */
 export function addContentProblems(
   problems: Problems,
-  pinned: { version: Pick<VersionContent, 'channel' | 'subject' | 'text'> | null; problems: readonly Problem[] },
+  pinned: {
+    version: Pick<VersionContent, 'channel' | 'subject' | 'text'> | null;
+    problems: readonly Problem[];
+  },
   field: (name: string) => string,
 ): void {
   for (const problem of pinned.problems) problems.add({ [field(problem.field)]: [fieldMessage(problem)] });

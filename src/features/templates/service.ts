@@ -37,14 +37,15 @@ import type {
 } from './schema.ts';
 import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts';
 
-export { brandValues, createBrandOf } from './brand-parts.ts';
-export { fromEngine } from './compile.ts';
+export { type BrandOf, brandValues, createBrandOf } from './brand-parts.ts';
+export { errorsOf, fromEngine } from './compile.ts';
 export { type CompiledContents, createCompiledContents };
 export { type Pinned, pinVersion, sourceOf, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentSummary as presentTemplateSummary, presentTemplate } from './presenter.ts';
 export {
   findListedTemplates,
+  findStepTemplateId,
   findTemplateRows,
   findTemplates,
   listedBytesSql,
@@ -52,6 +53,7 @@ export {
 } from './model.ts';
 export { DEAD_LINKS } from './values.ts';
 export { renderUnsaved } from './unsaved.ts';
+export { pageOf } from './preview.ts';
 export { renderTemplate, type RenderDeps, type Shown } from './render.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';

@@ -46,6 +46,7 @@ const tagDescriptions: Record<string, string> = {
   Search: 'Resources of the brand by an address, an id or a name.',
   Campaigns: 'One content sent to a list or segment.',
   Templates: 'Contents of emails and SMS, with Liquid.',
+  Previews: 'Pages that show a message or content for a minute.',
   Suppressions: 'Addresses that the account does not write to.',
   Events: 'What contacts did, as your own systems report it.',
   Uploads: 'Files such as logos and avatars.',

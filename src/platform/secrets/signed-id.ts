@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 
 /** The purpose of a signed id. An id signed for one purpose is invalid for any other. */
-export type SignedPurpose = 'upload';
+export type SignedPurpose = 'upload' | 'preview';
 
 /** The row that a signed id stands for. */
 export interface SignedRow {

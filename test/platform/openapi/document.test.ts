@@ -203,6 +203,9 @@ describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
   const asked: [method: string, path: string, template: string, body: unknown][] = [
+    ['POST', '/v1/my/templates/render', '/v1/my/templates/render', { subject: 'Hi', body: 'Hello' }],
+    ['POST', '/v1/my/templates/check', '/v1/my/templates/check', { body: '{{ coupon }}' }],
+    ['POST', '/v1/my/previews', '/v1/my/previews', { content: { subject: 'Hi', body: 'Hello' } }],
     ['GET', '/healthz', '/healthz', undefined],
     ['GET', '/v1/my/account', '/v1/my/account', undefined],
     ['GET', '/v1/my/brand', '/v1/my/brand', undefined],
