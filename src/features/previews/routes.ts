@@ -54,6 +54,7 @@ function createRoute(deps: PreviewDeps, signedIds: SignedIds): RouteDefinition {
       'cannot be rendered is a 422.',
     auth: 'brand',
     testKeys: 'refused',
+    audit: 'none',
     idempotency: 'none',
     body: createPreviewBody,
     responses: { 201: { description: 'The URL of the page.', schema: previewSchema } },

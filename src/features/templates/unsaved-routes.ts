@@ -14,6 +14,7 @@ function renderUnsavedRoute(deps: RenderDeps): RouteDefinition {
       'Stores and sends nothing. The texts are null if the content cannot be rendered; `problems` then say why.',
     auth: 'brand',
     testKeys: { only: 'variables, no `contact_id`' },
+    audit: 'none',
     idempotency: 'none',
     body: renderUnsavedBody,
     responses: { 200: { description: 'The content that would be sent.', schema: renderedSchema } },
@@ -34,6 +35,7 @@ function checkUnsavedRoute(deps: RenderDeps): RouteDefinition {
       'Stores nothing. `variables` are those that will have a value. The sender is checked when a campaign or flow is sent.',
     auth: 'brand',
     testKeys: 'allowed',
+    audit: 'none',
     idempotency: 'none',
     body: checkUnsavedBody,
     responses: {

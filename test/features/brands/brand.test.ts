@@ -92,6 +92,7 @@ describe('PUT /v1/my/brand', () => {
       ...fields,
       id: api.brandId,
       account_id: api.accountId,
+      revision: expect.any(Number),
       source_url: null,
       last_scraped_at: null,
       scrape: null,

@@ -193,6 +193,7 @@ describe('POST /templates', () => {
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.any(Number),
+      revision: 1,
       channel: 'email',
       campaign_id: null,
       flow_id: null,
@@ -295,6 +296,7 @@ describe('PATCH /templates/{id}', () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       ...made,
+      revision: Number(made.revision) + 1,
       subject: 'New',
       reply_to: null,
       variables: { coupon: null, 'contact.first_name': null },
@@ -306,7 +308,8 @@ describe('PATCH /templates/{id}', () => {
     const { body: made } = await create({ ...content, design });
     const { status, body } = await patch(made.id, { ...made, name: 'Renamed' });
     expect(status).toBe(200);
-    expect(body).toEqual({ ...made, name: 'Renamed', updated_at: body.updated_at });
+    const { updated_at } = body;
+    expect(body).toEqual({ ...made, name: 'Renamed', revision: Number(made.revision) + 1, updated_at });
   });
 
   it('accepts a template as the API returned it, however many variables it has', async () => {
