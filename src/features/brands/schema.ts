@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
+import { isTimeZone } from '../../platform/input/time-zones.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
@@ -18,20 +19,17 @@ const object = z
 const wrongScheme = (message: string) => ({
   error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
 });
-const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
-/** Whether this is the name of an IANA time zone. */
-export const isTimeZone = (name: string) => zones.has(name);
 const timezone = z
   .string()
   .max(100)
-  .refine((name) => zones.has(name), 'must be the name of an IANA time zone, such as Europe/Berlin')
+  .refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin')
   .meta({ examples: ['Europe/Berlin'] });
 const clock = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time such as 21:00');
 const clockZone = z
   .string()
   .max(100)
   .refine(
-    (name) => name === 'contact' || zones.has(name),
+    (name) => name === 'contact' || isTimeZone(name),
     'must be the name of an IANA time zone, or contact',
   )
   .meta({

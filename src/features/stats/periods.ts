@@ -7,9 +7,6 @@ export const DAY_MS = 24 * HOUR_MS;
 
 const timeZones = createTimeZones(100);
 
-/** Whether this is the name of an IANA time zone, or another name of one, such as Asia/Kolkata. */
-export const isTimeZone = (name: string) => /^[a-z]/i.test(name) && timeZones.exists(name);
-
 /** What the clocks of a zone show, as if it were UTC. */
 function shownAt(time: number, zone: string): number {
   return timeZones.shownAt(time, zone) ?? time;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { isTimeZone } from '../../platform/input/time-zones.ts';
 import type { StatName } from '../../delivery/effects/stat-changes.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam } from '../../platform/db/paging.ts';
 import { figureNames, statChannels, statSources } from './figures.ts';
-import { isTimeZone } from './periods.ts';
 
 /** Whether a bound is a date, not a date-time. */
 export const isDate = (bound: string) => bound.length === 10;

@@ -1,6 +1,5 @@
 /** Characters that URL parsers drop or reinterpret, so that `/\evil.test` or `/⇥/evil.test` would leave the service. */
-// eslint-disable-next-line no-control-regex -- control characters are what this refuses
-const UNSAFE = /[\u0000-\u0020\u007f\\]/;
+const UNSAFE = /[\s\\\p{Cc}]/u;
 const HERE = 'https://here.invalid';
 
 /**

@@ -51,3 +51,8 @@ export function createTimeZones(max: number): TimeZones {
     },
   };
 }
+
+const named = createTimeZones(100);
+
+/** Whether this is the name of an IANA time zone, or another name of one, such as Asia/Kolkata. */
+export const isTimeZone = (name: string): boolean => /^[a-z]/i.test(name) && named.exists(name);

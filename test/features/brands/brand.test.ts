@@ -105,6 +105,10 @@ describe('PUT /v1/my/brand', () => {
     expect((await put({ ...(await api.request('GET', '/v1/my/brand')).body })).status).toBe(200);
   });
 
+  it.each(['Asia/Kolkata', 'America/New_York', 'UTC'])('may be in the time zone %s', async (timezone) => {
+    expect((await put({ timezone })).body.timezone).toBe(timezone);
+  });
+
   it('has quiet hours in the time zone of the contact by default, and removes them with null', async () => {
     const { body } = await put({ quiet_hours: { start: '22:00', end: '07:30' } });
     expect(body.quiet_hours).toEqual({ start: '22:00', end: '07:30', timezone: 'contact' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
-import { isTimeZone } from '../../brands/schema.ts';
+import { isTimeZone } from '../../../platform/input/time-zones.ts';
 import { timeColumns } from '../../segments/service.ts';
 import type { Move, RunContext } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
