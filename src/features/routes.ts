@@ -46,7 +46,7 @@ import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createMemberRoutes } from './users/member-routes.ts';
 import { createOwnUserRoutes } from './users/own-routes.ts';
-import { createOwnAccountsRoute } from './sessions/accounts-route.ts';
+import { createOwnAccountsRoute } from './sessions/accounts-routes.ts';
 import { createPasswordRoute } from './users/password-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';

@@ -86,8 +86,7 @@ export async function search(db: Queryable, scope: BrandScope, text: string): Pr
     ...(ID_DIGITS.test(text) ? await find(db, scope, BY_ID, Number(text)) : []),
     ...(await findByName(db, scope, text)),
   ];
-  const seen = new Set<string>();
   const found = rows.map((row) => ({ ...row, path: `${sources[row.type].path}/${row.id}` }));
   // A resource whose name begins with its own id is found twice.
-  return found.filter(({ path }) => !seen.has(path) && seen.add(path)).slice(0, MAX_RESULTS);
+  return [...new Map(found.map((each) => [each.path, each])).values()].slice(0, MAX_RESULTS);
 }

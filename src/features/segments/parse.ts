@@ -17,9 +17,9 @@ import {
   predicates,
   predicatesOf,
   statuses,
-  type StepName,
   type Test,
 } from './language.ts';
+import { checkStep, idOf, namesStep, STEP_NAME } from './step-names.ts';
 import {
   MAX_ITEMS,
   type Path,
@@ -100,13 +100,6 @@ function pathOf(name: string, example: string, path: Path, report: Report): stri
   return names;
 }
 
-/** Its second group is an id, its third a ref. */
-const STEP_NAME = /^(step[.])(?:([1-9][0-9]{0,8})|([a-z][a-z0-9_]{0,39}))[.](.*)$/s;
-
-/** The id of a step that has none yet. Filters that name it by its ref are parsed again when it has one. */
-const NO_ID = 0;
-const idOf = (step: StepName) => (typeof step === 'number' ? step : NO_ID);
-
 /** @returns undefined after a report */
 function stepOperand(name: string, flow: FlowNames, path: Path, report: Report): Operand | undefined {
   const [, , id, ref, rest] = STEP_NAME.exec(name) ?? [];
@@ -116,28 +109,6 @@ function stepOperand(name: string, flow: FlowNames, path: Path, report: Report):
   if (!checkStep(flow, step, ['webhook'], path, report)) return undefined;
   const names = pathOf(rest, 'step.3.status', path, report);
   return names && { of: { step: idOf(step) }, path: names };
-}
-
-/** @returns false after a report */
-function checkStep(
-  { steps }: FlowNames,
-  step: StepName,
-  types: readonly string[],
-  path: Path,
-  report: Report,
-): boolean {
-  if (!steps) return true;
-  const type = steps.get(step);
-  if (type !== undefined && types.includes(type)) return true;
-  const known = [...steps].filter(([, each]) => types.includes(each)).map(([id]) => id);
-  const hint =
-    known.length > 0
-      ? `: the ${types.join(' and ')} steps before it are ${known.slice(0, 10).join(', ')}`
-      : `: no ${types.join(' or ')} step comes before`;
-  const problem =
-    type === undefined ? `names step ${step}, which does not come before` : `names a step of type ${type}`;
-  report(path, `${problem}${hint}`);
-  return false;
 }
 
 /** @returns undefined after a report */
@@ -295,9 +266,6 @@ function parseMembership(
   return ids && { type: kind, ids: [...new Set(ids)] };
 }
 
-const namesStep = (value: unknown): value is { step: unknown } =>
-  typeof value === 'object' && value !== null && 'step' in value;
-
 function parseEngaged(
   { name, value }: Filter,
   flow: FlowNames,
@@ -392,25 +360,6 @@ class Parser {
         return parseValue(filter, kind, at, { flow: this.flow, report: this.report });
     }
   }
-}
-
-/**
- * Replaces the refs of steps by ids in the filters of a flow, which were parsed without problems.
- * @param ids by ref
- */
-export function withStepIds(
-  filters: readonly unknown[],
-  ids: ReadonlyMap<string, number>,
-): readonly unknown[] {
-  return (filters as readonly Filter[]).map((filter) => {
-    const { name, value } = filter;
-    if (name === 'any' || name === 'all') return { ...filter, value: withStepIds(value as Filter[], ids) };
-    if (namesStep(value) && typeof value.step === 'string') {
-      return { ...filter, value: { ...value, step: ids.get(value.step) } };
-    }
-    const [, prefix, , ref, rest] = STEP_NAME.exec(name) ?? [];
-    return ref === undefined ? filter : { ...filter, name: `${prefix}${ids.get(ref)}.${rest}` };
-  });
 }
 
 /**

@@ -109,6 +109,29 @@ function rotateRoute(webhooks: WebhookManager): RouteDefinition {
   });
 }
 
+function getRoute(webhooks: WebhookManager): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${path}/:id`,
+    operationId: 'getWebhook',
+    tag,
+    summary: 'Get a webhook',
+    description:
+      'For `reveal=true`, a user must have given the password within the last 15 minutes: see `confirmSession`.',
+    auth: 'brand',
+    testKeys: 'refused',
+    roles,
+    params: webhookParams,
+    query: getWebhookQuery,
+    errors: ['conflict', 'confirmation_required'],
+    responses: { 200: { description: 'The webhook', schema: webhookResource } },
+    async handler({ tenant, session, params, query }) {
+      if (query.reveal) requireConfirmed(session);
+      return { status: 200, body: await webhooks.get(tenant, params.id, query.reveal ?? false) };
+    },
+  });
+}
+
 /** POST, GET, PATCH and DELETE of /v1/my/webhooks, and POST …/rotate_secret. */
 function endpointRoutes(webhooks: WebhookManager): RouteDefinition[] {
   return [
@@ -135,26 +158,7 @@ function endpointRoutes(webhooks: WebhookManager): RouteDefinition[] {
         return paginate(input, page, rest.slice(offset, offset + limit), { total: all.length });
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: `${path}/:id`,
-      operationId: 'getWebhook',
-      tag,
-      summary: 'Get a webhook',
-      description:
-        'For `reveal=true`, a user must have given the password within the last 15 minutes: see `confirmSession`.',
-      auth: 'brand',
-      testKeys: 'refused',
-      roles,
-      params: webhookParams,
-      query: getWebhookQuery,
-      errors: ['conflict', 'confirmation_required'],
-      responses: { 200: { description: 'The webhook', schema: webhookResource } },
-      async handler({ tenant, session, params, query }) {
-        if (query.reveal) requireConfirmed(session);
-        return { status: 200, body: await webhooks.get(tenant, params.id, query.reveal ?? false) };
-      },
-    }),
+    getRoute(webhooks),
     defineRoute({
       method: 'DELETE',
       path: `${path}/:id`,

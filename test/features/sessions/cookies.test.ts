@@ -69,7 +69,7 @@ describe('a sign-in with a cookie', () => {
     ['an opaque Origin', { Origin: 'null' }],
     ['another port', { Origin: 'http://127.0.0.1:1' }],
   ])('is refused with %s', async (_what, headers) => {
-    const answer = await logIn(headers as Headers);
+    const answer = await logIn(headers);
     expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
     expect(answer.headers.get('set-cookie')).toBeNull();
   });

@@ -67,6 +67,7 @@ describe('every route that keys may use', () => {
       ...['cancelValidation', 'changeCampaign', 'changeFlow', 'changeSegment', 'changeTemplate'],
       ...[
         'checkTemplate',
+        'checkContent',
         'checkUnsavedFlow',
         'createCampaign',
         'createFlow',

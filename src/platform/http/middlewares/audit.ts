@@ -72,7 +72,7 @@ export function auditChanges(deps: AuditDeps, route: RouteDefinition): Middlewar
 
   async function complete(ctx: HttpContext, ids: number[], status: number): Promise<void> {
     const isRefused = status >= 400 && status < 500 && status !== FORBIDDEN;
-    const isReplayed = ctx.response.has('Idempotent-Replayed');
+    const isReplayed = ctx.response.get('Idempotent-Replayed') !== '';
     try {
       if (isRefused || isReplayed) await dropEntries(pool, ids);
       else await completeEntries(pool, ids, status, ctx.state.resourceId ?? null);
@@ -84,7 +84,10 @@ export function auditChanges(deps: AuditDeps, route: RouteDefinition): Middlewar
 
   return async function auditChanges(ctx, next) {
     const request = auditedRequest(deps, route, ctx);
-    if (!request) return next();
+    if (!request) {
+      await next();
+      return;
+    }
     ctx.state.isAudited = true;
     const ids = await beginEntries(pool, request);
     try {
