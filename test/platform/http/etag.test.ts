@@ -205,9 +205,9 @@ describe('the content of a campaign', () => {
       api.database.pool,
       { lock: 'select 1 from campaigns where id = $1 for update', values: [id] },
       [
-        send(template, { name: 'One' }),
-        send(campaign, { template_attributes: { subject: 'Two' } }),
-        send(template, { subject: 'Three' }),
+        send(template, { preheader: 'One' }),
+        send(template, { subject: 'Two' }),
+        send(campaign, { template_attributes: { body: 'Three' } }),
       ],
     );
     expect(answers).toEqual([200, 200, 200]);
