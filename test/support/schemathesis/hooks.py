@@ -144,7 +144,7 @@ changes = {
 LARGE = {"design": "POST /v1/my/templates", "steps": "POST /v1/my/flows"}
 MAX_LARGE_CASES = 20
 # One middleware reads these headers, and one function these parameters of lists.
-SHARED_PARAMETERS = {"X-Brand-Id", "X-Request-Id", "Idempotency-Key", "page", "limit", "after"}
+SHARED_PARAMETERS = {"X-Brand-Id", "X-Request-Id", "Idempotency-Key", "If-Match", "page", "limit", "after"}
 MAX_SHARED_CASES = 2
 # One operation in so many gets all cases of them.
 WHOLE_EVERY = 5
@@ -197,6 +197,8 @@ def before_call(context, case, kwargs):
             headers[name] = str(headers[name])
     if "X-Brand-Id" in headers:
         swap(headers, "X-Brand-Id", re.compile(r"[1-9][0-9]{0,14}"), existing["brand"])
+    # A resource has one revision; any other is a 412.
+    swap(headers, "If-Match", re.compile(r'"[!#-~]*"'), "*")
     change = changes.get(case.operation.label)
     if change and isinstance(case.body, dict):
         change(case.body)
