@@ -51,13 +51,13 @@ import { createPasswordRoute } from './users/password-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';
 import { createSessionRoutes } from './sessions/routes.ts';
-import type { verifyPassword } from './users/service.ts';
+import type { PasswordChecks } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
 
 /** Everything that features build their routes from. Each feature declares the part it needs. */
-export interface FeatureDeps {
+export interface FeatureDeps extends PasswordChecks {
   config: Config;
   database: Database;
   /** For statements that read a large part of a brand's contacts. */
@@ -78,8 +78,6 @@ export interface FeatureDeps {
   htmlSanitizer: HtmlSanitizer;
   /** Starts sessions of users. */
   sessions: SessionIssuer;
-  /** Limits how many passwords are checked at once. */
-  checkPassword: typeof verifyPassword;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
   waker: Waker;

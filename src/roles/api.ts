@@ -158,7 +158,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     contents,
     htmlSanitizer,
     sessions,
-    checkPassword: createPasswordChecks(),
+    ...createPasswordChecks(),
     rateLimiter,
     waker,
     events,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import { findApiKey } from '../../src/features/api-keys/service.ts';
 import { resetPassword } from '../../src/features/users/resets.ts';
-import { verifyPassword } from '../../src/features/users/service.ts';
+import { hashPassword, verifyPassword } from '../../src/features/users/service.ts';
 import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -214,7 +214,11 @@ describe('carillon', () => {
       PUBLIC_URL: 'https://m.test/',
     });
     expect(printed.output).toMatch(/link .* {2}https:\/\/m\.test\/v1\/password_resets\/[\w-]{43}\n/);
-    await resetPassword(made.database.pool, link.split('/').at(-1) ?? '', 'a new password');
+    await resetPassword(
+      { pool: made.database.pool, hashPassword },
+      link.split('/').at(-1) ?? '',
+      'a new password',
+    );
     const { rows } = await made.database.pool.query<{ password_hash: string }>(
       `select password_hash from users where email_key = 'lin@acme.test'`,
     );

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { AppError, notFound } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { digestOfToken } from '../../platform/secrets/one-time-token.ts';
-import { addMembership, getUser, hashPassword, insertUser, type UserRow } from '../users/service.ts';
+import { addMembership, getUser, insertUser, type PasswordChecks, type UserRow } from '../users/service.ts';
 import { endInvitation, findAcceptable, findOfUser, type NamedInvitationRow } from './model.ts';
 import type { AcceptBody, OwnInvitation, ShownInvitation } from './schema.ts';
 
@@ -30,13 +30,21 @@ export async function showInvitation(db: Queryable, token: string): Promise<Show
   return presentShown(row);
 }
 
+export interface AcceptDeps extends Pick<PasswordChecks, 'hashPassword'> {
+  pool: pg.Pool;
+}
+
 /**
  * Creates the invited user. Starts no session: the user signs in.
  * @throws AppError `not_found` as {@link showInvitation}; `conflict` if the address has got a user since
  */
-export async function acceptByLink(pool: pg.Pool, token: string, body: AcceptBody): Promise<UserRow> {
-  await showInvitation(pool, token);
-  const passwordHash = await hashPassword(body.password);
+export async function acceptByLink(
+  { pool, hashPassword }: AcceptDeps,
+  token: string,
+  body: AcceptBody,
+): Promise<UserRow> {
+  const { email } = await showInvitation(pool, token);
+  const passwordHash = await hashPassword(body.password, `invitation of ${email}`);
   return inTransaction(pool, async (trx) => {
     const invitation = await endInvitation(trx, { digest: digestOfToken(token) }, 'accepted_at');
     if (!invitation) throw notFound('invitation');

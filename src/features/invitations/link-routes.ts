@@ -1,17 +1,16 @@
-import type pg from 'pg';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createWithSecret } from '../../platform/http/secret-links.ts';
 import { linkParams, userSchema } from '../users/schema.ts';
 import { presentUser } from '../users/service.ts';
-import { acceptByLink, showInvitation } from './accepting.ts';
+import { type AcceptDeps, acceptByLink, showInvitation } from './accepting.ts';
 import { acceptBody, shownInvitationSchema } from './schema.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** `/v1/invitations/:token`: for people who are not users yet. */
 export function createLinkRoutes(
-  pool: pg.Pool,
+  deps: AcceptDeps,
   config: { TRUSTED_PROXIES: string[] },
   rateLimiter: RateLimiter,
 ): RouteDefinition[] {
@@ -27,7 +26,7 @@ export function createLinkRoutes(
       description: 'A link works once, until it expires or is revoked. Looking at it changes nothing.',
       responses: { 200: { description: 'The invitation.', schema: shownInvitationSchema } },
       async handler({ params: { token }, ctx }) {
-        return { status: 200, body: await withSecret(ctx, () => showInvitation(pool, token)) };
+        return { status: 200, body: await withSecret(ctx, () => showInvitation(deps.pool, token)) };
       },
     }),
     defineRoute({
@@ -45,7 +44,7 @@ export function createLinkRoutes(
       responses: { 201: { description: 'The new user.', schema: userSchema } },
       errors: ['conflict'],
       async handler({ params: { token }, body, ctx }) {
-        const user = await withSecret(ctx, () => acceptByLink(pool, token, body));
+        const user = await withSecret(ctx, () => acceptByLink(deps, token, body));
         return { status: 201, body: presentUser(user) };
       },
     }),

@@ -13,8 +13,11 @@ export interface InvitationMail {
 }
 
 const MAX_NAME = 80;
-/** What mail programs turn into a link. Customers choose the name, and must not put links into our mail. */
-const LINK_LIKE = /[/\\@]|www\.|:/i;
+/**
+ * What mail programs turn into a link, such as `evil.test`; a dot before a space or at the end is none. Customers choose
+ * the name, and must not put links into our mail.
+ */
+const LINK_LIKE = /[/\\@:]|[.\u3002\uff0e\uff61](?=\S)/;
 
 function shownName(name: string | null): string {
   if (name === null || name.trim() === '' || LINK_LIKE.test(name)) return 'an account';

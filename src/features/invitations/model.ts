@@ -67,7 +67,10 @@ export async function findInvitations(
   return { rows, count };
 }
 
-/** @returns null if the account has no such pending invitation */
+/**
+ * Finds a pending invitation, and locks it: an acceptance at the same time waits, or has ended it.
+ * @returns null if the account has no such pending invitation
+ */
 export async function findInvitation(
   db: Queryable,
   { accountId }: AccountScope,
@@ -77,6 +80,7 @@ export async function findInvitation(
     .where(by)
     .whereNull('accepted_at')
     .whereNull('revoked_at')
+    .forNoKeyUpdate()
     .select(InvitationModel.columns);
   return row ?? null;
 }

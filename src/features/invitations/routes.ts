@@ -9,6 +9,7 @@ import { paginate } from '../../platform/http/pagination.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { linkDelivery, type LinkDelivery } from '../system-mail/service.ts';
+import type { PasswordChecks } from '../users/service.ts';
 import { getInvitation, invite, listInvitations, resendInvitation, revoke } from './inviting.ts';
 import { INVITATION_DAYS } from './model.ts';
 import { createLinkRoutes } from './link-routes.ts';
@@ -26,6 +27,7 @@ export interface InvitationRouteDeps {
   config: Pick<Config, 'PUBLIC_URL' | 'MAIL_DOMAIN' | 'SYSTEM_FROM' | 'TRUSTED_PROXIES'>;
   database: Database;
   rateLimiter: RateLimiter;
+  hashPassword: PasswordChecks['hashPassword'];
   waker: Pick<Waker, 'wake'>;
 }
 
@@ -133,7 +135,7 @@ export function createInvitationRoutes(deps: InvitationRouteDeps): RouteDefiniti
     createRoute(parts),
     resendRoute(parts),
     revokeRoute(pool),
-    ...createLinkRoutes(pool, config, deps.rateLimiter),
+    ...createLinkRoutes({ pool, hashPassword: deps.hashPassword }, config, deps.rateLimiter),
     ...createOwnInvitationRoutes(pool),
   ];
 }

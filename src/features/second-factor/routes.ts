@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';
-import { AppError } from '../../errors.ts';
 import type { SessionIssuer } from '../../platform/auth/session-issuer.ts';
-import { deleteSessions, lockPassword } from '../../platform/auth/session-rows.ts';
+import { deleteSessions } from '../../platform/auth/session-rows.ts';
 import type { UserSession } from '../../platform/auth/session.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { credentialHeaders } from '../sessions/schema.ts';
-import { getUser } from '../users/service.ts';
+import { getUser, lockUser } from '../users/service.ts';
 import {
   confirmSecondFactorBody,
   recoveryCodesSchema,
@@ -72,10 +71,8 @@ function beginRoute(pool: pg.Pool, keyring: Keyring): RouteDefinition {
 function confirmRoute({ database: { pool }, keyring, sessions }: SecondFactorRouteDeps): RouteDefinition {
   /** No session without a code stays: neither another one of the user, nor this one under its old id. */
   async function replaceSessions(trx: pg.PoolClient, request: IncomingMessage, session: UserSession) {
-    const { password_hash } = await getUser(trx, session.userId);
-    if (!(await lockPassword(trx, session.userId, password_hash))) {
-      throw new AppError('unauthorized', 'the password was just changed');
-    }
+    // Waits for sign-ins that have checked the password; later ones find the second factor on.
+    await lockUser(trx, session.userId);
     await deleteSessions(trx, session.userId, session.id);
     return sessions.renew(trx, request, session, { secondFactor: true });
   }

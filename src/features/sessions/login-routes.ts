@@ -9,8 +9,9 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { getSecondFactor } from '../second-factor/service.ts';
 import { userSchema } from '../users/schema.ts';
-import { emailKey, getUser, presentUser, type verifyPassword } from '../users/service.ts';
+import { emailKey, getUser, type PasswordChecks, presentUser } from '../users/service.ts';
 import { createLogin } from './login.ts';
 import { credentialHeaders, loginBody, logoutBody } from './schema.ts';
 import { endSessions } from './service.ts';
@@ -20,7 +21,7 @@ export interface LoginRouteDeps {
   database: Database;
   keyring: Keyring;
   sessions: SessionIssuer;
-  checkPassword: typeof verifyPassword;
+  checkPassword: PasswordChecks['checkPassword'];
   rateLimiter: RateLimiter;
 }
 
@@ -76,6 +77,10 @@ function loginRoute(deps: LoginRouteDeps): RouteDefinition {
       const issued = await inTransaction(database.pool, async (trx) => {
         if (!(await lockPassword(trx, user.id, user.password_hash))) {
           throw new AppError('unauthorized', 'the password was just changed');
+        }
+        // Turning the second factor on ends all sessions without a code, and must not miss this one.
+        if (!secondFactor && (await getSecondFactor(trx, user.id)).enabled) {
+          throw new AppError('otp_required', 'the second factor was just turned on');
         }
         return sessions.start(trx, req, { id: user.id, secondFactor }, body.session);
       });

@@ -5,8 +5,8 @@ import {
   findUserByEmail,
   generatePassword,
   hashPassword,
+  type PasswordChecks,
   type UserRow,
-  type verifyPassword,
 } from '../users/service.ts';
 import { isKnownNetwork, rememberNetwork } from './known-networks.ts';
 
@@ -45,7 +45,7 @@ export interface Login {
 export type CountFailure = (attempt: Pick<LoginAttempt, 'email' | 'network'>, isKnown: boolean) => () => void;
 
 export interface LoginDeps extends SecondFactorDeps {
-  checkPassword: typeof verifyPassword;
+  checkPassword: PasswordChecks['checkPassword'];
 }
 
 export function createLogin(deps: LoginDeps, countFailure: CountFailure): Login {
@@ -64,9 +64,10 @@ export function createLogin(deps: LoginDeps, countFailure: CountFailure): Login 
   }
 
   /** @returns null if the address or the password is wrong */
-  async function findVerified({ email, password }: LoginAttempt): Promise<UserRow | null> {
+  async function findVerified({ email, password, network }: LoginAttempt): Promise<UserRow | null> {
     const user = await findUserByEmail(db, email);
-    const matches = await check(user?.password_hash ?? (await dummyHash), password);
+    const hash = user?.password_hash ?? (await dummyHash);
+    const matches = await check(hash, password, `sign-in from ${network}`);
     return user && matches ? user : null;
   }
 

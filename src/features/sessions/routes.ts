@@ -5,7 +5,7 @@ import { deleteSession, lockPassword } from '../../platform/auth/session-rows.ts
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { requireSecondFactor } from '../second-factor/service.ts';
-import { getUser } from '../users/service.ts';
+import { getUser, lineOfUser } from '../users/service.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
 import { findSession, findSessions } from './model.ts';
 import { presentSession } from './presenter.ts';
@@ -49,7 +49,9 @@ function confirmRoute(deps: SessionRouteDeps): RouteDefinition {
   async function check({ userId }: UserSession, { password, otp }: z.output<typeof confirmBody>) {
     const { password_hash: passwordHash } = await getUser(pool, userId);
     const takeBack = rateLimiter.confirmation(userId);
-    if (!(await checkPassword(passwordHash, password))) throw new AppError('unauthorized', 'wrong password');
+    if (!(await checkPassword(passwordHash, password, lineOfUser(userId)))) {
+      throw new AppError('unauthorized', 'wrong password');
+    }
     takeBack();
     return { passwordHash, secondFactor: await requireSecondFactor({ pool, keyring }, userId, otp) };
   }

@@ -4,12 +4,11 @@ import { lockPassword } from '../../platform/auth/session-rows.ts';
 import type { UserSession } from '../../platform/auth/session.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { lockUser, replacePassword } from './passwords.ts';
-import { getUser, hashPassword, type UserRow, type verifyPassword } from './service.ts';
+import { getUser, lineOfUser, type PasswordChecks, type UserRow } from './service.ts';
 import type { ChangePasswordBody } from './schema.ts';
 
-export interface PasswordChangeDeps {
+export interface PasswordChangeDeps extends PasswordChecks {
   pool: pg.Pool;
-  checkPassword: typeof verifyPassword;
   /** Counts a wrong password before it is checked. @returns a function that takes this back */
   countFailure(userId: number): () => void;
 }
@@ -26,14 +25,16 @@ export type ChangePassword = (session: UserSession, body: ChangePasswordBody) =>
 export function createPasswordChange({
   pool,
   checkPassword,
+  hashPassword,
   countFailure,
 }: PasswordChangeDeps): ChangePassword {
   return async ({ id, userId }, { current_password: current, password }) => {
     const { password_hash: known } = await getUser(pool, userId);
     const takeBack = countFailure(userId);
-    if (!(await checkPassword(known, current))) throw invalid({ current_password: ['is wrong'] });
+    const line = lineOfUser(userId);
+    if (!(await checkPassword(known, current, line))) throw invalid({ current_password: ['is wrong'] });
     takeBack();
-    const passwordHash = await hashPassword(password);
+    const passwordHash = await hashPassword(password, line);
     return inTransaction(pool, async (trx) => {
       await lockUser(trx, userId);
       // A reset may have set another password since the check. That one must stay.

@@ -4,11 +4,10 @@ import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts'
 import { createPasswordChange } from './password-change.ts';
 import { presentUser } from './presenter.ts';
 import { changePasswordBody, userSchema } from './schema.ts';
-import type { verifyPassword } from './service.ts';
+import type { PasswordChecks } from './service.ts';
 
-export interface PasswordRouteDeps {
+export interface PasswordRouteDeps extends PasswordChecks {
   database: Database;
-  checkPassword: typeof verifyPassword;
   rateLimiter: RateLimiter;
 }
 
@@ -16,11 +15,13 @@ export interface PasswordRouteDeps {
 export function createPasswordRoute({
   database: { pool },
   checkPassword,
+  hashPassword,
   rateLimiter,
 }: PasswordRouteDeps): RouteDefinition {
   const changePassword = createPasswordChange({
     pool,
     checkPassword,
+    hashPassword,
     countFailure: (userId) => rateLimiter.confirmation(userId),
   });
   return defineRoute({

@@ -6,7 +6,7 @@ import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createWithSecret, type WithSecret } from '../../platform/http/secret-links.ts';
 import { RESET_HOURS } from './reset-links.ts';
-import { getReset, requestReset, type Reset, resetPassword } from './resets.ts';
+import { getReset, requestReset, type Reset, type ResetDeps, resetPassword } from './resets.ts';
 import {
   linkParams,
   requestResetBody,
@@ -14,11 +14,13 @@ import {
   resetRequestSchema,
   resetSchema,
 } from './schema.ts';
+import type { PasswordChecks } from './service.ts';
 
 export interface ResetRouteDeps {
   config: { TRUSTED_PROXIES: string[] };
   database: Database;
   rateLimiter: RateLimiter;
+  hashPassword: PasswordChecks['hashPassword'];
 }
 
 const PATH = '/v1/password_resets';
@@ -53,7 +55,7 @@ function requestRoute(pool: pg.Pool, rateLimiter: RateLimiter, networkOf: Networ
 
 const presentReset = ({ email, expiresAt }: Reset) => ({ email, expires_at: expiresAt.toISOString() });
 
-function linkRoutes(pool: pg.Pool, withSecret: WithSecret): RouteDefinition[] {
+function linkRoutes(deps: ResetDeps, withSecret: WithSecret): RouteDefinition[] {
   const path = `${PATH}/:token`;
   const shared = { path, tag, auth: 'none', params: linkParams } as const;
   return [
@@ -65,7 +67,7 @@ function linkRoutes(pool: pg.Pool, withSecret: WithSecret): RouteDefinition[] {
       description: `A link works once, for ${RESET_HOURS} hour. Looking at it changes nothing.`,
       responses: { 200: { description: 'It works.', schema: resetSchema } },
       async handler({ params: { token }, ctx }) {
-        const reset = await withSecret(ctx, () => getReset(pool, token));
+        const reset = await withSecret(ctx, () => getReset(deps.pool, token));
         return { status: 200, body: presentReset(reset) };
       },
     }),
@@ -81,7 +83,7 @@ function linkRoutes(pool: pg.Pool, withSecret: WithSecret): RouteDefinition[] {
       maxBodyBytes: MAX_BODY_BYTES,
       responses: { 200: { description: 'The new password is set.', schema: resetSchema } },
       async handler({ params: { token }, body, ctx }) {
-        const reset = await withSecret(ctx, () => resetPassword(pool, token, body.password));
+        const reset = await withSecret(ctx, () => resetPassword(deps, token, body.password));
         return { status: 200, body: presentReset(reset) };
       },
     }),
@@ -93,9 +95,10 @@ export function createResetRoutes({
   config,
   database: { pool },
   rateLimiter,
+  hashPassword,
 }: ResetRouteDeps): RouteDefinition[] {
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   const networkOf = (ctx: HttpContext) => clientNetwork(clientAddress(ctx.req));
   const withSecret = createWithSecret(config, rateLimiter);
-  return [requestRoute(pool, rateLimiter, networkOf), ...linkRoutes(pool, withSecret)];
+  return [requestRoute(pool, rateLimiter, networkOf), ...linkRoutes({ pool, hashPassword }, withSecret)];
 }

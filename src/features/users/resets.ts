@@ -5,7 +5,7 @@ import { digestOfToken } from '../../platform/secrets/one-time-token.ts';
 import { mailSecret, type Notice } from '../system-mail/service.ts';
 import { lockUser, replacePassword } from './passwords.ts';
 import { createReset, resetPath } from './reset-links.ts';
-import { emailKey, hashPassword } from './service.ts';
+import { emailKey, lineOfUser, type PasswordChecks } from './service.ts';
 
 /** Maximum number of mails to one user in an hour. */
 const MAILS_PER_HOUR = 3;
@@ -83,6 +83,10 @@ export function mailResets(
 
 const OPEN = 'token_digest = $1 and used_at is null and expires_at > now()';
 
+export interface ResetDeps extends Pick<PasswordChecks, 'hashPassword'> {
+  pool: pg.Pool;
+}
+
 /** A link that works. */
 export interface Reset {
   userId: number;
@@ -108,10 +112,14 @@ export async function getReset(db: Queryable, token: string): Promise<Reset> {
  * Sets a new password by a link, which then no longer works, and ends all sessions of the user.
  * @throws AppError not_found as {@link getReset}
  */
-export async function resetPassword(pool: pg.Pool, token: string, password: string): Promise<Reset> {
+export async function resetPassword(
+  { pool, hashPassword }: ResetDeps,
+  token: string,
+  password: string,
+): Promise<Reset> {
   const reset = await getReset(pool, token);
   const { userId } = reset;
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await hashPassword(password, lineOfUser(userId));
   await inTransaction(pool, async (trx) => {
     await lockUser(trx, userId);
     const { rowCount } = await trx.query(`update password_resets set used_at = now() where ${OPEN}`, [

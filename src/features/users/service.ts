@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { invalid, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { setRole } from './memberships.ts';
+import { hashPassword } from './password-checks.ts';
 import { replacePassword } from './passwords.ts';
 
 export {
@@ -15,17 +15,16 @@ export {
   requireManager,
   requireNotAbove,
 } from './memberships.ts';
+export { lockUser } from './passwords.ts';
 export { presentUser } from './presenter.ts';
 export { createReset, resetPath } from './reset-links.ts';
-export { createPasswordChecks, verifyPassword } from './password-checks.ts';
-
-/** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
-const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-
-/** @returns an argon2id hash in PHC format; takes about 20 ms in the thread pool */
-export function hashPassword(password: string): Promise<string> {
-  return hash(password, ARGON2_COST);
-}
+export {
+  createPasswordChecks,
+  hashPassword,
+  lineOfUser,
+  type PasswordChecks,
+  verifyPassword,
+} from './password-checks.ts';
 
 const GENERATED_PASSWORD_BYTES = 15;
 

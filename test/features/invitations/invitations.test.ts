@@ -1,7 +1,9 @@
 // Invitations reach only the invited address, work once, and give nobody more than the inviter may give.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Role } from '../../../src/platform/auth/tenant.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
 import { findText } from '../../support/database-text.ts';
 
 const PATH = '/v1/my/invitations';
@@ -88,13 +90,35 @@ describe('an invitation of a new address', () => {
   });
 
   it('does not put a link that a customer chose as the account’s name into the mail', async () => {
-    for (const name of ['https://evil.test', 'www.evil.test', 'evil.test/login', 'a@evil.test']) {
+    for (const name of [
+      'https://evil.test',
+      'Pay at evil.test now',
+      'evil。test',
+      'evil.test/login',
+      'a@evil.test',
+    ]) {
       await query('update accounts set name = $1 where id = $2', [name, api.accountId]);
       await query('truncate invitations');
       await invite('new@acme.test');
       expect((await newestMail())?.text).toMatch(/invites you to an account as/);
     }
     await query(`update accounts set name = 'Acme' where id = $1`, [api.accountId]);
+  });
+
+  it('cannot be revoked once it is accepted, even at the same time', async () => {
+    const { body } = await invite('race@acme.test');
+    const revoking = await inTransaction(api.database.pool, async (trx) => {
+      await trx.query('update invitations set accepted_at = now() where id = $1', [body.id]);
+      const waiting = api.request('DELETE', `${PATH}/${String(body.id)}`, { token: api.userJwt });
+      await eventually(async () => {
+        const { rowCount } = await api.database.pool.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(rowCount).toBe(1);
+      }, 5_000);
+      return { waiting };
+    });
+    expect((await revoking.waiting).status).toBe(404);
   });
 
   it('creates a user with the invited role, once, and starts no session', async () => {

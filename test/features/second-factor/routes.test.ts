@@ -1,7 +1,10 @@
 // A user turns the second factor on and off; while it is on, no way to a session works without a code.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { insertSession } from '../../../src/platform/auth/session-rows.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { carillonCommand } from '../../support/commands.ts';
+import { eventually } from '../../support/eventually.ts';
 import { codeNow, secretOfUri } from '../../support/second-factor.ts';
 
 const PATH = '/v1/my/user/second_factor';
@@ -38,6 +41,15 @@ async function turnOn() {
   const jwt = (on.headers.get('authorization') ?? '').replace('Bearer ', '');
   return { secret, codes: on.body.recovery_codes as unknown as string[], jwt };
 }
+
+/** Waits until a connection waits for a lock. */
+const someoneWaits = () =>
+  eventually(async () => {
+    const { rowCount } = await api.database.pool.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(rowCount).toBe(1);
+  }, 5_000);
 
 describe('the second factor', () => {
   it('is not for API keys', async () => {
@@ -124,6 +136,36 @@ describe('the second factor', () => {
     ];
     expect(asked.map(({ body }) => body.code)).toEqual(Array(4).fill('confirmation_required'));
     expect((await ask('GET', PATH, undefined, jwt)).body).toMatchObject({ enabled: true });
+  });
+
+  it('refuses a sign-in without a code that began before it was turned on', async () => {
+    const signingIn = await inTransaction(api.database.pool, async (trx) => {
+      await trx.query('select 1 from users where id = $1 for no key update', [userId]);
+      const waiting = logIn();
+      await someoneWaits();
+      await trx.query(
+        `insert into second_factors (user_id, secret_sealed, confirmed_at) values ($1, 'sealed', now())`,
+        [userId],
+      );
+      return { waiting };
+    });
+    const answer = await signingIn.waiting;
+    expect([answer.status, answer.body.code]).toEqual([401, 'otp_required']);
+  });
+
+  it('ends a session whose sign-in ends while it is being turned on', async () => {
+    const secret = secretOfUri(String((await ask('POST')).body.uri));
+    const started = await inTransaction(api.database.pool, async (trx) => {
+      await trx.query('select 1 from users where id = $1 for share', [userId]);
+      const turningOn = ask('POST', `${PATH}/confirm`, { otp: codeNow(secret) });
+      await someoneWaits();
+      const of = { userId, kind: 'token', secondFactor: false, network: null, userAgent: null } as const;
+      const { session } = await insertSession(trx, of);
+      return { turningOn, id: session.id };
+    });
+    expect((await started.turningOn).status).toBe(200);
+    const { rows } = await api.database.pool.query('select 1 from sessions where id = $1', [started.id]);
+    expect(rows).toEqual([]);
   });
 
   it('replaces recovery codes', async () => {

@@ -105,12 +105,26 @@ describe('POST /v1/login', () => {
 
 describe('passwords', () => {
   it('are checked two at a time, with at most fifty waiting', async () => {
-    const check = createPasswordChecks();
+    const { checkPassword } = createPasswordChecks();
+    const check = (hash: string, password: string) => checkPassword(hash, password, 'one network');
     const results = await Promise.allSettled(Array.from({ length: 60 }, () => check('no hash', 'guess')));
     const refused = results.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(8);
     expect(refused[0]).toMatchObject({ reason: { code: 'unavailable', headers: { 'Retry-After': '1' } } });
     expect(await check('no hash', 'guess')).toBe(false);
+  });
+
+  it('are hashed at the same places, and who asks too often does not hold up others', async () => {
+    const { checkPassword, hashPassword } = createPasswordChecks();
+    const ended: string[] = [];
+    const flood = Array.from({ length: 60 }, async () => {
+      await hashPassword('a new password', 'one link');
+      ended.push('flood');
+    });
+    const other = checkPassword('no hash', 'guess', 'another network').then(() => ended.push('other'));
+    const results = await Promise.allSettled([...flood, other]);
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
+    expect(ended.indexOf('other')).toBeLessThan(5);
   });
 });
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createReset } from '../../../src/features/users/reset-links.ts';
 import { getReset, resetPassword } from '../../../src/features/users/resets.ts';
+import { hashPassword } from '../../../src/features/users/service.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 
 const NEW = 'another long password';
@@ -67,7 +68,7 @@ describe('PUT /user/password', () => {
     const token = await createReset(api.database.pool, user.userId);
     const [changed, reset] = await Promise.allSettled([
       change(TEST_PASSWORD),
-      resetPassword(api.database.pool, token, 'the password of the reset'),
+      resetPassword({ pool: api.database.pool, hashPassword }, token, 'the password of the reset'),
     ]);
     const isChanged = changed.status === 'fulfilled' && changed.value.status === 200;
     expect([isChanged, reset.status === 'fulfilled'].filter(Boolean)).toHaveLength(1);
