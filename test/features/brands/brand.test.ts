@@ -97,7 +97,6 @@ describe('PUT /v1/my/brand', () => {
       last_scraped_at: null,
       scrape: null,
       complete: true,
-      revision: expect.any(Number),
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });

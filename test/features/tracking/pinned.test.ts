@@ -22,7 +22,7 @@ import {
 } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
-const PUBLIC_URL = 'https://carillon.test/app';
+const PUBLIC_URL = 'https://carillon.test';
 const HTML =
   '<p>Your <a href="https://shop.test/o?id=1&amp;x=%20#top">order</a>, <a href="mailto:a@b.test">mail</a>, ' +
   `<a href="${PUBLIC_URL}/unsubscribe/x">unsubscribe</a>, <a href="https://shop.test/u">leave</a></p>`;

@@ -7,7 +7,7 @@ import { probeRoutes } from '../../support/probe-routes.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi({ extraRoutes: probeRoutes, env: { PUBLIC_URL: 'https://mail.example/base/' } });
+  api = await startTestApi({ extraRoutes: probeRoutes, env: { PUBLIC_URL: 'https://mail.example/' } });
 });
 afterAll(() => api.close());
 
@@ -55,16 +55,16 @@ it.each(['page', 'limit', 'after'])('refuses a %s that is not a positive integer
 it('links to the next page by `after`, which new items do not shift, and keeps the filters', async () => {
   const first = linksOf((await list('?limit=15&odd=true')).headers.get('link'));
   expect(first).toEqual({
-    first: 'https://mail.example/base/v1/my/probe/pages?limit=15&odd=true',
-    next: 'https://mail.example/base/v1/my/probe/pages?limit=15&odd=true&after=11',
-    last: 'https://mail.example/base/v1/my/probe/pages?limit=15&odd=true&page=2',
+    first: 'https://mail.example/v1/my/probe/pages?limit=15&odd=true',
+    next: 'https://mail.example/v1/my/probe/pages?limit=15&odd=true&after=11',
+    last: 'https://mail.example/v1/my/probe/pages?limit=15&odd=true&page=2',
   });
   const next = await list(new URL(first.next ?? '').search);
   expect(next.list.map((item) => item.id)).toEqual([9, 7, 5, 3, 1]);
   expect(next.headers.get('x-page-number')).toBeNull();
   expect(Object.keys(linksOf(next.headers.get('link')))).toEqual(['first']);
   const second = linksOf((await list('?limit=15&page=2')).headers.get('link'));
-  expect(second.prev).toBe('https://mail.example/base/v1/my/probe/pages?limit=15&page=1');
+  expect(second.prev).toBe('https://mail.example/v1/my/probe/pages?limit=15&page=1');
 });
 
 it('has no link to a next page if the last page is full', async () => {
