@@ -105,8 +105,8 @@ describe('the tracking of a message', () => {
     expect(await pinnedOf(id)).toEqual({ opens: true, clicks: true, host: PUBLIC_URL, key });
     await sendAll(1);
     const html = await htmlOf(tried[0]);
-    const token = /href="https:\/\/carillon\.test\/app\/c\/([\w-]+)"/.exec(html)?.[1] ?? '';
-    const pixel = /<img src="https:\/\/carillon\.test\/app\/o\/([\w-]+)"[^>]*>/.exec(html) ?? [];
+    const token = /href="https:\/\/carillon\.test\/c\/([\w-]+)"/.exec(html)?.[1] ?? '';
+    const pixel = /<img src="https:\/\/carillon\.test\/o\/([\w-]+)"[^>]*>/.exec(html) ?? [];
     const tokens = createTrackingTokens(testKeyring);
     const { accountId } = api;
     expect(tokens.verify(token)).toEqual({
@@ -185,7 +185,7 @@ describe('a repeated hand-over', () => {
     };
     await sendAll(2, createKeyring('the secret of the next year: thirty-two characters', [TEST_SECRET]));
     expect(tried[1]?.raw).toBe(tried[0]?.raw);
-    expect(await htmlOf(tried[1])).toContain('/app/c/');
+    expect(await htmlOf(tried[1])).toContain('/c/');
   });
 
   it('is not tracked if the secret of its links was removed', async () => {
