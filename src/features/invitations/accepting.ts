@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { AppError, notFound } from '../../errors.ts';
+import { insertJoining, type Joining } from '../../platform/audit/entries.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { digestOfToken } from '../../platform/secrets/one-time-token.ts';
 import { addMembership, getUser, insertUser, type PasswordChecks, type UserRow } from '../users/service.ts';
@@ -30,6 +31,13 @@ export async function showInvitation(db: Queryable, token: string): Promise<Show
   return presentShown(row);
 }
 
+const recordJoining = (
+  trx: Queryable,
+  { id, account_id: accountId }: NamedInvitationRow,
+  userId: number,
+  as: Pick<Joining, 'action' | 'status'>,
+) => insertJoining(trx, { accountId, userId, resourceId: id, ...as });
+
 export interface AcceptDeps extends Pick<PasswordChecks, 'hashPassword'> {
   pool: pg.Pool;
 }
@@ -54,6 +62,7 @@ export async function acceptByLink(
       throw new AppError('conflict', 'this address has a user now; sign in to accept the invitation');
     }
     await addMembership(trx, invitation.account_id, userId, invitation.role);
+    await recordJoining(trx, invitation, userId, { action: 'acceptInvitation', status: 201 });
     return getUser(trx, userId);
   });
 }
@@ -69,6 +78,7 @@ export function acceptSignedIn(pool: pg.Pool, userId: number, id: number): Promi
     const invitation = await endInvitation(trx, { userId, id }, 'accepted_at');
     if (!invitation) throw notFound('invitation');
     await addMembership(trx, invitation.account_id, userId, invitation.role);
+    await recordJoining(trx, invitation, userId, { action: 'acceptOwnInvitation', status: 200 });
     return presentOwn(invitation);
   });
 }

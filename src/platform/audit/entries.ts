@@ -75,6 +75,30 @@ export async function insertRefusal(db: Queryable, request: AuditedRequest, stat
   );
 }
 
+/**
+ * Records that a user joined an account, to which the user did not belong when the request began.
+ * @param trx the transaction in which the user joins
+ */
+export async function insertJoining(
+  trx: Queryable,
+  { accountId, userId, action, resourceId, status }: Joining,
+): Promise<void> {
+  await trx.query(
+    `insert into audit_entries (account_id, actor_kind, actor_id, actor_name, action, resource_id, status)
+     select $1, 'user', id, email, $3, $4, $5 from users where id = $2`,
+    [accountId, userId, action, String(resourceId), status],
+  );
+}
+
+export interface Joining {
+  accountId: number;
+  userId: number;
+  action: 'acceptInvitation' | 'acceptOwnInvitation';
+  /** The invitation. */
+  resourceId: number;
+  status: number;
+}
+
 /** A change by a command. */
 export interface OperatorEntry {
   /** The command, such as `user add`. */

@@ -112,6 +112,30 @@ describe('the audit log', () => {
     expect(await entries(`?actor_id=${userId}`)).toHaveLength(1);
   });
 
+  it('has what was forbidden with a name that cannot be stored', async () => {
+    const { userJwt: token } = await api.addUser('member');
+    const { status } = await api.request('DELETE', '/v1/my/webhooks/%00', { token });
+    expect([status, await actions()]).toEqual([403, ['deleteWebhook 403']]);
+  });
+
+  it('has who joined the account by an invitation, new or known', async () => {
+    const invite = async (email: string) => (await asOwner('POST', '/v1/my/invitations', { email })).body;
+    const { id, link } = await invite('new@joined.test');
+    const password = 'a long password';
+    await api.request('POST', `${String(link)}/accept`, { token: null, body: { password } });
+    await api.database.pool.query('delete from memberships where user_id = (select max(id) from users)');
+    const again = await invite('new@joined.test');
+    const user = { email: 'new@joined.test', password };
+    const login = await api.request('POST', '/v1/login', { token: null, body: { user } });
+    const token = login.headers.get('authorization')?.slice(7) ?? '';
+    await api.request('POST', `/v1/my/user/invitations/${String(again.id)}/accept`, { token });
+    const joined = { actor_kind: 'user', actor_name: 'new@joined.test' };
+    expect((await entries()).filter(({ action }) => String(action).startsWith('accept'))).toMatchObject([
+      { ...joined, action: 'acceptOwnInvitation', resource_id: String(again.id), status: 200 },
+      { ...joined, action: 'acceptInvitation', resource_id: String(id), status: 201 },
+    ]);
+  });
+
   it('has grave changes by API keys, and nothing else of them', async () => {
     const list = await api.request('POST', '/v1/my/lists', { body: { name: 'By key' } });
     await api.request('POST', '/v1/my/contacts', { body: { email: 'ada@example.com' } });

@@ -19,6 +19,8 @@ export interface AuditDeps {
 }
 
 const FORBIDDEN = 403;
+/** Refused requests may name anything in their path. */
+const STORABLE = /^[\x21-\x7e]{1,100}$/;
 
 /** Whether the log has changes by this route. */
 export const isAudited = ({ method, auth, audit }: RouteDefinition) =>
@@ -42,7 +44,7 @@ function auditedRequest(
     accountId: tenant?.accountId ?? null,
     brandId: tenant?.brandId ?? null,
     action: route.operationId,
-    resourceId: named ?? null,
+    resourceId: named !== undefined && STORABLE.test(named) ? named : null,
     ip: clientAddress(req),
     requestId,
   };
@@ -72,7 +74,7 @@ export function auditChanges(deps: AuditDeps, route: RouteDefinition): Middlewar
 
   async function complete(ctx: HttpContext, ids: number[], status: number): Promise<void> {
     const isRefused = status >= 400 && status < 500 && status !== FORBIDDEN;
-    const isReplayed = ctx.response.get('Idempotent-Replayed') !== '';
+    const isReplayed = ctx.res.hasHeader('Idempotent-Replayed');
     try {
       if (isRefused || isReplayed) await dropEntries(pool, ids);
       else await completeEntries(pool, ids, status, ctx.state.resourceId ?? null);
