@@ -69,7 +69,8 @@ function changeRoute(webhooks: WebhookManager): RouteDefinition {
     summary: 'Change a webhook, or turn it on or off',
     description:
       'An omitted field stays unchanged. A new `url` also receives waiting retries, and `failing_since` is reset. ' +
-      'New `events` apply to events that occur from now on.',
+      'New `events` apply to events that occur from now on. For a new `url`, a user must have given the password within the ' +
+      'last 15 minutes: see `confirmSession`.',
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
@@ -78,7 +79,9 @@ function changeRoute(webhooks: WebhookManager): RouteDefinition {
     body: changeWebhookBody,
     readOnlyFields: changeReadOnlyFields,
     responses: { 200: { description: 'The changed webhook', schema: webhookResource } },
-    async handler({ tenant, params, body }) {
+    errors: ['confirmation_required'],
+    async handler({ tenant, session, params, body }) {
+      if (body.url !== undefined) requireConfirmed(session);
       return { status: 200, body: await webhooks.change(tenant, params.id, body) };
     },
   });

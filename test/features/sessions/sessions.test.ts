@@ -165,6 +165,9 @@ describe('POST /v1/my/session/confirm', () => {
     expect((await webhook(api.apiKey)).status).toBe(422);
     expect((await get(userJwt, '/v1/my/webhooks/1?reveal=true')).body.code).toBe('confirmation_required');
     expect((await get(userJwt, '/v1/my/webhooks/1')).body.code).toBe('not_found');
+    const change = (body: object) => api.request('PATCH', '/v1/my/webhooks/1', { token: userJwt, body });
+    expect((await change({ url: 'https://x.test/' })).body.code).toBe('confirmation_required');
+    expect((await change({ enabled: false })).body.code).toBe('not_found');
   });
 
   it('replaces the session by one that is confirmed, and expires when the old one would have', async () => {
