@@ -43,8 +43,8 @@ const foldSql = `
   select count(*)::int as taken from taken`;
 
 /**
- * Folds changes into the counts by quarter of an hour and by hour. Several processes may fold at once: each takes other rows, and counts are locked in
- * one order.
+ * Folds changes into the counts by quarter of an hour and by hour. Several processes may fold at once: each takes other
+ * rows, and counts are locked in one order.
  * @returns whether there may be more changes
  */
 export async function foldStats(db: Queryable): Promise<boolean> {
