@@ -1,6 +1,6 @@
 import { createAccount } from '../features/accounts/service.ts';
 import { createApiKey, findApiKey } from '../features/api-keys/service.ts';
-import { findUserId, generatePassword, setPassword } from '../features/users/service.ts';
+import { changeUser, findUserId, generatePassword, setPassword } from '../features/users/service.ts';
 import type { Database } from '../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 
@@ -18,13 +18,15 @@ const SANDBOX_CAP = 1_000_000;
 
 async function insertDemo(trx: Queryable): Promise<Demo> {
   const password = generatePassword();
-  const { account, brandId } = await createAccount(trx, {
+  const { account, brandId, owner } = await createAccount(trx, {
     name: 'Demo',
     tier: 'trusted',
     sandboxMonthlyCap: SANDBOX_CAP,
     owner: { email: OWNER, password, firstName: 'Demo', lastName: 'Owner' },
     brand: { brandColor: '#2f5d50', physicalAddress: '1 Bell Tower Lane, 3011 Rotterdam, Netherlands' },
   });
+  // Whoever starts it operates it, and so gets links to Temporal's UI.
+  await changeUser(trx, owner.userId, { admin: true });
   const { key } = await createApiKey(trx, { accountId: account.id, brandId, name: 'demo' });
   return { apiKey: key, email: OWNER, password, accountId: account.id, brandId };
 }

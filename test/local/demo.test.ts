@@ -29,7 +29,7 @@ async function expectWorking(demo: Demo): Promise<void> {
   const { user } = await createLogin(deps, () => () => undefined).logIn({
     ...{ email: demo.email, password: demo.password, network: null },
   });
-  expect(user.email).toBe(demo.email);
+  expect(user).toMatchObject({ email: demo.email, admin: true });
 }
 
 describe('the demo account', () => {
