@@ -66,8 +66,8 @@ describe('every route that keys may use', () => {
     expect(open.map(({ operationId }) => operationId).sort()).toEqual([
       ...['cancelValidation', 'changeCampaign', 'changeFlow', 'changeSegment', 'changeTemplate'],
       ...[
-        'checkTemplate',
         'checkContent',
+        'checkTemplate',
         'checkUnsavedFlow',
         'createCampaign',
         'createFlow',
@@ -78,7 +78,8 @@ describe('every route that keys may use', () => {
       ...['getAccount', 'getBrand', 'getCampaign', 'getDeliveryStatus', 'getDomain', 'getFlow', 'getMessage'],
       ...['getSegment', 'getTemplate', 'getValidation', 'listCampaigns', 'listDomains', 'listFlows'],
       ...['listMessages', 'listSegments', 'listTemplateVersions', 'listTemplates', 'listValidationItems'],
-      ...['listValidations', 'previewSegment', 'previewTemplate', 'quoteValidation', 'renderTemplate'],
+      ...['listValidations', 'previewSegment', 'previewTemplate', 'quoteValidation', 'renderContent'],
+      ...['renderTemplate'],
       ...['resendMessage', 'sendMessage', 'sendTestOfTemplate', 'simulateFlow', 'simulateUnsavedFlow'],
       ...['startValidation', 'trackEvent', 'trackEvents'],
     ]);
