@@ -238,6 +238,7 @@ it('is declared with a way to a brand if its callers may have none', () => {
 it('is how every POST with a key works, unless many requests share a transaction or the key has no end', () => {
   const own = api.routes.filter(({ idempotency }) => idempotency === 'own');
   expect(own.map(({ operationId }) => operationId).sort()).toEqual([
+    'resendMessage',
     'sendMessage',
     'startValidation',
     'trackEvent',
