@@ -74,9 +74,7 @@ function startsOf(
 ) {
   const tooMany = () =>
     invalid({
-      interval: [
-        `the series would have more than ${MAX_POINTS} points; choose longer ones or a shorter period`,
-      ],
+      interval: [`makes more than ${MAX_POINTS} points; choose a longer one, or a shorter period`],
     });
   // Checked first, so that a long period does not take long. Clocks make a point shorter by an hour at most.
   const length = query.interval === 'day' ? DAY_MS : HOUR_MS;
