@@ -384,9 +384,9 @@ describe('webhook deliveries', () => {
   });
 });
 
-describe('POST …/deliveries/retry', () => {
+describe('POST …/retry_deliveries', () => {
   const retryAll = (body: object, headers: Record<string, string> = {}) =>
-    api.request('POST', path(hook, '/retry'), { body, headers });
+    api.request('POST', `/v1/my/webhooks/${hook}/retry_deliveries`, { body, headers });
   const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
   const retrying = async () => ids(await list('?status=retrying'));
 

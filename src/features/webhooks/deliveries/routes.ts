@@ -85,7 +85,7 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
 function retryAllRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefinition {
   const presentCount = (count: number) => ({ retried_count: count, complete: count < MAX_RETRIED });
   return defineIdempotentRoute({
-    path: `${path}/deliveries/retry`,
+    path: `${path}/retry_deliveries`,
     operationId: 'retryWebhookDeliveries',
     tag,
     summary: 'Retry all deliveries that failed since a time',
@@ -109,7 +109,7 @@ function retryAllRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDe
   });
 }
 
-/** Routes below one webhook: POST …/test, …/deliveries with its POST …/retry, and those of one delivery. */
+/** Routes below one webhook: POST …/test, …/retry_deliveries, GET …/deliveries, and those of one delivery. */
 export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): RouteDefinition[] {
   const { deliveries } = deps;
   return [

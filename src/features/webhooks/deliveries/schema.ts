@@ -26,7 +26,7 @@ export const testWebhookBody = z.strictObject({
 /** Maximum number of deliveries that one request retries. */
 export const MAX_RETRIED = 10_000;
 
-/** POST /webhooks/{id}/deliveries/retry. */
+/** POST /webhooks/{id}/retry_deliveries. */
 export const retryDeliveriesBody = z
   .strictObject({
     status: z.enum(['failed', 'delivered']).default('failed').meta({
