@@ -25,7 +25,7 @@ async function insertDemo(trx: Queryable): Promise<Demo> {
     owner: { email: OWNER, password, firstName: 'Demo', lastName: 'Owner' },
     brand: { brandColor: '#2f5d50', physicalAddress: '1 Bell Tower Lane, 3011 Rotterdam, Netherlands' },
   });
-  // Whoever starts it operates it, and so gets links to Temporal's UI.
+  // The owner operates this installation, and so gets links to Temporal's UI.
   await changeUser(trx, owner.userId, { admin: true });
   const { key } = await createApiKey(trx, { accountId: account.id, brandId, name: 'demo' });
   return { apiKey: key, email: OWNER, password, accountId: account.id, brandId };

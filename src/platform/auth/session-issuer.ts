@@ -71,7 +71,7 @@ export function createSessionIssuer(
       throw new AppError('forbidden', 'only a page of this service can sign in with a cookie');
     },
     async start(trx, request, user, kind) {
-      // The cookie is replaced, so nobody could end its session from this browser.
+      // This browser loses the cookie, and could not end its session later.
       const replaced = kind === 'cookie' ? cookies.digestOf(request.headers) : null;
       if (replaced) await deleteCookieSession(trx, replaced);
       const address = clientAddress(request);
