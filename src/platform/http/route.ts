@@ -27,6 +27,37 @@ export type RouteAuth = 'none' | 'user' | 'account' | 'brand';
  */
 export type TestKeys = 'allowed' | 'refused' | { only: string };
 
+/** What a user can grant to an assistant (MCP). */
+export type AssistantScope = 'read' | 'write' | 'send' | 'inbox';
+
+/** The arguments of a call by an assistant, not parsed yet: path and query parameters and the fields of the body. */
+export type AssistantArguments = Readonly<Record<string, unknown>>;
+
+/** What assistants may do with a route, if it differs from the defaults of `features/mcp/access.ts`. */
+export interface AssistantRules {
+  /** By default `write`, and `read` for routes that change nothing: GET, and those with `audit: 'none'`. */
+  scope?: AssistantScope;
+  /**
+   * Which calls send to recipients: they need `send`. `unless draft`: a change of a resource that is not a draft also
+   * changes what is being sent.
+   */
+  sends?: 'always' | 'unless draft' | ((args: AssistantArguments) => boolean);
+  /**
+   * Which calls the user must confirm. By default DELETE, and calls that send: only those with one recipient need not
+   * ask.
+   */
+  asks?: 'always' | 'never' | ((args: AssistantArguments) => boolean);
+  /**
+   * Whether the response has mail of strangers, which may carry instructions: it needs `inbox`, and is marked as
+   * untrusted. A function says so of each item of a list, or of the resource; items are left out without `inbox`.
+   */
+  mail?: 'always' | ((item: unknown) => boolean);
+  /** Arguments that assistants cannot give. */
+  without?: readonly string[];
+  /** The file of a `multipart` body is given as the text of this argument. Without this, such routes are not offered. */
+  fileAsText?: string;
+}
+
 interface TenantOf {
   none: null;
   user: null;
@@ -99,6 +130,8 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * those of API keys, for routes that programs call rarely and that matter. `none`: the route changes nothing.
    */
   audit?: 'keys too' | 'none';
+  /** What assistants may do with the route. `never` if it is for people only, or shows what they must not see. */
+  assistants?: 'never' | AssistantRules;
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
   /** Largest JSON body in bytes; 5 MB by default. */
