@@ -17,7 +17,7 @@ const PNG = Buffer.from(
   'base64',
 );
 /** Cases for each operation in the phase of fuzzing. That of coverage has about a hundred for each; see `hooks.py`. */
-const MAX_EXAMPLES = 15;
+const MAX_EXAMPLES = 10;
 /** Far more than a busy machine needs. */
 const TIMEOUT_MS = 1_800_000;
 

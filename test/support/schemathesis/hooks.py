@@ -149,10 +149,13 @@ changes = {
 LARGE = {"design": "POST /v1/my/templates", "steps": "POST /v1/my/flows"}
 MAX_LARGE_CASES = 20
 # One middleware reads these headers, and one function these parameters of lists.
-SHARED_PARAMETERS = {"X-Brand-Id", "X-Request-Id", "Idempotency-Key", "If-Match", "page", "limit", "after"}
+SHARED_PARAMETERS = {"X-Account-Id", "X-Brand-Id", "X-Request-Id", "Idempotency-Key", "If-Match", "page", "limit", "after"}
 MAX_SHARED_CASES = 2
 # One operation in so many gets all cases of them.
 WHOLE_EVERY = 5
+# Operations for users refuse the key of these tests before they read anything else.
+refused = set()
+MAX_REFUSED_CASES = 5
 sent = collections.Counter()
 
 
@@ -190,9 +193,20 @@ def with_additional_properties(node):
     return changed
 
 
+def operations_without_keys(raw_schema):
+    """The operations that refuse every API key, each as `METHOD /path`."""
+    return {
+        f"{method.upper()} {path}"
+        for path, item in raw_schema["paths"].items()
+        for method, operation in item.items()
+        if operation.get("security") and not any("apiKey" in each for each in operation["security"])
+    }
+
+
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
     raw_schema.update(with_additional_properties(raw_schema))
+    refused.update(operations_without_keys(raw_schema))
 
 
 @schemathesis.hook
@@ -201,6 +215,8 @@ def filter_case(context, case):
     if not isinstance(data, CoveragePhaseData):
         return True
     label = case.operation.label
+    if label in refused:
+        return is_among_first((label, "refused"), MAX_REFUSED_CASES)
     for field, operation in LARGE.items():
         if field in data.description and label != operation:
             return is_among_first((label, case.meta.generation.mode, field), MAX_LARGE_CASES)
