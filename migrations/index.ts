@@ -80,6 +80,7 @@ import * as audit from './0093_audit.ts';
 import * as olderStats from './0094_older_stats.ts';
 import * as revisions from './0095_revisions.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
+import * as oauth from './0098_oauth.ts';
 import * as mcp from './0099_mcp.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -166,5 +167,6 @@ export const migrations = [
   olderStats,
   revisions,
   bulkActions,
+  oauth,
   mcp,
 ];

@@ -3,13 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Keyring } from '../secrets/keyring.ts';
 import { mac } from '../secrets/mac.ts';
+import { createOwnOrigin } from './own-origin.ts';
 import { cookieDigest } from './session-rows.ts';
 
 /** Cookies of sessions, and what proves that a request with one was sent by our own pages. */
 export interface SessionCookies {
   /**
-   * The cookie of a request to the service's own host. Other names lead here, too, such as `links.<domain>`, whose owners
-   * could otherwise use the sessions of their visitors.
+   * The cookie of a request to the service's own origin. The owners of other names could otherwise use the sessions of
+   * their visitors.
    * @returns the digest by which its row is found; null if there is none that counts
    */
   digestOf(headers: IncomingHttpHeaders): Buffer | null;
@@ -24,9 +25,6 @@ export interface SessionCookies {
   clear(headers: IncomingHttpHeaders): string;
 }
 
-const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
-/** No user information and no path, which URL.parse would accept. */
-const HOST = /^[^@/?#\\\s]+$/;
 const SECRET = /^[\w-]{43}$/;
 const MAC_BYTES = 32;
 const DEFAULT_PORT = '80';
@@ -37,28 +35,22 @@ interface Site {
   attributes: string;
 }
 
-/** @returns null if browsers could not keep a cookie safe: with http, on any host but this machine */
-function siteOf({ protocol, hostname, port, origin }: URL): Site | null {
+function siteOf({ protocol, port, origin }: URL): Site {
   const attributes = 'Path=/; HttpOnly; SameSite=Lax';
   if (protocol === 'https:') {
     return { origin, cookieName: '__Host-carillon', attributes: `${attributes}; Secure` };
   }
-  if (!LOOPBACK.test(hostname)) return null;
   // Browsers share cookies between all ports of a host.
   return { origin, cookieName: `carillon_${port === '' ? DEFAULT_PORT : port}`, attributes };
 }
 
 /** @param publicUrl the setting PUBLIC_URL; without it, cookies work on this machine only */
 export function createSessionCookies(publicUrl: string | undefined, keyring: Keyring): SessionCookies {
-  const own = publicUrl === undefined ? null : new URL(publicUrl);
-  const ownSite = own && siteOf(own);
+  const ownOrigin = createOwnOrigin(publicUrl);
 
-  /** The site that the Host header names, if it is ours. */
-  function siteAt({ host }: IncomingHttpHeaders): Site | null {
-    if (host === undefined || !HOST.test(host)) return null;
-    const named = URL.parse(`${own?.protocol ?? 'http:'}//${host}`);
-    if (own) return named?.host === own.host ? ownSite : null;
-    return named && siteOf(named);
+  function siteAt(headers: IncomingHttpHeaders): Site | null {
+    const origin = ownOrigin.of(headers);
+    return origin && siteOf(origin);
   }
 
   function requireSite(headers: IncomingHttpHeaders): Site {
