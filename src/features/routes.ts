@@ -51,6 +51,7 @@ import { createPasswordRoute } from './users/password-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';
 import { createSessionRoutes } from './sessions/routes.ts';
+import { createSignIn } from './sessions/sign-in.ts';
 import type { PasswordChecks } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
@@ -95,8 +96,9 @@ export interface FeatureDeps extends PasswordChecks {
  */
 export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
+  const signIn = createSignIn(deps);
   return [
-    ...createLoginRoutes(deps),
+    ...createLoginRoutes({ ...deps, signIn }),
     ...createSessionRoutes(deps),
     createOwnAccountsRoute(deps),
     ...createOwnUserRoutes(deps),

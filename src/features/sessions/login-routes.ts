@@ -1,28 +1,21 @@
 import { z } from 'zod';
-import { AppError, invalid } from '../../errors.ts';
-import { createClientAddress, loginNetwork, UNKNOWN_NETWORK } from '../../platform/auth/client-address.ts';
+import { invalid } from '../../errors.ts';
 import { readReturnTo } from '../../platform/auth/return-to.ts';
 import type { SessionIssuer } from '../../platform/auth/session-issuer.ts';
-import { deleteSession, lockPassword } from '../../platform/auth/session-rows.ts';
+import { deleteSession } from '../../platform/auth/session-rows.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
-import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { getSecondFactor } from '../second-factor/service.ts';
 import { userSchema } from '../users/schema.ts';
-import { emailKey, getUser, type PasswordChecks, presentUser } from '../users/service.ts';
-import { createLogin } from './login.ts';
+import { getUser, presentUser } from '../users/service.ts';
 import { credentialHeaders, loginBody, logoutBody } from './schema.ts';
 import { endSessions } from './service.ts';
+import type { SignIn } from './sign-in.ts';
 
 export interface LoginRouteDeps {
-  config: { TRUSTED_PROXIES: string[] };
   database: Database;
-  keyring: Keyring;
   sessions: SessionIssuer;
-  checkPassword: PasswordChecks['checkPassword'];
-  rateLimiter: RateLimiter;
+  signIn: SignIn;
 }
 
 const MAX_BODY_BYTES = 16 * 1024;
@@ -35,12 +28,7 @@ function returnToOf(text: string | undefined): Record<string, string> {
   return { 'X-Return-To': path };
 }
 
-function loginRoute(deps: LoginRouteDeps): RouteDefinition {
-  const { config, database, keyring, sessions, checkPassword, rateLimiter } = deps;
-  const login = createLogin({ pool: database.pool, keyring, checkPassword }, ({ email, network }, isKnown) =>
-    rateLimiter.login(network ?? UNKNOWN_NETWORK, emailKey(email), isKnown),
-  );
-  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+function loginRoute({ sessions, signIn }: LoginRouteDeps): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: '/v1/login',
@@ -71,20 +59,8 @@ function loginRoute(deps: LoginRouteDeps): RouteDefinition {
     async handler({ body, ctx: { req } }) {
       sessions.requireKind(req, body.session);
       const returnTo = returnToOf(body.return_to);
-      const address = clientAddress(req);
-      const attempt = { ...body.user, network: address && loginNetwork(address) };
-      const { user, secondFactor } = await login.logIn(attempt);
-      const issued = await inTransaction(database.pool, async (trx) => {
-        if (!(await lockPassword(trx, user.id, user.password_hash))) {
-          throw new AppError('unauthorized', 'the password was just changed');
-        }
-        // Turning the second factor on ends all sessions without a code, and must not miss this one.
-        if (!secondFactor && (await getSecondFactor(trx, user.id)).enabled) {
-          throw new AppError('otp_required', 'the second factor was just turned on');
-        }
-        return sessions.start(trx, req, { id: user.id, secondFactor }, body.session);
-      });
-      return { status: 200, body: presentUser(user), headers: { ...issued.headers, ...returnTo } };
+      const { user, headers } = await signIn(req, body.user, body.session);
+      return { status: 200, body: presentUser(user), headers: { ...headers, ...returnTo } };
     },
   });
 }

@@ -6,14 +6,14 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { requireSecondFactor } from '../second-factor/service.ts';
 import { getUser, lineOfUser } from '../users/service.ts';
-import type { LoginRouteDeps } from './login-routes.ts';
 import { findSession, findSessions } from './model.ts';
 import { presentSession } from './presenter.ts';
 import { confirmBody, credentialHeaders, sessionParams, sessionSchema } from './schema.ts';
 import { endSessions } from './service.ts';
+import type { SignInDeps } from './sign-in.ts';
 
 export type SessionRouteDeps = Pick<
-  LoginRouteDeps,
+  SignInDeps,
   'database' | 'keyring' | 'sessions' | 'checkPassword' | 'rateLimiter'
 >;
 
