@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
+import type { FindCookieSession } from '../platform/auth/cookie-session.ts';
 import type { SessionIssuer } from '../platform/auth/session-issuer.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/processes/heavy-reads.ts';
@@ -79,6 +80,8 @@ export interface FeatureDeps extends PasswordChecks {
   htmlSanitizer: HtmlSanitizer;
   /** Starts sessions of users. */
   sessions: SessionIssuer;
+  /** Knows the users of pages. */
+  findCookieSession: FindCookieSession;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
   waker: Waker;

@@ -10,6 +10,7 @@ import { webhookSection } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
 import { createAuthenticate } from '../platform/auth/authenticate.ts';
+import { createFindCookieSession } from '../platform/auth/cookie-session.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createClientAddress } from '../platform/auth/client-address.ts';
 import { createLastUses } from '../platform/auth/last-use.ts';
@@ -109,6 +110,7 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
   const keys = createKeyLookup(pool);
   return {
     authenticate: createAuthenticate({ db: pool, keys, keyUses, tokens, cookies, sessionUses }),
+    findCookieSession: createFindCookieSession({ db: pool, cookies, sessionUses }),
     sessions: createSessionIssuer(tokens, cookies, createClientAddress(config.TRUSTED_PROXIES)),
   };
 }
@@ -127,7 +129,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   });
   started.push(() => recording.close());
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
-  const { authenticate, sessions } = createAuth(config, database, keyring, log, started);
+  const { authenticate, sessions, findCookieSession } = createAuth(config, database, keyring, log, started);
   const waker = createWaker(urls);
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
@@ -158,6 +160,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     contents,
     htmlSanitizer,
     sessions,
+    findCookieSession,
     ...createPasswordChecks(),
     rateLimiter,
     waker,

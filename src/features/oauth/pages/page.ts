@@ -1,0 +1,70 @@
+import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
+import type { RawResult } from '../../../platform/http/route.ts';
+import { STYLE, STYLE_PATH } from './style.ts';
+
+/**
+ * There are no scripts. `form-action` is missing on purpose: Chromium also applies it to the redirects after a form, so
+ * that it would keep the user from going back to the client. Nor is there a Cross-Origin-Opener-Policy, which would cut
+ * off a client that opened the page in a window of its own.
+ */
+const POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  // With no-referrer, browsers would send forms with the Origin `null`.
+  'Referrer-Policy': 'same-origin',
+  'X-Robots-Tag': 'noindex',
+};
+
+export interface Page {
+  title: string;
+  /** HTML. */
+  content: string;
+  /** What is wrong with the form that the user sent. */
+  error?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** Errors get the focus, so that screen readers read them first. */
+const errorLine = (error: string) =>
+  `<p class="error" role="alert" tabindex="-1" autofocus>${escapeHtml(error)}</p>\n`;
+
+/** A page with the frame that all pages share. */
+export function page(status: number, { title, content, error, headers }: Page): RawResult {
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${error === undefined ? '' : 'Error: '}${escapeHtml(title)} – Carillon</title>
+<link rel="stylesheet" href="${STYLE_PATH}">
+</head>
+<body>
+<main>
+<p class="service">Carillon</p>
+<h1>${escapeHtml(title)}</h1>
+${error === undefined ? '' : errorLine(error)}${content}
+</main>
+</body>
+</html>
+`;
+  return {
+    status,
+    raw: { contentType: 'text/html; charset=utf-8', body },
+    headers: { ...HEADERS, ...headers },
+  };
+}
+
+/** A page that only says what is wrong. */
+export function problemPage(status: number, title: string, text: string): RawResult {
+  return page(status, { title, content: `<p>${escapeHtml(text)}</p>` });
+}
+
+/** The style sheet. */
+export function styleSheet(): RawResult {
+  return {
+    status: 200,
+    raw: { contentType: 'text/css; charset=utf-8', body: STYLE },
+    headers: { 'Cache-Control': 'public, max-age=300' },
+  };
+}
