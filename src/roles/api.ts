@@ -3,6 +3,7 @@ import { requireSettings, type Config } from '../config.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
+import { findGrantCaller } from '../features/oauth/service.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createPasswordChecks } from '../features/users/service.ts';
@@ -14,6 +15,7 @@ import { createFindCookieSession } from '../platform/auth/cookie-session.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createClientAddress } from '../platform/auth/client-address.ts';
 import { createLastUses } from '../platform/auth/last-use.ts';
+import { createOwnOrigin } from '../platform/auth/own-origin.ts';
 import { createSessionCookies } from '../platform/auth/session-cookie.ts';
 import { createSessionIssuer } from '../platform/auth/session-issuer.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
@@ -109,7 +111,16 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
   for (const each of [keyUses, sessionUses]) started.push(() => each.stop());
   const keys = createKeyLookup(pool);
   return {
-    authenticate: createAuthenticate({ db: pool, keys, keyUses, tokens, cookies, sessionUses }),
+    authenticate: createAuthenticate({
+      db: pool,
+      keys,
+      keyUses,
+      tokens,
+      cookies,
+      sessionUses,
+      findGrantCaller,
+      ownOrigin: createOwnOrigin(config.PUBLIC_URL),
+    }),
     findCookieSession: createFindCookieSession({ db: pool, cookies, sessionUses }),
     sessions: createSessionIssuer(tokens, cookies, createClientAddress(config.TRUSTED_PROXIES)),
   };

@@ -29,7 +29,13 @@ export async function serveOneRoute(
       actor: { kind: 'api_key', id: 1, test: false },
       role: 'admin',
     } as const;
-    ctx.state.principal = { tenant, rateLimitPerSecond: 0, rateLimitName: 'test', session: null };
+    ctx.state.principal = {
+      tenant,
+      rateLimitPerSecond: 0,
+      rateLimitName: 'test',
+      session: null,
+      grant: null,
+    };
     return next();
   });
   const budgets = createBodyBudgets(() => undefined);

@@ -5,6 +5,9 @@ import type { Queryable } from '../db/queryable.ts';
 import type { KeyLookup, LiveKey } from './key-lookup.ts';
 import type { LastUses } from './last-use.ts';
 import type { SessionCookies } from './session-cookie.ts';
+import { authenticateGrant } from './grant-authenticate.ts';
+import type { FindGrantCaller } from './grant-caller.ts';
+import type { OwnOrigin } from './own-origin.ts';
 import { type Choice, findUserCaller, type UserCaller } from './session-tenant.ts';
 import type { SessionTokens } from './session-token.ts';
 import type { Authenticate, Principal } from './tenant.ts';
@@ -16,6 +19,8 @@ export interface AuthenticateDeps {
   tokens: SessionTokens;
   cookies: SessionCookies;
   sessionUses: LastUses;
+  findGrantCaller: FindGrantCaller;
+  ownOrigin: OwnOrigin;
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
@@ -54,6 +59,7 @@ function keyPrincipal(key: LiveKey, { accountId, brandId }: Choice): Principal {
     rateLimitPerSecond: key.rateLimitPerSecond,
     rateLimitName: `key ${key.id}`,
     session: null,
+    grant: null,
   };
 }
 
@@ -69,12 +75,14 @@ function userPrincipal({ session, tenant }: UserCaller, choice: Choice | null): 
     rateLimitPerSecond: null,
     rateLimitName: `user ${session.userId}`,
     session,
+    grant: null,
   };
 }
 
 /**
  * Tries the bearer value as an API key, then as a session token; without `Authorization`, tries the cookie. Sessions are
  * checked in the database on every request, so that ending one takes effect at once; for keys see {@link KeyLookup}.
+ * The MCP endpoint has callers of its own, which no other route knows: see {@link authenticateGrant}.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { db, keys, tokens, cookies } = deps;
@@ -123,6 +131,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
 
   return async (request, auth) => {
     const { headers } = request;
+    if (auth === 'grant') return authenticateGrant(deps, headers);
     const choice = () => (auth === 'user' ? null : choiceOf(headers));
     if (headers.authorization !== undefined) return byBearer(headers.authorization, choice);
     const principal = headers.cookie === undefined ? null : await byCookie(request, choice());

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { GrantCaller } from './grant-caller.ts';
 import type { UserSession } from './session.ts';
 
 /** The roles of users in an account. */
@@ -41,6 +42,8 @@ export interface Principal {
   rateLimitName: string;
   /** Null for an API key. */
   session: UserSession | null;
+  /** The assistant that calls for a user; null for all others. */
+  grant: GrantCaller | null;
 }
 
 /**
@@ -52,5 +55,5 @@ export interface Principal {
  */
 export type Authenticate = (
   request: Pick<IncomingMessage, 'headers' | 'method'>,
-  auth: 'user' | 'account' | 'brand',
+  auth: 'user' | 'account' | 'brand' | 'grant',
 ) => Promise<Principal>;

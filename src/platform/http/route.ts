@@ -16,9 +16,10 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /**
  * Who may call the route. `none`: everyone. `user`: signed-in users, also those without an account; the handler gets a
  * `session` and no `tenant`. `brand`: callers with a current brand; an account without one gets 422 `brand_required`.
- * `account`: also users of an account without a brand; `tenant.brandId` may be null.
+ * `account`: also users of an account without a brand; `tenant.brandId` may be null. `grant`: assistants, by an OAuth
+ * access token; the handler calls `grantOf(input)`, and `tenant` is only where the caller acts by default.
  */
-export type RouteAuth = 'none' | 'user' | 'account' | 'brand';
+export type RouteAuth = 'none' | 'user' | 'account' | 'brand' | 'grant';
 
 /**
  * What a test key (`crl_test_`) may do with a route: everything, nothing, or a part that the handler checks; `only`
@@ -63,6 +64,7 @@ interface TenantOf {
   user: null;
   account: AccountTenant;
   brand: Tenant;
+  grant: AccountTenant | null;
 }
 
 interface SessionOf {
@@ -70,6 +72,7 @@ interface SessionOf {
   user: UserSession;
   account: UserSession | null;
   brand: UserSession | null;
+  grant: null;
 }
 
 /** A multipart/form-data body: one required file, and text fields that `RouteDefinition.body` parses. */
@@ -302,7 +305,7 @@ function requireTestKeys({
   usersOnly,
   operationId,
 }: Pick<RouteBase, 'auth' | 'testKeys' | 'usersOnly' | 'operationId'>) {
-  if (auth === 'none' || auth === 'user' || usersOnly) return;
+  if (auth === 'none' || auth === 'user' || auth === 'grant' || usersOnly) return;
   if (testKeys === undefined) {
     throw new Error(`${operationId}: a route for API keys must declare what test keys may do`);
   }
