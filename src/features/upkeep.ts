@@ -19,6 +19,7 @@ import { inboxUpkeep } from './inbox/upkeep.ts';
 import { listsUpkeep } from './lists/upkeep.ts';
 import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
+import { mcpUpkeep } from './mcp/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { previewsUpkeep } from './previews/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
@@ -69,5 +70,6 @@ export const upkeep = gatherUpkeep([
   usersUpkeep,
   invitationsUpkeep,
   auditUpkeep,
+  mcpUpkeep,
   { tasks: [dailyPartitions] },
 ]);

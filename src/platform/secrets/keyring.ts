@@ -11,7 +11,8 @@ export type KeyPurpose =
   | 'uploads'
   | 'opt-out'
   | 'flow-webhooks'
-  | 'csrf';
+  | 'csrf'
+  | 'mcp';
 
 /** A key of 32 bytes, derived from APP_SECRET. */
 export interface Subkey {
