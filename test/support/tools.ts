@@ -4,12 +4,13 @@ import { loadConfig } from '../../src/config.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { cacheFolder, type Progress } from '../../src/local/machine/cache.ts';
 import { findGenerators } from './generators/tools.ts';
+import { findMcpClients } from './mcp-clients/tools.ts';
 import { findSchemathesis } from './schemathesis/program.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 /** Tools that a machine may lack. The tests that need a missing one are skipped. */
 export type OptionalTool =
-  'smtp-sink' | 'clamd' | 'chromium' | 'time-skipping server' | 'schemathesis' | 'generators';
+  'smtp-sink' | 'clamd' | 'chromium' | 'time-skipping server' | 'schemathesis' | 'generators' | 'mcp-clients';
 
 /** Why each of the missing tools is missing, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
@@ -76,7 +77,7 @@ export function toolCache(): Promise<string> {
 }
 
 /**
- * Puts the Temporal engine, the time-skipping server, Schemathesis and the client generators into the cache. On a bare
+ * Puts the Temporal engine, the time-skipping server, Schemathesis, the client generators and the clients of MCP into the cache. On a bare
  * machine this takes minutes, too long for a test's time limit. Processes that ask at the same time wait for the first.
  */
 export async function getTools(): Promise<{ cache: string; missing: MissingTools }> {
@@ -85,9 +86,10 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
   const engine = await failureOf(() => findEngineProgram({ cache, progress }));
   if (engine) progress(engine);
   const timeSkipping = await failureOf(() => findTimeSkippingServer(cache, progress));
-  const [schemathesis, generators] = await Promise.all([
+  const [schemathesis, generators, mcpClients] = await Promise.all([
     failureOf(() => findSchemathesis(cache, progress)),
     failureOf(() => findGenerators(cache, progress)),
+    failureOf(() => findMcpClients(cache, progress)),
   ]);
   const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
   const clamd = findClamd() ? undefined : 'no clamd: install ClamAV (Debian: apt-get install clamav-daemon)';
@@ -101,6 +103,7 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
       ...(chromium && { chromium }),
       ...(schemathesis && { schemathesis }),
       ...(generators && { generators }),
+      ...(mcpClients && { 'mcp-clients': mcpClients }),
     },
   };
 }
