@@ -16,6 +16,10 @@ export const MAX_BUCKETS_OF_STRANGERS = 100_000;
 const WRONG_CONFIRMATIONS_PER_MINUTE = 10;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 const PASSWORD_RESETS_PER_MINUTE = 20;
+/** Of assistants' programs: authorizations and registrations from one network, and documents about them. */
+const AUTHORIZATIONS_PER_MINUTE = 60;
+const REGISTRATIONS_PER_MINUTE = 10;
+const CLIENT_DOCUMENTS_PER_MINUTE = { fromNetwork: 10, ofAll: 60 };
 
 type Headers = Record<string, string>;
 
@@ -55,6 +59,21 @@ export interface RateLimiter {
    * @throws AppError `rate_limited`
    */
   passwordReset(network: string): void;
+  /**
+   * Counts one authorization of a program that a browser begins.
+   * @throws AppError `rate_limited`
+   */
+  authorization(network: string): void;
+  /**
+   * Counts one program that registers itself.
+   * @throws AppError `rate_limited`
+   */
+  registration(network: string): void;
+  /**
+   * Counts one request for the document of a program, which a client causes this service to make.
+   * @throws AppError `rate_limited`
+   */
+  clientDocument(network: string): void;
 }
 
 function limitHeaders(verdict: RateVerdict): Headers {
@@ -110,6 +129,10 @@ export function createRateLimiter(
     const burst = perMinute / processes();
     return strangers.take(caller, burst / 60, burst);
   }
+  function requirePerMinute(caller: string, perMinute: number): void {
+    const verdict = takePerMinute(caller, perMinute);
+    if (!verdict.allowed) refuse(verdict);
+  }
   return {
     request(caller, perSecond) {
       if (perSecond === 0) return {};
@@ -138,12 +161,21 @@ export function createRateLimiter(
       return () => strangers.giveBack(name);
     },
     unknownSecret(address) {
-      const verdict = takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE);
-      if (!verdict.allowed) refuse(verdict);
+      requirePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE);
     },
     passwordReset(network) {
-      const verdict = takePerMinute(`password reset from ${network}`, PASSWORD_RESETS_PER_MINUTE);
-      if (!verdict.allowed) refuse(verdict);
+      requirePerMinute(`password reset from ${network}`, PASSWORD_RESETS_PER_MINUTE);
+    },
+    authorization(network) {
+      requirePerMinute(`authorization from ${network}`, AUTHORIZATIONS_PER_MINUTE);
+    },
+    registration(network) {
+      requirePerMinute(`registration from ${network}`, REGISTRATIONS_PER_MINUTE);
+    },
+    clientDocument(network) {
+      const { fromNetwork, ofAll } = CLIENT_DOCUMENTS_PER_MINUTE;
+      requirePerMinute(`client document from ${network}`, fromNetwork);
+      requirePerMinute('client document', ofAll);
     },
   };
 }

@@ -12,7 +12,8 @@ export type KeyPurpose =
   | 'opt-out'
   | 'flow-webhooks'
   | 'csrf'
-  | 'mcp';
+  | 'mcp'
+  | 'oauth-cookies';
 
 /** A key of 32 bytes, derived from APP_SECRET. */
 export interface Subkey {
