@@ -37,6 +37,7 @@ import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
+import { createOauthServer } from './oauth/routes.ts';
 import { createPreviewRoutes } from './previews/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createStatsRoutes } from './stats/routes.ts';
@@ -100,6 +101,7 @@ export interface FeatureDeps extends PasswordChecks {
 export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
   const signIn = createSignIn(deps);
+  const oauth = createOauthServer(deps);
   return [
     ...createLoginRoutes({ ...deps, signIn }),
     ...createSessionRoutes(deps),
@@ -139,5 +141,6 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createCallbackRoutes(deps),
     ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),
+    ...oauth.routes,
   ];
 }

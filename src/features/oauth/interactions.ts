@@ -1,6 +1,15 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import { errors, type InteractionResults } from 'oidc-provider';
+import { AppError, notFound } from '../../errors.ts';
 import type { McpScope } from '../../platform/auth/grant-caller.ts';
+import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
+import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { tokenDigest } from './grants.ts';
+import type { Providers } from './providers.ts';
+import { readRedirectUri } from './redirect-uris.ts';
+import { readScopes } from './scopes.ts';
+import { type Surroundings, withSurroundings } from './surroundings.ts';
 
 /** The program that asks for access. All of it is what the program says about itself. */
 export interface AskingClient {
@@ -40,4 +49,111 @@ export interface Interactions {
    * @throws AppError `not_found` as `find`; `conflict` if it was decided already
    */
   finish(trx: Queryable, request: IncomingMessage, uid: string, decision: Decision): Promise<string>;
+}
+
+export interface InteractionDeps {
+  db: Queryable;
+  providers: Providers;
+  ownOrigin: OwnOrigin;
+  /** @returns what the library needs to know about the request, apart from the database */
+  surroundingsOf(request: IncomingMessage): Omit<Surroundings, 'db'>;
+}
+
+const clientHost = (id: string): string | null => {
+  const url = URL.parse(id);
+  return url?.protocol === 'https:' ? url.host : null;
+};
+
+function presentClient(id: string, name: string | undefined, redirectUri: string): AskingClient | null {
+  const target = readRedirectUri(redirectUri);
+  if (!target) return null;
+  const host = clientHost(id);
+  return {
+    id,
+    name: name ?? host ?? target.host,
+    host,
+    redirectHost: target.host,
+    isLoopback: target.isLoopback,
+    isVerified: false,
+  };
+}
+
+/**
+ * Takes the row, so that of two decisions at once only the first counts.
+ * @throws AppError not_found, conflict
+ */
+async function lockUndecided(trx: Queryable, uid: string): Promise<void> {
+  const { rows } = await trx.query<{ decided: boolean }>(
+    `select payload ? 'result' as decided from oauth_tokens
+     where model = 'Interaction' and id_digest = $1 and expires_at > now() for update`,
+    [tokenDigest(uid)],
+  );
+  if (!rows[0]) throw notFound('authorization');
+  if (rows[0].decided) throw new AppError('conflict', 'this was decided already');
+}
+
+const resultOf = (decision: Decision): InteractionResults =>
+  'denied' in decision
+    ? { error: 'access_denied', error_description: 'the user refused' }
+    : {
+        login: { accountId: String(decision.userId), remember: false },
+        consent: { grantId: decision.grantKey },
+      };
+
+/** Runs a function of the library that throws `SessionNotFound` if the browser has no such authorization. */
+async function orNull<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return null;
+    throw error;
+  }
+}
+
+export function createInteractions({
+  db,
+  providers,
+  ownOrigin,
+  surroundingsOf,
+}: InteractionDeps): Interactions {
+  /** The library proves by a signed cookie that the same browser began the authorization. */
+  const detailsOf = (request: IncomingMessage, issuer: string) =>
+    orNull(() => providers.of(issuer).interactionDetails(request, new ServerResponse(request)));
+
+  async function find(request: IncomingMessage, uid: string): Promise<OpenInteraction | null> {
+    const issuer = ownOrigin.of(request.headers)?.origin;
+    const details = issuer === undefined ? null : await detailsOf(request, issuer);
+    if (issuer === undefined || details?.uid !== uid) return null;
+    const { client_id, redirect_uri, scope } = details.params;
+    const found = await providers.of(issuer).Client.find(String(client_id));
+    const client = found && presentClient(found.clientId, found.clientName, String(redirect_uri));
+    return client
+      ? { uid, client, scopes: readScopes(String(scope ?? '')), resource: issuer + MCP_PATH }
+      : null;
+  }
+
+  async function finish(request: IncomingMessage, uid: string, decision: Decision): Promise<string | null> {
+    const issuer = ownOrigin.of(request.headers)?.origin;
+    const details = issuer === undefined ? null : await detailsOf(request, issuer);
+    if (issuer === undefined || details?.uid !== uid) return null;
+    const options = { mergeWithLastSubmission: false };
+    return orNull(() =>
+      providers
+        .of(issuer)
+        .interactionResult(request, new ServerResponse(request), resultOf(decision), options),
+    );
+  }
+
+  return {
+    find: (request, uid) =>
+      withSurroundings({ ...surroundingsOf(request), db }, () => find(request, uid)),
+    async finish(trx, request, uid, decision) {
+      await lockUndecided(trx, uid);
+      const target = await withSurroundings({ ...surroundingsOf(request), db: trx }, () =>
+        finish(request, uid, decision),
+      );
+      if (target === null) throw notFound('authorization');
+      return target;
+    },
+  };
 }

@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { errors, interactionPolicy, type Configuration, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
+import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
 import { mcpScopes } from '../../platform/auth/grant-caller.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ClientDocuments } from './client-documents.ts';
@@ -19,9 +21,6 @@ export const SESSION_COOKIE = 'carillon_authorization';
 
 /** Where the pages of an authorization are. */
 export const interactionPath = (uid: string): string => `/oauth/interaction/${uid}`;
-
-/** The URL that accepts the tokens. @param issuer the origin of this service */
-export const resourceOf = (issuer: string): string => `${issuer}/mcp`;
 
 export interface ProviderDeps {
   keyring: Keyring;
@@ -99,7 +98,7 @@ function configurationOf(issuer: string, { keyring, documents }: ProviderDeps): 
       registration: '/oauth/register',
       revocation: '/oauth/revoke',
     },
-    features: featuresOf(resourceOf(issuer), documents),
+    features: featuresOf(issuer + MCP_PATH, documents),
     interactions: { policy: createPolicy(), url: (_ctx, { uid }) => interactionPath(uid) },
     cookies: {
       keys: keyring.accepted('oauth-cookies').map(({ key }) => key.toString('base64url')),
@@ -149,6 +148,9 @@ export function createProvider(issuer: string, deps: ProviderDeps): Provider {
   // The caller of the library sets X-Forwarded-Proto.
   provider.proxy = true;
   provider.on('server_error', (_ctx, error) => (surroundings().failure = error));
-  provider.on('error', (error: unknown) => deps.log.error({ err: error }, 'error in the OAuth library'));
+  // An event of Koa, of which the library's types know nothing.
+  (provider as EventEmitter).on('error', (error) =>
+    deps.log.error({ err: error }, 'error in the OAuth library'),
+  );
   return provider;
 }

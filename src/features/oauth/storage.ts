@@ -34,7 +34,7 @@ async function insertToken(
   model: StoredModel,
   id: string,
   { jti: _secret, ...payload }: AdapterPayload,
-  seconds: number,
+  seconds = 0,
 ): Promise<void> {
   const { grantId } = payload;
   const { rowCount } = await db.query(

@@ -1,0 +1,45 @@
+import { problemPage } from './pages/page.ts';
+import type { RawResult } from '../../platform/http/route.ts';
+import type { ProviderAnswer } from './providers.ts';
+import { readScopes } from './scopes.ts';
+
+/** What a client may send. The library has parameters of features that are off, and of identity, which is no use here. */
+const PASSED = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+];
+/** Every authorization asks the user, so that other values of `prompt` change nothing. */
+const NO_PROMPT = 'none';
+
+/** Returns the query for the library. A parameter that is given twice stays so, and is refused there. */
+export function authorizationQuery(querystring: string): string {
+  const given = new URLSearchParams(querystring);
+  const passed = new URLSearchParams();
+  for (const name of PASSED) for (const value of given.getAll(name)) passed.append(name, value);
+  passed.set('scope', readScopes(given.getAll('scope').join(' ')).join(' '));
+  if (given.getAll('prompt').join(' ').split(' ').includes(NO_PROMPT)) passed.set('prompt', NO_PROMPT);
+  return passed.toString();
+}
+
+function describeError(body: Buffer): string {
+  try {
+    const { error, error_description: text } = JSON.parse(body.toString()) as Record<string, unknown>;
+    return `${String(text ?? error)}.`;
+  } catch {
+    return 'The request cannot be understood.';
+  }
+}
+
+/** A page for what must not be sent to the client, because the request does not prove where it is. */
+export function authorizationProblem({ status, body }: ProviderAnswer): RawResult {
+  return problemPage(
+    status,
+    'This program cannot be connected',
+    `${describeError(body)} Go back to the program and try to connect it again.`,
+  );
+}

@@ -1,0 +1,152 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import pino from 'pino';
+import { createOauthServer, type OauthServer } from '../../src/features/oauth/routes.ts';
+import { createGrant } from '../../src/features/oauth/service.ts';
+import { createFindCookieSession } from '../../src/platform/auth/cookie-session.ts';
+import type { McpScope } from '../../src/platform/auth/grant-caller.ts';
+import { createSessionCookies } from '../../src/platform/auth/session-cookie.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
+import { createEgress } from '../../src/platform/egress/client.ts';
+import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { createRateLimiter } from '../../src/platform/http/rate-limiter.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { TEST_SECRET, type TestApi, type TestResponse } from './api.ts';
+
+export const REDIRECT_URI = 'http://127.0.0.1/callback';
+
+/** A client of the authorization server that keeps cookies, as a browser does. */
+export interface OauthClient {
+  clientId: string;
+  verifier: string;
+  /** Begins an authorization. @param parameters replace the usual ones; null leaves one out */
+  authorize(parameters?: Record<string, string | null>): Promise<TestResponse>;
+  /** Lets the user of the browser's cookie agree. @returns the URL to which the browser goes back */
+  agree(interactionUrl: string, choice?: { userId?: number; scopes?: McpScope[] }): Promise<string>;
+  /** Opens an URL of this service. */
+  open(url: string): Promise<TestResponse>;
+  /** An authorization from beginning to end. @returns the code */
+  code(scope?: string, scopes?: McpScope[]): Promise<string>;
+  token(parameters: Record<string, string>): Promise<TestResponse>;
+  exchange(code: string, parameters?: Record<string, string>): Promise<TestResponse>;
+  refresh(refreshToken: string, parameters?: Record<string, string>): Promise<TestResponse>;
+}
+
+/** Registers a client. */
+export async function register(api: TestApi, metadata: Record<string, unknown> = {}): Promise<TestResponse> {
+  return api.request('POST', '/oauth/register', {
+    token: null,
+    body: { client_name: 'Test client', redirect_uris: [REDIRECT_URI], ...metadata },
+  });
+}
+
+/** The authorization server of an API, in this process, whose functions tests call. */
+export function oauthServerOf({ config, database }: Pick<TestApi, 'config' | 'database'>): OauthServer {
+  const keyring = createKeyring(TEST_SECRET);
+  const cookies = createSessionCookies(config.PUBLIC_URL, keyring);
+  const sessionUses = { used: () => undefined, flush: async () => undefined, stop: async () => undefined };
+  return createOauthServer({
+    config,
+    database,
+    keyring,
+    log: pino({ level: 'silent' }),
+    egress: createEgress({ resolver: createResolver([]), allow: [], userAgent: 'test' }),
+    rateLimiter: createRateLimiter(() => 1),
+    findCookieSession: createFindCookieSession({ db: database.pool, cookies, sessionUses }),
+  });
+}
+
+/** @param cookie the browser's session; default: that of the owner */
+export async function startClient(api: TestApi, options: { cookie?: string } = {}): Promise<OauthClient> {
+  const registered = await register(api);
+  const clientId = String(registered.body.client_id);
+  const cookies = new Map<string, string>();
+  const [name = '', value = ''] = (options.cookie ?? (await api.signIn()).cookie).split('=');
+  cookies.set(name, value);
+  const verifier = randomBytes(32).toString('base64url');
+  const { interactions } = oauthServerOf(api);
+  const origin = api.baseUrl;
+  const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ');
+
+  async function open(url: string): Promise<TestResponse> {
+    const response = await fetch(new URL(url, origin), {
+      headers: { Cookie: cookieHeader(), Accept: 'text/html' },
+      redirect: 'manual',
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';');
+      const at = pair.indexOf('=');
+      cookies.set(pair.slice(0, at), pair.slice(at + 1));
+    }
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: {},
+      list: [],
+      text: await response.text(),
+    };
+  }
+
+  const client: OauthClient = {
+    clientId,
+    verifier,
+    open,
+    authorize(parameters = {}) {
+      const all = {
+        client_id: clientId,
+        redirect_uri: REDIRECT_URI,
+        response_type: 'code',
+        scope: 'mcp:read',
+        state: 'the state',
+        code_challenge: hash('sha256', verifier, 'base64url'),
+        code_challenge_method: 'S256',
+        resource: `${origin}/mcp`,
+        ...parameters,
+      };
+      const given = Object.entries(all).flatMap(([key, text]) => (text === null ? [] : [[key, text]]));
+      return open(`/oauth/authorize?${new URLSearchParams(given).toString()}`);
+    },
+    async agree(interactionUrl, { userId = api.userId, scopes } = {}) {
+      const uid = interactionUrl.split('/').at(-1) ?? '';
+      const request = {
+        headers: { host: new URL(origin).host, cookie: cookieHeader() },
+        socket: {},
+      } as unknown as IncomingMessage;
+      const open = await interactions.find(request, uid);
+      if (!open) throw new Error('no such authorization');
+      return inTransaction(api.database.pool, async (trx) => {
+        const { key } = await createGrant(trx, {
+          userId,
+          client: open.client,
+          resource: open.resource,
+          scopes: scopes ?? open.scopes,
+          choices: [{ accountId: api.accountId, brandId: api.brandId }],
+        });
+        return interactions.finish(trx, request, uid, { userId, grantKey: key });
+      });
+    },
+    async code(scope = 'mcp:read', scopes) {
+      const begun = await client.authorize({ scope });
+      const resumed = await client.agree(begun.headers.get('location') ?? '', scopes ? { scopes } : {});
+      const done = await open(resumed);
+      return new URL(done.headers.get('location') ?? '').searchParams.get('code') ?? '';
+    },
+    token: (parameters) =>
+      api.request('POST', '/oauth/token', {
+        token: null,
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        rawBody: new URLSearchParams({ client_id: clientId, ...parameters }).toString(),
+      }),
+    exchange: (code, parameters = {}) =>
+      client.token({
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: REDIRECT_URI,
+        code_verifier: verifier,
+        ...parameters,
+      }),
+    refresh: (refreshToken, parameters = {}) =>
+      client.token({ grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters }),
+  };
+  return client;
+}
