@@ -103,8 +103,9 @@ export async function startClient(api: TestApi, options: { cookie?: string } = {
         resource: `${origin}/mcp`,
         ...parameters,
       };
-      const given = Object.entries(all).flatMap(([key, text]) => (text === null ? [] : [[key, text]]));
-      return open(`/oauth/authorize?${new URLSearchParams(given).toString()}`);
+      const query = new URLSearchParams();
+      for (const [key, text] of Object.entries(all)) if (text !== null) query.set(key, text);
+      return open(`/oauth/authorize?${query.toString()}`);
     },
     async agree(interactionUrl, { userId = api.userId, scopes } = {}) {
       const uid = interactionUrl.split('/').at(-1) ?? '';

@@ -50,7 +50,9 @@ export function cleanMetadata(given: unknown): CleanMetadata {
     const field = String(parsed.error.issues[0]?.path[0] ?? '');
     throw new ClientMetadataError(
       field === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata',
-      field === '' ? 'the description must be a JSON object' : `${field} is missing, malformed or not supported`,
+      field === ''
+        ? 'the description must be a JSON object'
+        : `${field} is missing, malformed or not supported`,
     );
   }
   const { redirect_uris, client_name } = parsed.data;
@@ -78,15 +80,19 @@ export function cleanDocument(clientId: string, text: string): CleanMetadata & {
     throw new ClientMetadataError('invalid_client_metadata', 'the document is not JSON');
   }
   const metadata = cleanMetadata(given);
-  const { client_id, client_secret, token_endpoint_auth_method: method = 'none' } = given as Record<
-    string,
-    unknown
-  >;
+  const {
+    client_id,
+    client_secret,
+    token_endpoint_auth_method: method = 'none',
+  } = given as Record<string, unknown>;
   if (client_id !== clientId) {
     throw new ClientMetadataError('invalid_client_metadata', 'client_id is not the URL of the document');
   }
   if (client_secret !== undefined || method !== 'none') {
-    throw new ClientMetadataError('invalid_client_metadata', 'the client must be a public one, without a secret');
+    throw new ClientMetadataError(
+      'invalid_client_metadata',
+      'the client must be a public one, without a secret',
+    );
   }
   return { ...metadata, client_id: clientId };
 }

@@ -145,8 +145,7 @@ export function createInteractions({
   }
 
   return {
-    find: (request, uid) =>
-      withSurroundings({ ...surroundingsOf(request), db }, () => find(request, uid)),
+    find: (request, uid) => withSurroundings({ ...surroundingsOf(request), db }, () => find(request, uid)),
     async finish(trx, request, uid, decision) {
       await lockUndecided(trx, uid);
       const target = await withSurroundings({ ...surroundingsOf(request), db: trx }, () =>

@@ -56,7 +56,10 @@ function featuresOf(resource: string, documents: ClientDocuments): Configuration
     dPoP: OFF,
     pushedAuthorizationRequests: OFF,
     rpInitiatedLogout: OFF,
-    revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
+    revocation: {
+      enabled: true,
+      allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+    },
     registration: { enabled: true, initialAccessToken: false, issueRegistrationAccessToken: false },
     clientIdMetadataDocument: {
       enabled: true,

@@ -41,7 +41,11 @@ function headersOf(given: Record<string, unknown>): ProviderAnswer['headers'] {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || LEFT_OUT.has(name)) continue;
     if (name !== 'set-cookie') headers[name] = String(value);
-    else headers[name] = [value].flat().map(String).filter((cookie) => !cookie.startsWith(SESSION_COOKIE));
+    else
+      headers[name] = [value]
+        .flat()
+        .map(String)
+        .filter((cookie) => !cookie.startsWith(SESSION_COOKIE));
   }
   return headers;
 }

@@ -140,7 +140,9 @@ function discoveryRoute({ ownOrigin }: Parts): RouteDefinition {
 }
 
 function authorizeRoutes(parts: Parts): RouteDefinition[] {
-  const responses = { 303: { description: 'To the page that asks the user, or to the client.', schema: null } };
+  const responses = {
+    303: { description: 'To the page that asks the user, or to the client.', schema: null },
+  };
 
   async function answer({ ctx }: RouteInput, path: string): Promise<RawResult> {
     const issuer = requireIssuer(parts, ctx);
@@ -191,7 +193,7 @@ function tokenRoutes(parts: Parts): RouteDefinition[] {
       path: '/oauth/token',
       operationId: 'issueTokens',
       summary: 'Get tokens for a code or a refresh token',
-      idempotency: 'own',
+      idempotency: 'none',
       responses: { 200: { description: 'The tokens.', schema: null, contentType: 'application/json' } },
       handler: handle(requestTokens),
     }),
@@ -263,11 +265,6 @@ export function createOauthServer(deps: OauthRouteDeps): OauthServer {
       ownOrigin,
       surroundingsOf: (request) => ({ userId: null, network: networkOf(request) }),
     }),
-    routes: [
-      discoveryRoute(parts),
-      ...authorizeRoutes(parts),
-      ...tokenRoutes(parts),
-      registerRoute(parts),
-    ],
+    routes: [discoveryRoute(parts), ...authorizeRoutes(parts), ...tokenRoutes(parts), registerRoute(parts)],
   };
 }

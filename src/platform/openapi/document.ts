@@ -59,6 +59,7 @@ const tagDescriptions: Record<string, string> = {
   Invitations: 'How people become users of the account.',
   Audit: 'Who changed what.',
   'API keys': 'Credentials of programs, each for one brand.',
+  OAuth: 'How programs find where users sign in, to connect assistants to `/mcp`.',
   Sessions: 'Where a user is signed in, and what the user may choose.',
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent as.',
