@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { ContentEngine } from '../delivery/contents/content.ts';
 import type { FindCookieSession } from '../platform/auth/cookie-session.ts';
+import type { OwnOrigin } from '../platform/auth/own-origin.ts';
 import type { SessionIssuer } from '../platform/auth/session-issuer.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/processes/heavy-reads.ts';
@@ -10,6 +11,7 @@ import type { Waker } from '../platform/db/wake.ts';
 import type { Resolver } from '../platform/dns/resolver.ts';
 import type { Egress } from '../platform/egress/client.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
+import type { InnerRequests } from '../platform/http/inner-requests.ts';
 import { createLargeLists } from '../platform/http/large-lists.ts';
 import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
@@ -34,6 +36,7 @@ import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
 import { createInvitationRoutes } from './invitations/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
+import { createMcpRoutes } from './mcp/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
@@ -83,6 +86,10 @@ export interface FeatureDeps extends PasswordChecks {
   sessions: SessionIssuer;
   /** Knows the users of pages. */
   findCookieSession: FindCookieSession;
+  /** Where the service has pages, cookies and OAuth. */
+  ownOrigin: OwnOrigin;
+  /** Requests of assistants to routes. */
+  innerRequests: InnerRequests;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
   waker: Waker;
@@ -103,6 +110,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const signIn = createSignIn(deps);
   const oauth = createOauthServer(deps);
   return [
+  const routes = [
     ...createLoginRoutes({ ...deps, signIn }),
     ...createSessionRoutes(deps),
     createOwnAccountsRoute(deps),
@@ -143,4 +151,5 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createWebhookRoutes(deps),
     ...oauth.routes,
   ];
+  return [...routes, ...createMcpRoutes(deps, routes)];
 }

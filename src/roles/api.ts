@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
@@ -37,6 +38,7 @@ import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createBodyBudgets } from '../platform/http/body-budgets.ts';
 import { createConnectionLimits, type ConnectionLimits } from '../platform/http/connection-limits.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
+import { createInnerRequests } from '../platform/http/inner-requests.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import { opsPortOf } from '../platform/http/operators.ts';
@@ -104,6 +106,8 @@ function createOutgoing(config: Config, started: Started) {
 
 /** Creates what knows callers, and what starts their sessions. */
 function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: Logger, started: Started) {
+  const ownOrigin = createOwnOrigin(config.PUBLIC_URL);
+  const innerRequests = createInnerRequests();
   const tokens = createSessionTokens(keyring);
   const cookies = createSessionCookies(config.PUBLIC_URL, keyring);
   const keyUses = createLastUses(pool, 'api_keys', log);
@@ -111,16 +115,20 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
   for (const each of [keyUses, sessionUses]) started.push(() => each.stop());
   const keys = createKeyLookup(pool);
   return {
-    authenticate: createAuthenticate({
-      db: pool,
-      keys,
-      keyUses,
-      tokens,
-      cookies,
-      sessionUses,
-      findGrantCaller,
-      ownOrigin: createOwnOrigin(config.PUBLIC_URL),
-    }),
+    ownOrigin,
+    innerRequests,
+    authenticate: innerRequests.admit(
+      createAuthenticate({
+        db: pool,
+        keys,
+        keyUses,
+        tokens,
+        cookies,
+        sessionUses,
+        findGrantCaller,
+        ownOrigin,
+      }),
+    ),
     findCookieSession: createFindCookieSession({ db: pool, cookies, sessionUses }),
     sessions: createSessionIssuer(tokens, cookies, createClientAddress(config.TRUSTED_PROXIES)),
   };
@@ -140,7 +148,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   });
   started.push(() => recording.close());
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
-  const { authenticate, sessions, findCookieSession } = createAuth(config, database, keyring, log, started);
+  const { authenticate, ...auth } = createAuth(config, database, keyring, log, started);
   const waker = createWaker(urls);
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
@@ -170,8 +178,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     websites,
     contents,
     htmlSanitizer,
-    sessions,
-    findCookieSession,
+    ...auth,
     ...createPasswordChecks(),
     rateLimiter,
     waker,
@@ -202,9 +209,9 @@ function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppD
   return routes;
 }
 
-function serve(host: string, port: number, deps: AppDeps, limits?: ConnectionLimits): Promise<Listening> {
+function answersOf(deps: AppDeps): RequestListener {
   const answer = createApp(deps).callback();
-  return listen((request, response) => void answer(request, response), host, port, limits);
+  return (request, response) => void answer(request, response);
 }
 
 function limitConnections(config: Config, log: Logger): ConnectionLimits {
@@ -224,7 +231,7 @@ function limitConnections(config: Config, log: Logger): ConnectionLimits {
 async function serveOperators(config: Config, deps: AppDeps): Promise<Listening | null> {
   const port = opsPortOf('api', config);
   try {
-    return await serve(config.OPS_HOST, port, deps);
+    return await listen(answersOf(deps), config.OPS_HOST, port);
   } catch (error) {
     const isDefault = config.OPS_PORT === undefined;
     if (!isDefault || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
@@ -248,7 +255,9 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
     const operators = await serveOperators(config, { ...app, routes: [metricsRoute(app.metrics)] });
     if (operators) started.push(() => operators.stop(config.SHUTDOWN_GRACE_SECONDS));
     const limits = limitConnections(config, server.log);
-    const api = await serve(config.HOST, config.PORT, { ...app, routes }, limits);
+    const answer = answersOf({ ...app, routes });
+    shared.features.innerRequests.connect(answer);
+    const api = await listen(answer, config.HOST, config.PORT, limits);
     started.push(() => api.stop(config.SHUTDOWN_GRACE_SECONDS));
     return {
       port: api.port,
