@@ -109,7 +109,6 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
   const signIn = createSignIn(deps);
   const oauth = createOauthServer(deps);
-  return [
   const routes = [
     ...createLoginRoutes({ ...deps, signIn }),
     ...createSessionRoutes(deps),
