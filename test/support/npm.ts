@@ -47,7 +47,7 @@ export async function findNodeModules(
 ): Promise<string> {
   const lock = await readFile(join(folder, 'package-lock.json'));
   const version = createHash('sha256').update(lock).digest('hex').slice(0, 12);
-  const home = join(cache, `${name.replaceAll(' ', '-')}-${version}`);
+  const home = join(cache, `${name.toLowerCase().replaceAll(' ', '-')}-${version}`);
   await onceInCache(name, home, progress, async () => {
     progress(`installing the ${name} from npm; needed only once`);
     const draft = await mkdtemp(join(cache, 'npm-'));

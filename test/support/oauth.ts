@@ -1,4 +1,3 @@
-import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import pino from 'pino';
 import { createOauthServer, type OauthServer } from '../../src/features/oauth/routes.ts';
@@ -12,32 +11,20 @@ import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createRateLimiter } from '../../src/platform/http/rate-limiter.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestApi, type TestResponse } from './api.ts';
+import { type Assistant, type Changes, createAssistant } from './assistant.ts';
 
-export const REDIRECT_URI = 'http://127.0.0.1/callback';
+export { REDIRECT_URI, register } from './assistant.ts';
 
-/** A client of the authorization server that keeps cookies, as a browser does. */
-export interface OauthClient {
-  clientId: string;
-  verifier: string;
+/** A client of the authorization server, and a browser that agrees without pages. */
+export interface OauthClient extends Assistant {
   /** Begins an authorization. @param parameters replace the usual ones; null leaves one out */
-  authorize(parameters?: Record<string, string | null>): Promise<TestResponse>;
+  authorize(parameters?: Changes): Promise<TestResponse>;
   /** Lets the user of the browser's cookie agree. @returns the URL to which the browser goes back */
   agree(interactionUrl: string, choice?: { userId?: number; scopes?: McpScope[] }): Promise<string>;
   /** Opens an URL of this service. */
   open(url: string): Promise<TestResponse>;
   /** An authorization from beginning to end. @returns the code */
   code(scope?: string, scopes?: McpScope[]): Promise<string>;
-  token(parameters: Record<string, string>): Promise<TestResponse>;
-  exchange(code: string, parameters?: Record<string, string>): Promise<TestResponse>;
-  refresh(refreshToken: string, parameters?: Record<string, string>): Promise<TestResponse>;
-}
-
-/** Registers a client. */
-export async function register(api: TestApi, metadata: Record<string, unknown> = {}): Promise<TestResponse> {
-  return api.request('POST', '/oauth/register', {
-    token: null,
-    body: { client_name: 'Test client', redirect_uris: [REDIRECT_URI], ...metadata },
-  });
 }
 
 /** The authorization server of an API, in this process, whose functions tests call. */
@@ -58,12 +45,10 @@ export function oauthServerOf({ config, database }: Pick<TestApi, 'config' | 'da
 
 /** @param cookie the browser's session; default: that of the owner */
 export async function startClient(api: TestApi, options: { cookie?: string } = {}): Promise<OauthClient> {
-  const registered = await register(api);
-  const clientId = String(registered.body.client_id);
+  const assistant = await createAssistant(api);
   const cookies = new Map<string, string>();
   const [name = '', value = ''] = (options.cookie ?? (await api.signIn()).cookie).split('=');
   cookies.set(name, value);
-  const verifier = randomBytes(32).toString('base64url');
   const { interactions } = oauthServerOf(api);
   const origin = api.baseUrl;
   const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ');
@@ -88,25 +73,9 @@ export async function startClient(api: TestApi, options: { cookie?: string } = {
   }
 
   const client: OauthClient = {
-    clientId,
-    verifier,
+    ...assistant,
     open,
-    authorize(parameters = {}) {
-      const all = {
-        client_id: clientId,
-        redirect_uri: REDIRECT_URI,
-        response_type: 'code',
-        scope: 'mcp:read',
-        state: 'the state',
-        code_challenge: hash('sha256', verifier, 'base64url'),
-        code_challenge_method: 'S256',
-        resource: `${origin}/mcp`,
-        ...parameters,
-      };
-      const query = new URLSearchParams();
-      for (const [key, text] of Object.entries(all)) if (text !== null) query.set(key, text);
-      return open(`/oauth/authorize?${query.toString()}`);
-    },
+    authorize: (parameters = {}) => open(assistant.authorizationUrl(parameters).href),
     async agree(interactionUrl, { userId = api.userId, scopes } = {}) {
       const uid = interactionUrl.split('/').at(-1) ?? '';
       const request = {
@@ -132,22 +101,6 @@ export async function startClient(api: TestApi, options: { cookie?: string } = {
       const done = await open(resumed);
       return new URL(done.headers.get('location') ?? '').searchParams.get('code') ?? '';
     },
-    token: (parameters) =>
-      api.request('POST', '/oauth/token', {
-        token: null,
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-        rawBody: new URLSearchParams({ client_id: clientId, ...parameters }).toString(),
-      }),
-    exchange: (code, parameters = {}) =>
-      client.token({
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: REDIRECT_URI,
-        code_verifier: verifier,
-        ...parameters,
-      }),
-    refresh: (refreshToken, parameters = {}) =>
-      client.token({ grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters }),
   };
   return client;
 }

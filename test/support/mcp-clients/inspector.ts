@@ -26,8 +26,10 @@ export function createInspector(program: string, settings: McpClientSettings): M
         MCP_AUTO_OPEN_ENABLED: 'true',
         BROWSER: 'true',
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    // It asks whether to sign in once more, for more scopes.
+    child.stdin.end('y\n');
     const output = text(child.stdout);
     let errors = '';
     try {

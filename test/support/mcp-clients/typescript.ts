@@ -75,29 +75,14 @@ export function createTypescriptClient(settings: McpClientSettings): McpClient {
   const storage = new Storage(settings);
   const mode = settings.era === 'legacy' ? 'legacy' : { pin: '2026-07-28' };
 
-  async function connect(): Promise<Client> {
-    const newTransport = () =>
-      new StreamableHTTPClientTransport(new URL(settings.url), { authProvider: storage });
-    const newClient = () => new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-    const client = newClient();
-    const transport = newTransport();
+  async function attempt(
+    transport: StreamableHTTPClientTransport,
+    name: string,
+    args: Record<string, unknown>,
+  ): Promise<McpRun> {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     try {
       await client.connect(transport);
-      return client;
-    } catch (error) {
-      if (!(error instanceof UnauthorizedError) || !storage.page) throw error;
-      const answer = await settings.authorize(storage.page.href);
-      storage.page = undefined;
-      await transport.finishAuth(answer.searchParams);
-      const signedIn = newClient();
-      await signedIn.connect(newTransport());
-      return signedIn;
-    }
-  }
-
-  async function run(name: string, args: Record<string, unknown> = {}): Promise<McpRun> {
-    const client = await connect();
-    try {
       const { tools } = await client.listTools();
       const { structuredContent } = await client.callTool({ name, arguments: args });
       return {
@@ -107,6 +92,21 @@ export function createTypescriptClient(settings: McpClientSettings): McpClient {
       };
     } finally {
       await client.close();
+    }
+  }
+
+  async function run(name: string, args: Record<string, unknown> = {}): Promise<McpRun> {
+    const newTransport = () =>
+      new StreamableHTTPClientTransport(new URL(settings.url), { authProvider: storage });
+    const transport = newTransport();
+    try {
+      return await attempt(transport, name, args);
+    } catch (error) {
+      if (!(error instanceof UnauthorizedError) || !storage.page) throw error;
+      const answer = await settings.authorize(storage.page.href);
+      storage.page = undefined;
+      await transport.finishAuth(answer.searchParams);
+      return await attempt(newTransport(), name, args);
     }
   }
 
