@@ -12,6 +12,7 @@ import { addDomainCommands } from './domain.ts';
 import { addInboxCommands } from './inbox.ts';
 import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addOAuthCommands } from './oauth.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
 import { addPriceCommands } from './price.ts';
 import { addProviderCommands } from './provider.ts';
@@ -50,6 +51,7 @@ function buildProgram(surroundings: Surroundings): CarillonCommand {
   addAccountCommands(program);
   addUserCommands(program);
   addApiKeyCommands(program);
+  addOAuthCommands(program);
   addCampaignCommands(program);
   addFlowCommands(program);
   addDkimCommands(program);

@@ -12,7 +12,7 @@ import { countryCode, email, id, words } from './values.ts';
 const users = () => import('../features/users/service.ts');
 
 /** @throws LocalError if there is no such user */
-async function requireUserId(db: Queryable, address: string): Promise<number> {
+export async function requireUserId(db: Queryable, address: string): Promise<number> {
   const userId = await (await users()).findUserId(db, address);
   if (userId === null) throw new LocalError(`there is no user with the address ${address}`);
   return userId;

@@ -37,6 +37,7 @@ import { createImportRoutes } from './imports/routes.ts';
 import { createInvitationRoutes } from './invitations/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMcpRoutes } from './mcp/routes.ts';
+import { createGrantRoutes } from './oauth/grant-routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
@@ -122,6 +123,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createAccountRoutes(deps),
     ...createApiKeyRoutes(deps),
     ...createAuditRoutes(deps),
+    ...createGrantRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),

@@ -1,4 +1,5 @@
 import type { McpScope } from '../../platform/auth/grant-caller.ts';
+import { notFound } from '../../errors.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -61,6 +62,16 @@ export async function listGrants(db: Queryable, filter: GrantFilter, page: Page)
   return rows;
 }
 
+/**
+ * @param filter names an `id`
+ * @throws AppError not_found
+ */
+export async function getGrant(db: Queryable, filter: GrantFilter & { id: number }): Promise<ListedGrant> {
+  const [row] = await listGrants(db, filter, { number: 1, limit: 1, offset: 0, after: null });
+  if (!row) throw notFound('grant');
+  return row;
+}
+
 export function countGrants(db: Queryable, filter: GrantFilter): Promise<RowCount> {
   return countRows(db, `oauth_grants g where ${MATCHES}`, valuesOf(filter));
 }
@@ -73,6 +84,30 @@ export async function revokeGrant(db: Queryable, grantId: number): Promise<boole
 /** Ends what a user has granted, as when the password is reset. @returns the number of grants */
 export function revokeGrantsOfUser(db: Queryable, userId: number): Promise<number> {
   return revoke(db, 'user_id = $1', userId);
+}
+
+/**
+ * Takes an account and its brands out of grants, and ends grants of which nothing is left.
+ * @param of one grant, or those of a user
+ */
+export async function removeAccountFromGrants(
+  trx: Queryable,
+  accountId: number,
+  of: { grantId: number } | { userId: number },
+): Promise<void> {
+  const values = 'grantId' in of ? [accountId, of.grantId, null] : [accountId, null, of.userId];
+  const { rows } = await trx.query<{ id: number }>(
+    `with removed as (
+       delete from oauth_grant_brands c using oauth_grants g
+       where g.id = c.grant_id and c.account_id = $1 and ($2::bigint is null or g.id = $2)
+         and ($3::bigint is null or g.user_id = $3)
+       returning c.grant_id
+     )
+     select distinct grant_id as id from removed where not exists (
+       select 1 from oauth_grant_brands c where c.grant_id = removed.grant_id and c.account_id <> $1)`,
+    values,
+  );
+  for (const { id } of rows) await revokeGrant(trx, id);
 }
 
 /** @param where a trusted condition */

@@ -1,3 +1,4 @@
+export { type ListedClient, listClients } from './clients.ts';
 export {
   createGrant,
   findGrantCaller,
@@ -8,9 +9,11 @@ export {
 } from './grants.ts';
 export {
   countGrants,
+  getGrant,
   type GrantFilter,
   type ListedGrant,
   listGrants,
+  removeAccountFromGrants,
   revokeGrant,
   revokeGrantsOfUser,
 } from './grant-list.ts';

@@ -3,6 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { AccountTenant, Role } from '../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { removeAccountFromGrants } from '../oauth/service.ts';
 import {
   type Caller,
   findRole,
@@ -99,6 +100,8 @@ export function removeMember(pool: pg.Pool, caller: Caller, userId: number): Pro
     const member = await getMember(trx, accountId, userId);
     requireNotAbove(member.role, own);
     await removeMembership(trx, accountId, userId);
+    // Otherwise the user's assistants could use the account again as soon as the user is invited again.
+    await removeAccountFromGrants(trx, accountId, { userId });
     return member;
   });
 }

@@ -1,5 +1,6 @@
 import { notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { revokeGrantsOfUser } from '../oauth/service.ts';
 import { endSessions } from '../sessions/service.ts';
 
 /** Changes of a user's password and use of its links wait for each other. Lock the user before any other row. */
@@ -8,8 +9,8 @@ export async function lockUser(trx: Queryable, userId: number): Promise<void> {
 }
 
 /**
- * Replaces a user's password. Ends the user's sessions, forgets the known networks, and makes the links for new
- * passwords useless that were mailed before.
+ * Replaces a user's password. Ends the user's sessions, forgets the known networks, makes the links for new
+ * passwords useless that were mailed before, and disconnects the user's assistants.
  * @param keptSession the id of a session that stays
  * @throws AppError not_found
  */
@@ -29,4 +30,6 @@ export async function replacePassword(
     userId,
   ]);
   await endSessions(trx, userId, keptSession);
+  // Last, so that a consent page which holds its session has made its grant: see `holdSession`.
+  await revokeGrantsOfUser(trx, userId);
 }

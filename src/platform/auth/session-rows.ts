@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { AppError } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { IDLE_HOURS, SESSION_SECONDS, type SessionKind, type UserSession } from './session.ts';
 
@@ -99,6 +100,22 @@ export async function replaceSession(
   );
   const [session] = rows;
   return session ? { session, secret } : null;
+}
+
+/**
+ * Makes sure that a session does not end before the caller's transaction. What ends the sessions of a user, such as a new
+ * password, must then see what the transaction has made.
+ * @throws AppError unauthorized if it has ended
+ */
+export async function holdSession(
+  trx: Queryable,
+  { id, userId }: Pick<UserSession, 'id' | 'userId'>,
+): Promise<void> {
+  const { rowCount } = await trx.query(
+    `select 1 from sessions s where s.id = $1 and s.user_id = $2 and ${ALIVE} for key share`,
+    [id, userId],
+  );
+  if (rowCount === 0) throw new AppError('unauthorized', 'the session has ended; sign in again');
 }
 
 /** @returns whether there was such a session of the user */

@@ -58,6 +58,7 @@ const tagDescriptions: Record<string, string> = {
   Users: 'The logged-in user, and the users of the account.',
   Invitations: 'How people become users of the account.',
   Audit: 'Who changed what.',
+  MCP: 'What assistants may do for users.',
   'API keys': 'Credentials of programs, each for one brand.',
   OAuth: 'How programs find where users sign in, to connect assistants to `/mcp`.',
   Sessions: 'Where a user is signed in, and what the user may choose.',

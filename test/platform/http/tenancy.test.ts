@@ -9,6 +9,7 @@ import {
   insertConversationMessage,
   insertQuarantined,
 } from '../../support/conversations.ts';
+import { insertGrant } from '../../support/grants.ts';
 import { insertInbox } from '../../support/inboxes.ts';
 import { addUpload } from '../../support/uploads.ts';
 
@@ -96,6 +97,11 @@ const makers: Record<string, Maker> = {
     );
   },
   '/v1/my/invitations/:id': insertInvitation,
+  '/v1/my/mcp_grants/:id': async ({ userId, accountId, brandId }) => {
+    const choices = [{ accountId, brandId }];
+    const grant = { baseUrl: api.baseUrl, userId, choices, clientName: MARK };
+    return (await insertGrant(api.database.pool, grant)).grantId;
+  },
   '/v1/my/inboxes/:id': (tenant) => {
     inboxes += 1;
     return insertInbox(api.database, tenant, `support${inboxes}@${MARK}.test`);

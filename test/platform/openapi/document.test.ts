@@ -397,6 +397,8 @@ describe('responses', () => {
       '/v1/my/user/password',
       { current_password: 'wrong', password: 'long enough' },
     ],
+    ['GET', '/v1/my/mcp_grants', '/v1/my/mcp_grants', undefined],
+    ['DELETE', '/v1/my/mcp_grants/1', '/v1/my/mcp_grants/{id}', undefined],
     ['POST', '/v1/my/invitations', '/v1/my/invitations', { email: 'new@acme.test' }],
     ['GET', '/v1/my/invitations', '/v1/my/invitations', undefined],
     ['POST', '/v1/my/invitations/1/resend', '/v1/my/invitations/{id}/resend', undefined],
