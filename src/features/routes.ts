@@ -41,6 +41,7 @@ import { createGrantRoutes } from './oauth/grant-routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
+import { createPageRoutes } from './oauth/pages/routes.ts';
 import { createOauthServer } from './oauth/routes.ts';
 import { createPreviewRoutes } from './previews/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
@@ -151,6 +152,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),
     ...oauth.routes,
+    ...createPageRoutes({ ...deps, signIn, interactions: oauth.interactions }),
   ];
   return [...routes, ...createMcpRoutes(deps, routes)];
 }

@@ -15,7 +15,7 @@ const HOST = 'page.test';
 /** Hosts that Chromium itself contacts. */
 const OWN_HOSTS = /(?:^|\.)(?:google(?:apis)?|gstatic|gvt1|googleusercontent|chromium)\.(?:com|org)$/;
 
-const FLAGS = [
+export const FLAGS = [
   '--headless=new',
   // Chromium refuses to run as root otherwise.
   '--no-sandbox',

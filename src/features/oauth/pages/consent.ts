@@ -1,25 +1,16 @@
 import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
+import type { McpScope } from '../../../platform/auth/grant-caller.ts';
+import type { AskingClient } from '../interactions.ts';
 import { choiceValue, type OwnAccount } from './choices.ts';
-import { page } from './page.ts';
-
-/** A client as the pages name it. All of it is the client's own claim, except where the answer goes. */
-export interface ShownClient {
-  name: string;
-  /** The host whose document describes the client; null if the client has registered itself. */
-  host: string | null;
-  /** Where the browser goes afterwards: a host, or the scheme of an application. */
-  redirectHost: string;
-  /** Whether that is the user's own computer. */
-  isLoopback: boolean;
-}
+import { denyForm, page } from './page.ts';
 
 export interface ConsentPage {
   /** The path of the interaction. */
   path: string;
   csrf: string;
-  client: ShownClient;
-  scopes: ReadonlySet<string>;
+  client: AskingClient;
+  scopes: readonly McpScope[];
   /** The email address of the signed-in user. */
   email: string;
   accounts: readonly OwnAccount[];
@@ -30,7 +21,7 @@ export interface ConsentPage {
   error?: string | undefined;
 }
 
-const SCOPES: readonly (readonly [scope: string, text: string])[] = [
+const SCOPES: readonly (readonly [scope: McpScope, text: string])[] = [
   ['mcp:read', 'See your contacts, messages, campaigns, reports and settings.'],
   ['mcp:write', 'Change and delete contacts, lists, templates, campaigns and settings.'],
   ['mcp:send', 'Send email and text messages to anyone, and start campaigns and flows.'],
@@ -41,7 +32,13 @@ const SCOPES: readonly (readonly [scope: string, text: string])[] = [
 export const BOTH = 'read_and_send';
 
 /** Whether the client asks to read mail of strangers, and to send. */
-export const asksForBoth = (scopes: ReadonlySet<string>) => scopes.has('mcp:inbox') && scopes.has('mcp:send');
+const asksForBoth = (scopes: readonly McpScope[]) =>
+  scopes.includes('mcp:inbox') && scopes.includes('mcp:send');
+
+/** @param both whether the user lets the client read mail of strangers although it can send */
+export function grantedScopes(asked: readonly McpScope[], both: boolean): McpScope[] {
+  return asked.filter((scope) => scope !== 'mcp:inbox' || both || !asksForBoth(asked));
+}
 
 function aboutClient({ client, path, email }: ConsentPage): string {
   const host =
@@ -61,7 +58,7 @@ user</a></dd>
 }
 
 function scopeList({ scopes }: ConsentPage): string {
-  const shown = SCOPES.filter(([scope]) => scopes.has(scope));
+  const shown = SCOPES.filter(([scope]) => scopes.includes(scope));
   return `<h2>It may</h2>
 <ul>
 ${shown.map(([, text]) => `<li>${text}</li>`).join('\n')}
@@ -95,20 +92,13 @@ ${box(BOTH, 'yes', 'Let it read the mail of other people although it can also se
 </fieldset>`;
 }
 
-function denyForm({ path, csrf }: ConsentPage): string {
-  return `<form method="post" action="${escapeHtml(path)}/deny">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
-<button type="submit" class="other">Deny</button>
-</form>`;
-}
-
 function allowForm(shown: ConsentPage): string {
   const { path, csrf, accounts, ticked } = shown;
   if (accounts.length === 0) {
     return '<p class="caution">You belong to no account yet. An owner can invite you to one.</p>';
   }
   return `<form method="post" action="${escapeHtml(path)}/consent">
-<input type="hidden" name="csrf" value="${escapeHtml(csrf)}">
+<input type="hidden" name="csrf" value="${csrf}">
 <fieldset>
 <legend>For which brands?</legend>
 <span class="hint">Brands that are added later are not included.</span>
@@ -124,6 +114,11 @@ export function consentPage(shown: ConsentPage): RawResult {
   return page(shown.error === undefined ? 200 : 422, {
     title: 'Allow access to your account?',
     error: shown.error,
-    content: [aboutClient(shown), scopeList(shown), allowForm(shown), denyForm(shown)].join('\n'),
+    content: [
+      aboutClient(shown),
+      scopeList(shown),
+      allowForm(shown),
+      denyForm(shown.path, shown.csrf, 'Deny'),
+    ].join('\n'),
   });
 }

@@ -1,4 +1,5 @@
 import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
+import type { AppError, ErrorCode } from '../../../errors.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import { STYLE, STYLE_PATH } from './style.ts';
 
@@ -55,9 +56,45 @@ ${error === undefined ? '' : errorLine(error)}${content}
   };
 }
 
+/** The form that refuses the client's request. */
+export const denyForm = (
+  path: string,
+  csrf: string,
+  text: string,
+) => `<form method="post" action="${escapeHtml(path)}/deny">
+<input type="hidden" name="csrf" value="${csrf}">
+<button type="submit" class="other">${text}</button>
+</form>`;
+
 /** A page that only says what is wrong. */
-export function problemPage(status: number, title: string, text: string): RawResult {
-  return page(status, { title, content: `<p>${escapeHtml(text)}</p>` });
+export function problemPage(
+  status: number,
+  title: string,
+  text: string,
+  headers: Record<string, string> = {},
+): RawResult {
+  return page(status, { title, content: `<p>${escapeHtml(text)}</p>`, headers });
+}
+
+const TITLES: Partial<Record<ErrorCode, string>> = {
+  not_found: 'This request has ended',
+  conflict: 'This request has ended',
+  forbidden: 'This page is out of date',
+  rate_limited: 'Too many requests',
+  unavailable: 'The service is busy',
+};
+
+export function errorPage({ code, status, message, headers }: AppError): RawResult {
+  return problemPage(status, TITLES[code] ?? 'Something is wrong', message, headers);
+}
+
+/** Sends the browser on, also after a form. */
+export function redirectTo(location: string, headers: Record<string, string> = {}): RawResult {
+  return {
+    status: 303,
+    raw: { contentType: 'text/plain; charset=utf-8', body: '' },
+    headers: { ...HEADERS, ...headers, Location: location },
+  };
 }
 
 /** The style sheet. */
