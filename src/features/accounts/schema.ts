@@ -15,7 +15,7 @@ const defaultCapabilities = {
   inboxes: false,
   webhooks: true,
   custom_domains: true,
-  mcp: false,
+  mcp: true,
 };
 
 export type Capability = keyof typeof defaultCapabilities;

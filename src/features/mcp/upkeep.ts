@@ -9,4 +9,13 @@ const expiredConfirmations = batchTask(
   (_deps, asOf) => daysBefore(asOf, 1),
 );
 
-export const mcpUpkeep: Upkeep = { tasks: [expiredConfirmations] };
+const CALL_DAYS = 90;
+
+const oldCalls = batchTask(
+  'mcp_calls',
+  `delete from mcp_calls where id = any (array(
+     select id from mcp_calls where created_at < $1 limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, CALL_DAYS),
+);
+
+export const mcpUpkeep: Upkeep = { tasks: [expiredConfirmations, oldCalls] };

@@ -12,7 +12,7 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   if (route.auth === 'account' || route.auth === 'brand') codes.push('not_found');
   if (route.auth === 'brand') codes.push('brand_required');
   if (route.confirm) codes.push('confirmation_required');
-  const isForKeys = route.auth !== 'user' && !route.usersOnly;
+  const isForKeys = route.auth !== 'user' && route.auth !== 'grant' && !route.usersOnly;
   if (isForKeys && route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
   if (route.params) codes.push('not_found');
   if (route.body || route.multipart)

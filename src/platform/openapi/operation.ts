@@ -121,7 +121,7 @@ export function describeResponses(
 
 /** Describes how to repeat a POST that ignores `Idempotency-Key`. */
 function repeatsOf({ method, auth, idempotency }: RouteDefinition): string | null {
-  if (method !== 'POST' || auth === 'none' || idempotency !== 'none') return null;
+  if (method !== 'POST' || auth === 'none' || auth === 'grant' || idempotency !== 'none') return null;
   return 'Safe to repeat. An `Idempotency-Key` is accepted, but has no effect.';
 }
 
@@ -151,6 +151,7 @@ function descriptionOf(route: RouteDefinition): string | null {
 
 function securityOf({ auth, usersOnly }: RouteDefinition): JsonObject[] {
   if (auth === 'none') return [];
+  if (auth === 'grant') return [{ assistant: ['mcp:read'] }];
   const [apiKey, ...ofUsers] = credentials;
   return auth === 'user' || usersOnly ? ofUsers : [apiKey, ...ofUsers];
 }

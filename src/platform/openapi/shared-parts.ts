@@ -1,4 +1,5 @@
 import { errorStatus, type ErrorCode } from '../../errors.ts';
+import type { McpScope } from '../auth/grant-caller.ts';
 import { ID_DIGITS } from '../db/paging.ts';
 import type { JsonObject } from './components.ts';
 
@@ -123,6 +124,25 @@ export const securitySchemes = {
     description:
       'Belongs to the cookie: from the response to `POST /v1/login`, or to `GET /v1/my/session`. Requests that change ' +
       'nothing do not need it.',
+  },
+  assistant: {
+    type: 'oauth2',
+    description:
+      'For assistants (MCP): an access token for `{base_url}/mcp`, which no other path accepts. Users sign in and choose ' +
+      'what they allow.',
+    flows: {
+      authorizationCode: {
+        authorizationUrl: '/oauth/authorize',
+        tokenUrl: '/oauth/token',
+        refreshUrl: '/oauth/token',
+        scopes: {
+          'mcp:read': 'Read everything except mail of strangers.',
+          'mcp:write': 'Create, change and delete.',
+          'mcp:send': 'Send messages, campaigns and flows.',
+          'mcp:inbox': 'Read mail that the brand received.',
+        } satisfies Record<McpScope, string>,
+      },
+    },
   },
 } satisfies Record<string, JsonObject>;
 

@@ -58,7 +58,7 @@ describe('GET /v1/my/account', () => {
         inboxes: false,
         webhooks: true,
         custom_domains: true,
-        mcp: false,
+        mcp: true,
       },
       spend_cap_monthly_cents: null,
       billing: {

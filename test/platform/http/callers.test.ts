@@ -6,6 +6,7 @@ import type { Role } from '../../../src/platform/auth/tenant.ts';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
+import { insertGrant } from '../../support/grants.ts';
 
 let api: TestApi;
 const users = new Map<Role, number>();
@@ -105,7 +106,28 @@ function mayRefuse(route: RouteDefinition, caller: Caller): string[] {
   return caller.name === 'member' && route.operationId === 'removeUser' ? [FORBIDDEN] : [];
 }
 
-const callers = [userOf('owner'), userOf('admin'), userOf('member'), unconfirmed, key, testKey, ...strangers];
+/** Its token counts at the MCP endpoint, and nothing else does there. */
+const assistant: Caller = {
+  name: 'assistant',
+  async headers() {
+    const { accountId, brandId, userId, baseUrl, database } = api;
+    const choices = [{ accountId, brandId }];
+    const { accessToken } = await insertGrant(database.pool, { baseUrl, userId, choices });
+    return { Authorization: `Bearer ${accessToken}` };
+  },
+  refusal: ({ auth }) => (auth === 'grant' ? null : '401 unauthorized'),
+};
+
+const callers = [
+  assistant,
+  userOf('owner'),
+  userOf('admin'),
+  userOf('member'),
+  unconfirmed,
+  key,
+  testKey,
+  ...strangers,
+];
 
 describe.each(callers.map((caller) => [caller.name, caller] as const))('the caller %s', (_name, caller) => {
   it('is admitted to the routes that say so, and refused by all others', async () => {
@@ -117,7 +139,8 @@ describe.each(callers.map((caller) => [caller.name, caller] as const))('the call
     const wrong: unknown[] = [];
     for (const route of routes) {
       const outcome = await outcomeOf(route, caller);
-      const expected = caller.refusal(route);
+      const isForAssistants = route.auth === 'grant' && caller !== assistant;
+      const expected = isForAssistants ? '401 unauthorized' : caller.refusal(route);
       const isRefused = /^(401|403) /.test(outcome) && !mayRefuse(route, caller).includes(outcome);
       const isRight = expected === null ? !isRefused : outcome === expected;
       if (!isRight) wrong.push([route.operationId, outcome, expected ?? 'admitted']);

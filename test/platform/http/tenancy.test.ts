@@ -17,7 +17,7 @@ let api: TestApi;
 let routes: RouteDefinition[];
 beforeAll(async () => {
   api = await startTestApi();
-  routes = api.routes.filter((route) => route.auth !== 'none');
+  routes = api.routes.filter(({ auth }) => auth !== 'none' && auth !== 'grant');
 });
 afterAll(() => api.close());
 
@@ -298,7 +298,8 @@ describe('every route', () => {
   });
 
   it('refuses unknown fields and parameters at any depth', () => {
-    for (const route of api.routes) {
+    // Messages of the protocol may have fields of later versions.
+    for (const route of api.routes.filter(({ auth }) => auth !== 'grant')) {
       for (const schema of [route.query, route.body]) {
         if (schema) expect([route.operationId, looseObjects(schema, [])]).toEqual([route.operationId, []]);
       }

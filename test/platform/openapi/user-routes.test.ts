@@ -30,6 +30,7 @@ describe('responses to signed-in users', () => {
     ['POST', '/v1/my/brands', '/v1/my/brands', { company_name: 'Second' }],
     ['GET', '/v1/my/audit', '/v1/my/audit', undefined],
     ['GET', '/v1/my/brands', '/v1/my/brands', undefined],
+    ['GET', '/v1/my/mcp_calls', '/v1/my/mcp_calls', undefined],
     ['GET', '/v1/my/accounts', '/v1/my/accounts', undefined],
     ['GET', '/v1/my/session', '/v1/my/session', undefined],
     ['GET', '/v1/my/sessions', '/v1/my/sessions', undefined],
