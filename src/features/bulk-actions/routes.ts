@@ -29,6 +29,7 @@ function createRoute({ database: { pool }, waker }: BulkActionRouteDeps): RouteD
       'Works in the background: it counts the contacts first, and then changes them, oldest first. Contacts that are ' +
       'created after it has begun are not concerned. With `dry_run`, it only counts. Poll ' +
       '`GET /contacts/bulk_actions/{id}` for the progress.',
+    assistants: { asks: ({ dry_run: isDryRun }) => isDryRun !== true },
     body: createBulkActionBody,
     responses: { 201: { description: 'The bulk action, which is queued.', schema: bulkActionSchema } },
     errors: ['conflict'],

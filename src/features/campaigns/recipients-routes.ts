@@ -164,6 +164,7 @@ function resendRoute({ wake }: RecipientRouteDeps): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { sends: 'always' },
     params: campaignParams,
     responses: {
       200: { description: 'The number of recipients that are sent to again.', schema: resentSchema },

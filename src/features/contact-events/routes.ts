@@ -15,6 +15,7 @@ import {
   eventParams,
   eventReadOnlyFields,
   eventResource,
+  isReceivedMail,
   listEventsQuery,
   MAX_BATCH,
   ParsedEvent,
@@ -121,6 +122,7 @@ function listRoute(events: EventService): RouteDefinition {
     summary: 'List events by the time at which they happened, newest first',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: { mail: isReceivedMail },
     query: listEventsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of events.', schema: z.array(eventResource) } },
@@ -143,6 +145,7 @@ function oneRoutes(events: EventService): RouteDefinition[] {
       summary: 'Get an event',
       auth: 'brand',
       testKeys: 'refused',
+      assistants: { mail: isReceivedMail },
       params: eventParams,
       responses: responses('The event.'),
       async handler({ tenant, params }) {
@@ -158,6 +161,7 @@ function oneRoutes(events: EventService): RouteDefinition[] {
       description: 'Its idempotency key can be used again. Flow runs that the event started continue.',
       auth: 'brand',
       testKeys: 'refused',
+      assistants: { mail: isReceivedMail },
       params: eventParams,
       responses: responses('The deleted event.'),
       async handler({ tenant, params }) {

@@ -33,6 +33,10 @@ export type ReservedEventName = (typeof RESERVED_NAMES)[number];
 export const isReservedEventName = (name: string): boolean =>
   (RESERVED_NAMES as readonly string[]).includes(name);
 
+/** Whether an event has mail of a stranger. @param item an event as clients see it */
+export const isReceivedMail = (item: unknown): boolean =>
+  (item as { event?: unknown } | null)?.event === 'email_received';
+
 /** The name of an event (interface section 4.4). */
 export const eventName = z.string().regex(EVENT_NAME);
 /** The name of an event that a client or a flow tracks. */

@@ -21,7 +21,7 @@ import {
   listContactsQuery,
 } from './schema.ts';
 import { getContact } from './service.ts';
-import { readTimeline, timelineItem, timelineQuery } from './timeline.ts';
+import { hasReceivedMail, readTimeline, timelineItem, timelineQuery } from './timeline.ts';
 import { changeContact, createContact } from './write.ts';
 
 export interface ContactRouteDeps {
@@ -152,6 +152,7 @@ function timelineRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
     description: 'Tracked events, messages to its addresses, and changes of its subscriptions.',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: { mail: hasReceivedMail },
     params: contactParams,
     query: timelineQuery,
     paginated: true,

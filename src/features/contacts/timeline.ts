@@ -8,6 +8,7 @@ import { countRows, pageQuery, type Page, plannedRows, type RowCount } from '../
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
+import { isReceivedMail } from '../contact-events/schema.ts';
 
 /** Maximum number of items from the newest to the end of a page. Use `before` to go back further. */
 export const MAX_DEPTH = 10_000;
@@ -57,6 +58,10 @@ export const timelineItem = z
   })
   .meta({ id: 'TimelineItem' });
 export type TimelineItem = z.infer<typeof timelineItem>;
+
+/** Whether an item has mail of a stranger. */
+export const hasReceivedMail = (item: unknown): boolean =>
+  isReceivedMail((item as Partial<TimelineItem> | null)?.event);
 
 interface Row {
   type: TimelineItem['type'];

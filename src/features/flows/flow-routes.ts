@@ -8,7 +8,12 @@ import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inPreparedTransaction, inTransaction } from '../../platform/db/queryable.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
 import type { LargeLists } from '../../platform/http/large-lists.ts';
-import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import {
+  type AssistantRules,
+  defineIdempotentRoute,
+  defineRoute,
+  type RouteDefinition,
+} from '../../platform/http/route.ts';
 import type { CheckDeps } from './checks.ts';
 import {
   activate,
@@ -108,6 +113,7 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     description: `Creates a draft. With \`status: active\` it is activated at once. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts' },
+    assistants: { sends: ({ status }) => status === 'active' },
     etag: 'shown',
     body: createFlowBody,
     readOnlyFields,
@@ -154,6 +160,7 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
       `keep their \`id\` remain the same steps. ${CHECKS}`,
     auth: 'brand',
     testKeys: { only: 'drafts, which stay drafts' },
+    assistants: { sends: 'unless draft' },
     etag: 'checked',
     params: flowParams,
     body: changeFlowBody,
@@ -212,6 +219,7 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { sends: 'always' },
     etag: 'checked',
     params: flowParams,
     body: activateFlowBody,
@@ -236,6 +244,7 @@ interface Action<Body extends z.ZodType> {
   body: Body;
   status?: number;
   etag: 'shown' | 'checked';
+  assistants?: AssistantRules;
   errors: ErrorCode[];
   work: (
     trx: Parameters<typeof pause>[0],
@@ -259,6 +268,7 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
     audit: 'keys too',
     testKeys: 'refused',
     etag: action.etag,
+    assistants: action.assistants ?? {},
     params: flowParams,
     body: action.body,
     bodyOptional: true,
@@ -298,6 +308,7 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
     actionRoute(parts, {
       name: 'resume',
       etag: 'checked',
+      assistants: { sends: 'always' },
       summary: 'Resume a paused flow',
       description:
         'Contacts who would have entered during the pause do not. `overdue` decides what happens to runs whose step ' +

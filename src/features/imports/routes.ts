@@ -44,6 +44,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { fileAsText: 'csv' },
     body: createImportBody,
     multipart: {
       file: 'file',

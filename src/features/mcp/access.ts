@@ -1,3 +1,4 @@
+import type { McpScope } from '../../platform/auth/grant-caller.ts';
 import type {
   AssistantArguments,
   AssistantRules,
@@ -5,33 +6,29 @@ import type {
   RouteDefinition,
 } from '../../platform/http/route.ts';
 
-/** The scopes that users grant to assistants. */
-export type McpScope = `mcp:${AssistantScope}`;
-
-/** What an assistant needs for a route. */
+/** What an assistant needs for a route. The arguments are those of the route. */
 export interface Access {
   /** Whether no call changes anything. */
   readOnly: boolean;
-  /** The scopes that these arguments need. */
+  /** Whether these arguments send to recipients. `unless draft`: the status of the resource decides. */
+  sends(args: AssistantArguments): boolean | 'unless draft';
+  /** The scopes that these arguments need; those that send `unless draft` may need `mcp:send`, too. */
   scopesFor(args: AssistantArguments): McpScope[];
   /** Whether the user must confirm a call with these arguments. */
   asks(args: AssistantArguments): boolean;
-  /** Whether a call needs `mcp:send` and a confirmation if the resource is not a draft. */
-  sendsUnlessDraft: boolean;
-  /** Whether these calls send, so that repeating one may send twice. */
-  sends(args: AssistantArguments): boolean;
-  /** Whether the response, or this item of its list, has mail of strangers. */
+  /** Whether some calls must be confirmed. */
+  mayAsk: boolean;
+  /** Whether some calls remove or end something that was there, or cost money. */
+  destroys: boolean;
+  /** Whether some calls send. */
+  maySend: boolean;
+  /** Whether the resource, or this item of a list, has mail of strangers. */
   hasMail(item: unknown): boolean;
   /** Arguments that assistants cannot give. */
   without: readonly string[];
   /** The argument that has the text of the file; null if the route takes no file. */
   fileAsText: string | null;
 }
-
-type Rule = 'always' | 'never' | 'unless draft' | ((args: AssistantArguments) => boolean);
-
-const applies = (rule: Rule | undefined, args: AssistantArguments): boolean =>
-  typeof rule === 'function' ? rule(args) : rule === 'always';
 
 /** Whether each success is JSON, which tools return. */
 function answersJson({ responses }: RouteDefinition): boolean {
@@ -48,6 +45,48 @@ function isOffered(route: RouteDefinition, rules: AssistantRules): boolean {
   return isForTenants && !route.usersOnly && !route.confirm && !route.opaque && !isFile && answersJson(route);
 }
 
+/** Decides about a change of a resource with a status, such as a campaign. */
+function sendsUnlessDraft(params: readonly string[], args: AssistantArguments): boolean | 'unless draft' {
+  const changed = Object.keys(args).filter((name) => !params.includes(name));
+  if (args.status === 'active') return true;
+  // To pause or archive it sends nothing.
+  return changed.some((name) => name !== 'status') && 'unless draft';
+}
+
+function sendingOf(route: RouteDefinition, { sends }: AssistantRules): Access['sends'] {
+  const params = Object.keys(route.params?.shape ?? {});
+  if (sends === 'unless draft') return (args) => sendsUnlessDraft(params, args);
+  return typeof sends === 'function' ? sends : () => sends === 'always';
+}
+
+function askingOf(
+  route: RouteDefinition,
+  { sends, asks }: AssistantRules,
+  sending: Access['sends'],
+): Access['asks'] {
+  if (typeof asks === 'function') return asks;
+  if (asks !== undefined) return () => asks === 'always';
+  if (route.method === 'DELETE') return () => true;
+  // To archive it cannot be undone, as with DELETE.
+  if (sends === 'unless draft') return (args) => sending(args) === true || args.status === 'archived';
+  return (args) => sending(args) === true;
+}
+
+/** The scopes of every call. Whoever may send need not write, and whoever may read mail need not read the rest. */
+function fixedScopes({ scope, sends, mail }: AssistantRules, readOnly: boolean): AssistantScope[] {
+  const scopes: AssistantScope[] = mail === 'always' ? ['inbox'] : [];
+  if (scope) return [scope, ...scopes];
+  if (readOnly) return mail === 'always' ? scopes : ['read', ...scopes];
+  return sends === 'always' ? scopes : ['write', ...scopes];
+}
+
+/** Whether some calls must be confirmed, and whether some remove or end something that was there, or cost money. */
+function dangersOf({ method }: RouteDefinition, { sends, asks }: AssistantRules) {
+  const isDelete = method === 'DELETE';
+  const mayAsk = asks !== 'never' && (isDelete || (asks ?? sends) !== undefined);
+  return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || sends === 'unless draft') };
+}
+
 /**
  * Returns what an assistant needs for a route, from its `assistants` and the defaults.
  * @returns null if assistants never get the route
@@ -57,21 +96,18 @@ export function accessOf(route: RouteDefinition): Access | null {
   if (rules === 'never' || !isOffered(route, rules)) return null;
   const { sends, mail } = rules;
   const readOnly = sends === undefined && (route.method === 'GET' || route.audit === 'none');
-  const asks = rules.asks ?? (route.method === 'DELETE' ? 'always' : (sends ?? 'never'));
-  /** The scope of each call. A route that always sends needs no `write`, and one that reads mail no `read`. */
-  const fixed = (): AssistantScope[] => {
-    if (rules.scope) return [rules.scope];
-    if (readOnly) return mail === 'always' ? [] : ['read'];
-    return sends === 'always' ? [] : ['write'];
-  };
-  const base = [...fixed(), ...(mail === 'always' ? ['inbox' as const] : [])];
+  const base = fixedScopes(rules, readOnly);
+  const sending = sendingOf(route, rules);
   return {
     readOnly,
-    scopesFor: (args) =>
-      [...base, ...(applies(sends, args) ? ['send' as const] : [])].map((scope): McpScope => `mcp:${scope}`),
-    asks: (args) => applies(asks, args),
-    sendsUnlessDraft: sends === 'unless draft',
-    sends: (args) => applies(sends, args),
+    sends: sending,
+    scopesFor(args) {
+      const scopes = sending(args) === true ? [...base, 'send' as const] : base;
+      return scopes.map((each): McpScope => `mcp:${each}`);
+    },
+    asks: askingOf(route, rules, sending),
+    ...dangersOf(route, rules),
+    maySend: sends !== undefined,
     hasMail: (item) => (typeof mail === 'function' ? mail(item) : mail === 'always'),
     without: rules.without ?? [],
     fileAsText: rules.fileAsText ?? null,

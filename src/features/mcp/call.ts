@@ -1,46 +1,24 @@
-import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
-import type { Role } from '../../platform/auth/tenant.ts';
-import type { HttpMethod } from '../../platform/http/route.ts';
-import { AppError } from '../../errors.ts';
-import type { McpScope } from './access.ts';
-import type { Tools } from './tools.ts';
+import {
+  type InputRequiredResult,
+  isInputRequiredResult,
+  type CallToolResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { AppError, invalid } from '../../errors.ts';
+import type { GrantCaller, McpScope } from '../../platform/auth/grant-caller.ts';
+import type { InnerRequest, InnerResponse } from '../../platform/http/inner-requests.ts';
+import type { AssistantArguments } from '../../platform/http/route.ts';
+import { parseWith } from '../../platform/input/validation.ts';
+import { confirmed, MissingScope, requireScopes, type Running, withoutUndefined } from './confirm-call.ts';
+import { findOperation, requireOperation } from './find.ts';
+import type { Operation } from './operations.ts';
+import { type OperationCall, readCall, requestOf } from './requests.ts';
+import { codeOf, plainResult, refusalOf, resultOfResponse } from './results.ts';
+import { requireTarget, type ToolTarget } from './targets.ts';
+import type { ToolDefinition, Tools } from './tools.ts';
 
-/** The part of a `GrantCaller` that tools need. */
-export interface ToolCaller {
-  grantId: number;
-  scopes: ReadonlySet<McpScope>;
-  /** The accounts and brands that the user has ticked and may use now. */
-  choices: readonly {
-    accountId: number;
-    accountName: string;
-    role: Role;
-    brands: readonly { id: number; name: string }[];
-  }[];
-  selected: { accountId: number; brandId: number | null } | null;
-}
-
-/** The account and brand that a call acts on. */
-export interface ToolTarget {
-  accountId: number;
-  accountName: string;
-  role: Role;
-  /** Null if the account has no brand. */
-  brand: { id: number; name: string } | null;
-}
-
-export interface InnerRequest {
-  method: HttpMethod;
-  /** With the query string. */
-  path: string;
-  headers: Record<string, string>;
-  body: string | null;
-}
-
-export interface InnerResponse {
-  status: number;
-  headers: Record<string, string | string[] | number | undefined>;
-  body: string;
-}
+export type { ToolTarget } from './targets.ts';
 
 export type ToolResult = CallToolResult | InputRequiredResult;
 
@@ -56,7 +34,7 @@ export interface Confirmations {
     tool: string;
     args: Readonly<Record<string, unknown>>;
     confirmation: string | null;
-    /** What the call does, for the user: `Send the campaign 7 of Acme`. */
+    /** What the call does, for the user: `Send a campaign "Spring sale" (Acme): {"id":7}`. */
     summary: string;
     ctx: ServerContext;
   }): Promise<'go on' | ToolResult>;
@@ -65,7 +43,7 @@ export interface Confirmations {
 export interface ToolDeps {
   tools: Tools;
   /** Sends a request to a route of this process as the user of the grant. */
-  requestAs(caller: ToolCaller, target: ToolTarget, request: InnerRequest): Promise<InnerResponse>;
+  requestAs(caller: GrantCaller, target: ToolTarget, request: InnerRequest): Promise<InnerResponse>;
   confirmations: Confirmations;
 }
 
@@ -81,17 +59,87 @@ export interface ToolCall {
   outcome: string;
 }
 
+const genericArguments = z.strictObject({
+  operation: z.string().max(100),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+  brand_id: z.unknown().optional(),
+  idempotency_key: z.unknown().optional(),
+  confirmation: z.unknown().optional(),
+});
+
+/** The operation that a call of a tool means, with its arguments. */
+interface Meant {
+  operation: Operation;
+  args: AssistantArguments;
+}
+
+/** @throws AppError validation_error, not_found, forbidden */
+function meantBy(tools: Tools, found: ToolDefinition, given: AssistantArguments): Meant {
+  if (found.kind === 'operation') return { operation: found.operation, args: given };
+  const parsed = parseWith(genericArguments, given, 'field');
+  if (!parsed.ok) throw invalid(parsed.errors);
+  const { operation: name, arguments: own, ...others } = parsed.value as z.output<typeof genericArguments>;
+  const operation = requireOperation(tools, name);
+  const { readOnly } = operation.access;
+  if (readOnly !== (found.kind === 'read')) {
+    throw invalid({ operation: [`is called with ${readOnly ? 'read_operation' : 'change_operation'}`] });
+  }
+  const { idempotency_key: key, ...rest } = others;
+  // As in the API, a route that needs no key ignores it.
+  const isKeyed = operation.route.idempotency !== 'none' && key !== undefined;
+  return {
+    operation,
+    args: { ...own, ...withoutUndefined(rest), ...(isKeyed ? { idempotency_key: key } : {}) },
+  };
+}
+
 /**
  * Returns the scopes that a call needs, as far as its arguments say so: for the challenge of a client that lacks one.
- * @returns none for an unknown tool
+ * @returns none for calls that are refused anyway
  */
-export function scopesOfCall(
-  tools: Tools,
-  name: string,
-  args: Readonly<Record<string, unknown>>,
-): McpScope[] {
+export function scopesOfCall(tools: Tools, name: string, given: AssistantArguments): McpScope[] {
   const found = tools.find(name);
-  return found?.kind === 'operation' ? found.operation.access.scopesFor(args) : ['mcp:read'];
+  if (!found || found.kind === 'find') return [];
+  try {
+    const { operation, args } = meantBy(tools, found, given);
+    return operation.access.scopesFor(readCall(operation, args).args);
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
+
+const idOf = ({ route }: Operation, args: AssistantArguments): string | null => {
+  const [first] = Object.keys(route.params?.shape ?? {});
+  const value = first === undefined ? undefined : args[first];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+};
+
+function send({ requestAs, caller, operation, call, target }: Running): Promise<InnerResponse> {
+  return requestAs(caller, target, requestOf(operation, call, target.brand?.id ?? null));
+}
+
+const isCall = (value: OperationCall | ToolResult): value is OperationCall => 'idempotencyKey' in value;
+
+async function run(running: Running): Promise<Pick<ToolCall, 'result' | 'resourceId' | 'outcome'>> {
+  const { operation, caller, target } = running;
+  const named = idOf(operation, running.call.args);
+  const call = await confirmed(running);
+  if (!isCall(call)) {
+    const code = isInputRequiredResult(call) ? null : codeOf(call);
+    const isAsked = code === null || code === 'confirmation_required';
+    return { result: call, resourceId: named, outcome: isAsked ? 'asked' : code };
+  }
+  const response = await send({ ...running, call });
+  const mayReadMail = caller.scopes.has('mcp:inbox');
+  const { result, code } = resultOfResponse(response, {
+    brand: target.brand,
+    access: operation.access,
+    mayReadMail,
+  });
+  const shown = (result.structuredContent as { result?: { id?: unknown } } | undefined)?.result?.id;
+  const created = typeof shown === 'number' || typeof shown === 'string' ? String(shown) : null;
+  return { result, resourceId: named ?? created, outcome: code };
 }
 
 /**
@@ -101,12 +149,33 @@ export function scopesOfCall(
  */
 export async function callTool(
   deps: ToolDeps,
-  caller: ToolCaller,
+  caller: GrantCaller,
   name: string,
-  args: Readonly<Record<string, unknown>>,
+  given: AssistantArguments,
   ctx: ServerContext,
 ): Promise<ToolCall> {
-  void [caller, args, ctx];
-  if (!deps.tools.find(name)) throw new AppError('not_found', `there is no tool ${name}`);
-  return Promise.reject(new AppError('unavailable', 'tools are not served yet'));
+  const { tools } = deps;
+  const found = tools.find(name);
+  if (!found) throw new AppError('not_found', `there is no tool ${name.slice(0, 100)}`);
+  const known: Omit<ToolCall, 'result' | 'outcome'> = { operation: null, target: null, resourceId: null };
+  try {
+    if (found.kind === 'find') {
+      const { role } = requireTarget(caller, undefined, false);
+      return { ...known, result: plainResult(findOperation(tools, role, given)), outcome: 'ok' };
+    }
+    const { operation, args } = meantBy(tools, found, given);
+    known.operation = operation.route.operationId;
+    const call = readCall(operation, args);
+    requireScopes(caller, operation.access.scopesFor(call.args));
+    const target = requireTarget(caller, args.brand_id, !operation.access.readOnly);
+    known.target = target;
+    return { ...known, ...(await run({ ...deps, caller, operation, call, target, ctx })) };
+  } catch (error) {
+    if (error instanceof MissingScope) {
+      const result = refusalOf(error, { required_scopes: error.scopes });
+      return { ...known, result, outcome: 'insufficient_scope' };
+    }
+    if (!(error instanceof AppError)) throw error;
+    return { ...known, result: refusalOf(error), outcome: error.code };
+  }
 }

@@ -42,4 +42,7 @@ export const foundSchema = z
     }),
   })
   .meta({ id: 'SearchResult' });
+/** Whether a result has the subject of a stranger's mail. */
+export const isConversation = (found: unknown): boolean =>
+  (found as Partial<Found> | null)?.type === 'conversation';
 export type Found = z.infer<typeof foundSchema>;

@@ -119,6 +119,7 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     audit: 'keys too',
     testKeys: 'refused',
     idempotency: 'none',
+    assistants: { asks: ({ remove }) => remove !== undefined },
     body: bulkSuppressionsBody,
     responses: { 200: { description: 'The results.', schema: bulkResultsSchema } },
     async handler({ tenant, body }) {

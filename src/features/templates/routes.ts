@@ -314,6 +314,7 @@ function sendTestRoute(parts: Parts): RouteDefinition {
       'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
     testKeys: { only: 'samples and variables, no `contact_id`' },
+    assistants: { sends: 'always', asks: ({ to }) => Array.isArray(to) && to.length > 1 },
     params: templateParams,
     body: sendTestBody,
     bodyOptional: true,

@@ -75,6 +75,7 @@ function removeUploadRoute(uploads: Uploads): RouteDefinition {
       'After that, its URL no longer works. An avatar, banner or logo in use cannot be removed: 409.',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: 'never',
     params: z.object({ signed_id: z.string().max(MAX_SIGNED_ID_LENGTH) }),
     responses: { 200: { description: 'The removed upload', schema: uploadSchema } },
     errors: ['conflict'],

@@ -82,6 +82,7 @@ function startRoute(parts: Parts): RouteDefinition {
     auth: 'brand',
     testKeys: 'allowed',
     idempotency: 'own',
+    assistants: { asks: 'always' },
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,
     responses: { 201: { description: 'The operation.', schema: operationSchema } },

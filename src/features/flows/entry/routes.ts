@@ -46,6 +46,7 @@ export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps)
     description: 'The flow must be active and, if required, approved. A test key starts test runs.',
     auth: 'brand',
     testKeys: 'allowed',
+    assistants: { sends: 'always', asks: ({ contact_ids: ids }) => !Array.isArray(ids) || ids.length > 1 },
     params: z.strictObject({ id: idParam }),
     body: enterBody,
     responses: { 200: { description: 'The result for each contact.', schema: enteredSchema } },

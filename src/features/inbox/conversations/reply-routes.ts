@@ -22,6 +22,7 @@ export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
       'those of `POST /messages`.',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: { mail: 'always', sends: 'always', asks: 'never' },
     params: conversationParams,
     body: replyBody,
     responses: { 201: { description: 'The answer.', schema: conversationMessageSchema } },
