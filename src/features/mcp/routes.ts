@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { createClientAddress } from '../../platform/auth/client-address.ts';
 import { MCP_PATH, requireMcpOrigin } from '../../platform/auth/grant-authenticate.ts';
-import { mcpScopes } from '../../platform/auth/grant-caller.ts';
 import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
@@ -54,7 +53,8 @@ function metadataRoute(ownOrigin: OwnOrigin, path: string, operationId: string):
         resource: origin + MCP_PATH,
         resource_name: 'Carillon',
         authorization_servers: [origin],
-        scopes_supported: [...mcpScopes],
+        // What clients ask for if they do not read the challenge. They get more when a call needs it.
+        scopes_supported: ['mcp:read'],
         bearer_methods_supported: ['header'],
       };
       return { status: 200, body };

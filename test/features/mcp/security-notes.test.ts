@@ -79,15 +79,12 @@ describe('token passthrough', () => {
     expect(answer.status).toBe(401);
   });
 
-  it.each(['https://other.test/mcp', '/mcp'])(
-    'issues no token for the resource "%s"',
-    async (resource) => {
-      const absolute = resource === '/mcp' ? api.baseUrl : resource;
-      const answer = await newUser().request(assistant.authorizationUrl({ resource: absolute }));
-      const target = answer.headers.get('location') ?? '';
-      expect(target).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?error=invalid_target&/);
-    },
-  );
+  it.each(['https://other.test/mcp', '/mcp'])('issues no token for the resource "%s"', async (resource) => {
+    const absolute = resource === '/mcp' ? api.baseUrl : resource;
+    const answer = await newUser().request(assistant.authorizationUrl({ resource: absolute }));
+    const target = answer.headers.get('location') ?? '';
+    expect(target).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?error=invalid_target&/);
+  });
 });
 
 describe('confused deputy', () => {
@@ -175,6 +172,21 @@ describe('session hijacking', () => {
   });
 });
 
+describe('scopes', () => {
+  it('are asked for one after the other: the first is for reading, however the client learns of it', async () => {
+    const metadata = await api.request('GET', '/.well-known/oauth-protected-resource/mcp', { token: null });
+    const challenge = await callTool(api, null, 'whoami');
+    expect(metadata.body.scopes_supported).toEqual(['mcp:read']);
+    expect(challenge.headers.get('www-authenticate')).toMatch(/ scope="mcp:read"$/);
+  });
+
+  it('cannot be widened by a refresh', async () => {
+    const { refresh_token: token } = (await authorize()).body;
+    const answer = await assistant.refresh(String(token), { scope: 'mcp:read mcp:send' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_scope']);
+  });
+});
+
 describe('redirects', () => {
   let client: Assistant;
 
@@ -235,7 +247,9 @@ describe('redirects', () => {
 describe('mix-up and stolen codes', () => {
   it('names itself in each answer, as its metadata promises', async () => {
     const answer = await newUser().authorize(assistant.authorizationUrl());
-    const failed = await newUser().request(assistant.authorizationUrl({ scope: 'unknown:scope' }));
+    const failed = await newUser().request(
+      assistant.authorizationUrl({ resource: 'https://other.test/mcp' }),
+    );
     const { body } = await api.request('GET', '/.well-known/oauth-authorization-server', { token: null });
     expect(body.authorization_response_iss_parameter_supported).toBe(true);
     expect(body.issuer).toBe(api.baseUrl);

@@ -49,18 +49,20 @@ export function createInspector(program: string, settings: McpClientSettings): M
     }
   }
 
+  let version: string | undefined;
+
   return {
     name: 'inspector',
     close: () => undefined,
     async run(tool, args = {}) {
-      const begun = await call('initialize');
+      version ??= String((await call('initialize')).protocolVersion);
       const { tools } = (await call('tools/list', '--strict')) as { tools: { name: string }[] };
       const called = await call(
         'tools/call',
         ...['--tool-name', tool, '--tool-args-json', JSON.stringify(args)],
       );
       return {
-        version: String(begun.protocolVersion),
+        version,
         tools: tools.map(({ name }) => name),
         result: (called.structuredContent ?? {}) as Record<string, unknown>,
       };
