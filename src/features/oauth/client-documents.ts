@@ -53,7 +53,7 @@ export function createClientDocuments(egress: Egress, rateLimiter: RateLimiter):
   return {
     mayFetch(clientId) {
       if (!isDocumentUrl(clientId) || failures.has(clientId)) return false;
-      rateLimiter.clientDocument(surroundings().network);
+      rateLimiter.program('client document', surroundings().network);
       return true;
     },
     async fetch(clientId) {

@@ -1,5 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type InteractionResults } from 'oidc-provider';
+import { z } from 'zod';
 import { AppError, notFound } from '../../errors.ts';
 import type { McpScope } from '../../platform/auth/grant-caller.ts';
 import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
@@ -58,6 +59,9 @@ export interface InteractionDeps {
   /** @returns what the library needs to know about the request, apart from the database */
   surroundingsOf(request: IncomingMessage): Omit<Surroundings, 'db'>;
 }
+
+/** The parameters of the authorization that the library has checked. */
+const storedParams = z.object({ client_id: z.string(), redirect_uri: z.string(), scope: z.string() });
 
 const clientHost = (id: string): string | null => {
   const url = URL.parse(id);
@@ -124,12 +128,10 @@ export function createInteractions({
     const issuer = ownOrigin.of(request.headers)?.origin;
     const details = issuer === undefined ? null : await detailsOf(request, issuer);
     if (issuer === undefined || details?.uid !== uid) return null;
-    const { client_id, redirect_uri, scope } = details.params;
-    const found = await providers.of(issuer).Client.find(String(client_id));
-    const client = found && presentClient(found.clientId, found.clientName, String(redirect_uri));
-    return client
-      ? { uid, client, scopes: readScopes(String(scope ?? '')), resource: issuer + MCP_PATH }
-      : null;
+    const { client_id, redirect_uri, scope } = storedParams.parse(details.params);
+    const found = await providers.of(issuer).Client.find(client_id);
+    const client = found && presentClient(found.clientId, found.clientName, redirect_uri);
+    return client ? { uid, client, scopes: readScopes(scope), resource: issuer + MCP_PATH } : null;
   }
 
   async function finish(request: IncomingMessage, uid: string, decision: Decision): Promise<string | null> {

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { errors, interactionPolicy, type Configuration, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
 import { mcpScopes } from '../../platform/auth/grant-caller.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -138,7 +139,7 @@ function configurationOf(issuer: string, { keyring, documents }: ProviderDeps): 
     renderError(ctx, out) {
       ctx.body = out;
     },
-    fetch: (url) => documents.fetch(String(url)),
+    fetch: (url) => documents.fetch(z.string().parse(url)),
   };
 }
 

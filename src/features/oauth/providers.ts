@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { inject } from 'light-my-request';
 import { LRUCache } from 'lru-cache';
 import type { Provider } from 'oidc-provider';
@@ -36,16 +36,16 @@ export interface Providers {
 
 const LEFT_OUT = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
 
-function headersOf(given: Record<string, unknown>): ProviderAnswer['headers'] {
+function headersOf(given: OutgoingHttpHeaders): ProviderAnswer['headers'] {
   const headers: ProviderAnswer['headers'] = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || LEFT_OUT.has(name)) continue;
-    if (name !== 'set-cookie') headers[name] = String(value);
-    else
-      headers[name] = [value]
-        .flat()
-        .map(String)
-        .filter((cookie) => !cookie.startsWith(SESSION_COOKIE));
+    if (name !== 'set-cookie') {
+      headers[name] = String(value);
+      continue;
+    }
+    const cookies = [value].flat().map(String);
+    headers[name] = cookies.filter((cookie) => !cookie.startsWith(SESSION_COOKIE));
   }
   return headers;
 }

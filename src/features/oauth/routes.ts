@@ -77,7 +77,7 @@ function requireIssuer({ ownOrigin }: Parts, { req }: HttpContext): string {
 
 function replyWith(ctx: HttpContext, { status, headers, body }: ProviderAnswer): RawResult {
   const { 'set-cookie': cookies, 'content-type': contentType, ...others } = headers;
-  if (cookies && cookies.length > 0) ctx.set('Set-Cookie', [cookies].flat());
+  if (cookies !== undefined) ctx.set('Set-Cookie', [cookies].flat());
   return {
     status,
     raw: { contentType: String(contentType ?? 'text/plain; charset=utf-8'), body },
@@ -146,7 +146,7 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
 
   async function answer({ ctx }: RouteInput, path: string): Promise<RawResult> {
     const issuer = requireIssuer(parts, ctx);
-    parts.rateLimiter.authorization(parts.networkOf(ctx.req));
+    parts.rateLimiter.program('authorization', parts.networkOf(ctx.req));
     const around = await browserRequest(parts, ctx);
     const request = { method: 'GET', path, headers: ctx.req.headers } as const;
     const given = await withSurroundings(around, () => parts.providers.answer(issuer, request));
@@ -231,7 +231,7 @@ function registerRoute(parts: Parts): RouteDefinition {
       withOauthErrors(async () => {
         const issuer = requireIssuer(parts, ctx);
         const around = programRequest(parts, ctx);
-        parts.rateLimiter.registration(around.network);
+        parts.rateLimiter.program('registration', around.network);
         const body = JSON.stringify(cleanMetadata(parseJson(await readBytes())));
         await requireRoom(parts.pool, around.network);
         const headers = { 'content-type': 'application/json' };

@@ -10,7 +10,7 @@ export interface Surroundings {
   /** The network of the client, for limits. */
   network: string;
   /** The error behind a `server_error` that the library answered. */
-  failure?: unknown;
+  failure?: Error;
 }
 
 /** The library passes nothing of ours to its storage, so that the request is found by the asynchronous context. */

@@ -16,10 +16,12 @@ export const MAX_BUCKETS_OF_STRANGERS = 100_000;
 const WRONG_CONFIRMATIONS_PER_MINUTE = 10;
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 const PASSWORD_RESETS_PER_MINUTE = 20;
-/** Of assistants' programs: authorizations and registrations from one network, and documents about them. */
-const AUTHORIZATIONS_PER_MINUTE = 60;
-const REGISTRATIONS_PER_MINUTE = 10;
-const CLIENT_DOCUMENTS_PER_MINUTE = { fromNetwork: 10, ofAll: 60 };
+/**
+ * What programs of assistants may do per minute, from one network: begin authorizations, register themselves, and have
+ * this service request the documents about them.
+ */
+const PROGRAM_LIMITS = { authorization: 60, registration: 10, 'client document': 10 };
+const CLIENT_DOCUMENTS_OF_ALL = 60;
 
 type Headers = Record<string, string>;
 
@@ -60,20 +62,10 @@ export interface RateLimiter {
    */
   passwordReset(network: string): void;
   /**
-   * Counts one authorization of a program that a browser begins.
+   * Counts what a program of an assistant does before a user has granted it anything.
    * @throws AppError `rate_limited`
    */
-  authorization(network: string): void;
-  /**
-   * Counts one program that registers itself.
-   * @throws AppError `rate_limited`
-   */
-  registration(network: string): void;
-  /**
-   * Counts one request for the document of a program, which a client causes this service to make.
-   * @throws AppError `rate_limited`
-   */
-  clientDocument(network: string): void;
+  program(does: keyof typeof PROGRAM_LIMITS, network: string): void;
 }
 
 function limitHeaders(verdict: RateVerdict): Headers {
@@ -156,8 +148,7 @@ export function createRateLimiter(
     },
     confirmation(userId) {
       const name = `confirmation of user ${userId}`;
-      const verdict = takePerMinute(name, WRONG_CONFIRMATIONS_PER_MINUTE);
-      if (!verdict.allowed) refuse(verdict);
+      requirePerMinute(name, WRONG_CONFIRMATIONS_PER_MINUTE);
       return () => strangers.giveBack(name);
     },
     unknownSecret(address) {
@@ -166,16 +157,9 @@ export function createRateLimiter(
     passwordReset(network) {
       requirePerMinute(`password reset from ${network}`, PASSWORD_RESETS_PER_MINUTE);
     },
-    authorization(network) {
-      requirePerMinute(`authorization from ${network}`, AUTHORIZATIONS_PER_MINUTE);
-    },
-    registration(network) {
-      requirePerMinute(`registration from ${network}`, REGISTRATIONS_PER_MINUTE);
-    },
-    clientDocument(network) {
-      const { fromNetwork, ofAll } = CLIENT_DOCUMENTS_PER_MINUTE;
-      requirePerMinute(`client document from ${network}`, fromNetwork);
-      requirePerMinute('client document', ofAll);
+    program(does, network) {
+      requirePerMinute(`${does} from ${network}`, PROGRAM_LIMITS[does]);
+      if (does === 'client document') requirePerMinute(does, CLIENT_DOCUMENTS_OF_ALL);
     },
   };
 }
