@@ -21,6 +21,7 @@ import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
 import { mcpUpkeep } from './mcp/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
+import { oauthUpkeep } from './oauth/upkeep.ts';
 import { previewsUpkeep } from './previews/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { statsUpkeep } from './stats/upkeep.ts';
@@ -68,6 +69,7 @@ export const upkeep = gatherUpkeep([
   walletUpkeep,
   sessionsUpkeep,
   usersUpkeep,
+  oauthUpkeep,
   invitationsUpkeep,
   auditUpkeep,
   mcpUpkeep,

@@ -21,7 +21,7 @@ export interface ClientDocuments {
 /** Only a path tells the documents of a host apart. The address of the host is checked when it is requested. */
 function isDocumentUrl(clientId: string): boolean {
   const url = clientId.length <= MAX_URL ? URL.parse(clientId) : null;
-  return url?.protocol === 'https:' && url.pathname !== '/' && url.href === clientId;
+  return url?.protocol === 'https:' && url.username === '' && url.pathname !== '/' && url.href === clientId;
 }
 
 /** How long the library keeps the document. */

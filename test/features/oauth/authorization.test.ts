@@ -1,4 +1,4 @@
-/** Proves how a program gets access: whom an authorization asks, where it may redirect, and what its tokens are good for. */
+// Proves how a program gets access: whom an authorization asks, where it may redirect, and what its tokens are good for.
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

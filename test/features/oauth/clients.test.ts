@@ -1,0 +1,132 @@
+// Proves which programs may register, where their codes may be sent, and how long they are remembered.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readRedirectUri } from '../../../src/features/oauth/redirect-uris.ts';
+import { oauthUpkeep } from '../../../src/features/oauth/upkeep.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { runTask } from '../../support/housekeeping.ts';
+import { register, startClient } from '../../support/oauth.ts';
+
+const DAY_MS = 86_400_000;
+const taskOf = (name: string) => {
+  const task = oauthUpkeep.tasks?.find((each) => each.name === name);
+  if (!task) throw new Error(`no task ${name}`);
+  return task;
+};
+
+describe('a redirect URI', () => {
+  it.each([
+    ['https://claude.ai/api/mcp/auth_callback', 'claude.ai'],
+    ['https://example.com:8443/cb?x=1', 'example.com:8443'],
+    ['http://127.0.0.1/callback', '127.0.0.1'],
+    ['http://localhost:33418/', 'localhost:33418'],
+    ['http://[::1]:5000/cb', '[::1]:5000'],
+    ['com.example.app:/oauth', 'com.example.app:'],
+    ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:'],
+  ])('may be %s', (uri, host) => expect(readRedirectUri(uri)?.host).toBe(host));
+
+  it.each([
+    'javascript:alert(1)//example.com',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'blob:https://example.com/x',
+    'mailto:a@example.com',
+    'http://example.com/cb',
+    'http://127.0.0.1.evil.test/cb',
+    'http://127.0.0.1@evil.test/cb',
+    'https://user@example.com/cb',
+    'https://localhost/cb',
+    'https://example.com/cb#fragment',
+    'https://example.com/cb#',
+    'https://example.com\\@evil.test/cb',
+    'https://example.com/a b',
+    '//example.com/cb',
+    'myapp://callback',
+    '',
+    `https://example.com/${'x'.repeat(2_000)}`,
+  ])('may not be %s', (uri) => expect(readRedirectUri(uri)).toBeNull());
+});
+
+describe('a client', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi();
+  });
+  afterAll(() => api.close());
+
+  it('becomes a public one, whatever it asks for', async () => {
+    const { status, body } = await register(api, {
+      client_name: '  A\u202Eb\nc  ',
+      token_endpoint_auth_method: 'client_secret_post',
+      grant_types: ['authorization_code', 'implicit', 'client_credentials'],
+      scope: 'openid profile mcp:read',
+      logo_uri: 'https://example.com/logo.svg',
+      jwks: { keys: [] },
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      client_name: 'A b c',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    });
+    for (const field of ['client_secret', 'logo_uri', 'jwks', 'scope', 'registration_access_token']) {
+      expect(body).not.toHaveProperty(field);
+    }
+  });
+
+  it.each([
+    ['no redirect URIs', { redirect_uris: undefined }, 'invalid_redirect_uri'],
+    ['an empty list of them', { redirect_uris: [] }, 'invalid_redirect_uri'],
+    [
+      'a script among them',
+      { redirect_uris: ['https://example.com/', 'javascript:alert(1)'] },
+      'invalid_redirect_uri',
+    ],
+    [
+      'a document of other sites',
+      { sector_identifier_uri: 'https://169.254.169.254/' },
+      'invalid_client_metadata',
+    ],
+    ['a document of keys', { jwks_uri: 'https://169.254.169.254/' }, 'invalid_client_metadata'],
+  ])('is refused with %s', async (_name, metadata, error) => {
+    const answer = await register(api, metadata);
+    expect([answer.status, answer.body.error]).toEqual([400, error]);
+  });
+
+  it('is refused if its description is not JSON', async () => {
+    const answer = await api.request('POST', '/oauth/register', { token: null, rawBody: '{' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_client_metadata']);
+  });
+
+  it('ends after a day in which no user granted it anything', async () => {
+    const { pool } = api.database;
+    const client = await startClient(api);
+    const unused = await startClient(api);
+    await client.code();
+    await pool.query("update oauth_clients set created_at = now() - interval '25 hours'");
+    expect((await unused.authorize()).status).toBe(400);
+    expect((await client.authorize()).status).toBe(303);
+    await runTask(api.database, taskOf('oauth_clients'), new Date());
+    const { rows } = await pool.query<{ id: string }>('select id from oauth_clients');
+    expect(rows.map(({ id }) => id)).toEqual([client.clientId]);
+    // While it has grants, it stays.
+    await runTask(api.database, taskOf('oauth_clients'), new Date(Date.now() + 91 * DAY_MS));
+    expect((await pool.query('select 1 from oauth_clients')).rowCount).toBe(1);
+    await runTask(api.database, taskOf('oauth_grants'), new Date(Date.now() + 121 * DAY_MS));
+    await runTask(api.database, taskOf('oauth_clients'), new Date(Date.now() + 121 * DAY_MS));
+    expect((await pool.query('select 1 from oauth_clients')).rowCount).toBe(0);
+  });
+
+  it('may register if a hundred others of its network are unused, but not more, and not ten in a minute', async () => {
+    const { pool } = api.database;
+    await pool.query(
+      `insert into oauth_clients (id, metadata, network)
+       select 'client ' || n, '{}', '127.0.0.1' from generate_series(1, 100) n`,
+    );
+    const full = await register(api);
+    expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600']);
+    await pool.query("delete from oauth_clients where id like 'client %'");
+    const statuses = await Promise.all(Array.from({ length: 11 }, async () => (await register(api)).status));
+    expect(statuses).toContain(429);
+  });
+});
