@@ -1,6 +1,7 @@
 import { beginEntries, completeEntries } from '../../../platform/audit/entries.ts';
 import { createClientAddress } from '../../../platform/auth/client-address.ts';
 import { holdSession } from '../../../platform/auth/session-rows.ts';
+import type { McpScope } from '../../../platform/auth/grant-caller.ts';
 import type { UserSession } from '../../../platform/auth/session.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
@@ -31,34 +32,18 @@ export interface Decisions {
 const NOTHING_TICKED = 'Tick at least one brand.';
 const NOT_YOURS = 'You can no longer use one of the brands. Tick the ones you want once more.';
 
+/** The status of {@link redirectTo}, for the audit log. */
+const REDIRECTED = 303;
+
 interface Asked {
   ticked?: ReadonlySet<string>;
   both?: boolean;
   error?: string;
 }
 
-export function createDecisions({ config, database: { pool }, interactions }: DecisionDeps): Decisions {
+/** Makes the grant of a user, and ends the authorization. */
+function createGranting({ config, database: { pool }, interactions }: DecisionDeps) {
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
-
-  async function ask(visit: Visit, asked: Asked = {}): Promise<RawResult> {
-    const { session, interaction, path, csrf } = visit;
-    if (session === null) return signInPage(visit);
-    const [accounts, { email }] = await Promise.all([
-      findOwnAccounts(pool, session.userId),
-      getUser(pool, session.userId),
-    ]);
-    return consentPage({
-      path,
-      csrf,
-      client: interaction.client,
-      scopes: interaction.scopes,
-      email,
-      accounts,
-      ticked: asked.ticked ?? firstTicks(choicesOf(accounts)),
-      both: asked.both ?? false,
-      error: asked.error,
-    });
-  }
 
   /** The audit log of each account shows who let a client in. */
   async function record(
@@ -67,39 +52,60 @@ export function createDecisions({ config, database: { pool }, interactions }: De
     { userId }: UserSession,
     grant: { id: number; choices: readonly Choice[] },
   ): Promise<void> {
-    const { ctx, requestId } = input;
+    const entry = {
+      actorKind: 'user',
+      actorId: userId,
+      brandId: null,
+      action: 'allowOAuthClient',
+      resourceId: String(grant.id),
+      ip: clientAddress(input.ctx.req),
+      requestId: input.requestId,
+    } as const;
     for (const accountId of new Set(grant.choices.map((choice) => choice.accountId))) {
-      const ids = await beginEntries(trx, {
-        actorKind: 'user',
-        actorId: userId,
-        accountId,
-        brandId: null,
-        action: 'allowOAuthClient',
-        resourceId: String(grant.id),
-        ip: clientAddress(ctx.req),
-        requestId,
-      });
-      await completeEntries(trx, ids, 303, null);
+      const ids = await beginEntries(trx, { ...entry, accountId });
+      await completeEntries(trx, ids, REDIRECTED, null);
     }
   }
 
-  async function grant(visit: Visit, session: UserSession, choices: Choice[], both: boolean) {
-    const { interaction, input } = visit;
+  /** @returns where the browser goes */
+  return async (
+    visit: Visit,
+    session: UserSession,
+    choices: Choice[],
+    scopes: McpScope[],
+  ): Promise<string> => {
     const { userId } = session;
-    const { client, resource, uid } = interaction;
-    const scopes = grantedScopes(interaction.scopes, both);
+    const { client, resource, uid } = visit.interaction;
     return inTransaction(pool, async (trx) => {
       await holdSession(trx, session);
       const { id, key } = await createGrant(trx, { userId, client, resource, scopes, choices });
       await record(trx, visit, session, { id, choices });
-      return interactions.finish(trx, input.ctx.req, uid, { userId, grantKey: key });
+      return interactions.finish(trx, visit.input.ctx.req, uid, { userId, grantKey: key });
     });
+  };
+}
+
+export function createDecisions(deps: DecisionDeps): Decisions {
+  const { pool } = deps.database;
+  const { interactions } = deps;
+  const grant = createGranting(deps);
+
+  async function ask(visit: Visit, asked: Asked = {}): Promise<RawResult> {
+    const { session, interaction, path, csrf } = visit;
+    if (session === null) return signInPage(visit);
+    const [accounts, { email }] = await Promise.all([
+      findOwnAccounts(pool, session.userId),
+      getUser(pool, session.userId),
+    ]);
+    const { client, scopes } = interaction;
+    const { ticked = firstTicks(choicesOf(accounts)), both = false, error } = asked;
+    return consentPage({ path, csrf, client, scopes, email, accounts, ticked, both, error });
   }
 
   return {
     ask,
     async allow(visit, form) {
-      const { session } = visit;
+      const { session, interaction } = visit;
       if (session === null) return signInPage(visit);
       const available = choicesOf(await findOwnAccounts(pool, session.userId));
       const ticked = new Set(form.getAll('choice'));
@@ -107,7 +113,8 @@ export function createDecisions({ config, database: { pool }, interactions }: De
       const both = form.get(BOTH) === 'yes';
       if (choices.length < ticked.size) return ask(visit, { ticked, both, error: NOT_YOURS });
       if (choices.length === 0) return ask(visit, { ticked, both, error: NOTHING_TICKED });
-      return redirectTo(await grant(visit, session, choices, both));
+      const scopes = grantedScopes(interaction.scopes, both);
+      return redirectTo(await grant(visit, session, choices, scopes));
     },
     async deny({ interaction: { uid }, input }) {
       const finish = inTransaction(pool, (trx) =>

@@ -1,0 +1,160 @@
+// A form counts only if our own page sent it, for the user whom it was shown to, and only once.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { countGrants } from '../../../src/features/oauth/service.ts';
+import { setPassword } from '../../../src/features/users/service.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
+import { type Assistant, createAssistant } from '../../support/assistant.ts';
+import { runBehindLock } from '../../support/lock-order.ts';
+import { createPageVisitor, type PageVisitor } from '../../support/oauth-pages.ts';
+
+let api: TestApi;
+let assistant: Assistant;
+let visitor: PageVisitor;
+let choice: string;
+beforeAll(async () => {
+  api = await startTestApi();
+  assistant = await createAssistant(api);
+  choice = `${api.accountId}-${api.brandId}`;
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await api.database.pool.query('delete from oauth_grants');
+  visitor = createPageVisitor(api, assistant);
+});
+
+const grants = async () => (await countGrants(api.database.pool, { live: true })).total;
+
+async function beginSignedIn(): Promise<string> {
+  const path = await visitor.begin();
+  await visitor.signIn(path);
+  return path;
+}
+
+/** Another browser, or another site in the same browser. */
+function elsewhere(origin: string, cookies = visitor.cookies): PageVisitor {
+  const other = createPageVisitor(api, assistant, origin);
+  for (const [name, value] of cookies) other.cookies.set(name, value);
+  return other;
+}
+
+describe('a form is refused', () => {
+  it('from another site, although the browser sends its cookies', async () => {
+    const path = await beginSignedIn();
+    for (const origin of ['https://evil.test', 'null', `${api.baseUrl}0`]) {
+      const evil = elsewhere(origin);
+      for (const action of ['login', 'consent', 'deny'] as const) {
+        const { status } = await evil.submit(path, action, {
+          choice,
+          email: api.email,
+          password: TEST_PASSWORD,
+        });
+        expect([origin, action, status]).toEqual([origin, action, 403]);
+      }
+    }
+    expect(await grants()).toBe(0);
+  });
+
+  it('without the token of its page', async () => {
+    const path = await beginSignedIn();
+    const { html } = await visitor.open(path);
+    const token = /name="csrf" value="([^"]*)"/.exec(html)?.[1] ?? '';
+    const another = await visitor.begin();
+    for (const [target, csrf] of [
+      [path, ''],
+      [path, 'x'.repeat(43)],
+      [another, token],
+    ] as const) {
+      const { status } = await visitor.submit(target, 'consent', { choice, csrf });
+      expect([csrf, status]).not.toEqual([csrf, 303]);
+    }
+    expect(await grants()).toBe(0);
+  });
+
+  it('that was shown to another user', async () => {
+    const member = await api.addUser('member');
+    const path = await beginSignedIn();
+    const { html } = await visitor.open(path);
+    const csrf = /name="csrf" value="([^"]*)"/.exec(html)?.[1] ?? '';
+    await visitor.signIn(path, member.email);
+    const { status, html: answer } = await visitor.submit(path, 'consent', { choice, csrf });
+    expect([status, answer]).toEqual([403, expect.stringContaining('Another user has signed in since.')]);
+    expect(await grants()).toBe(0);
+  });
+
+  it('from a browser that did not begin the authorization', async () => {
+    const path = await beginSignedIn();
+    const { cookie } = await api.signIn();
+    const [name = '', value = ''] = cookie.split('=');
+    const victim = elsewhere(api.baseUrl, new Map([[name, value]]));
+    const { status, html } = await victim.submit(path, 'consent', { choice });
+    expect([status, html]).toEqual([404, expect.stringContaining('This request has ended')]);
+  });
+
+  it('for an authorization that was decided before', async () => {
+    const path = await beginSignedIn();
+    const { html } = await visitor.open(path);
+    const csrf = /name="csrf" value="([^"]*)"/.exec(html)?.[1] ?? '';
+    const answers = await Promise.all([1, 2, 3].map(() => visitor.submit(path, 'consent', { choice, csrf })));
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      303, 409, 409,
+    ]);
+    expect((await visitor.submit(path, 'deny', { csrf })).status).toBe(409);
+    expect(await grants()).toBe(1);
+  });
+
+  it('if it is larger than 64 KB', async () => {
+    const path = await beginSignedIn();
+    const { status, html } = await visitor.submit(path, 'consent', { choice: 'x'.repeat(70_000) });
+    expect([status, html]).toEqual([413, expect.stringContaining('Something is wrong')]);
+  });
+});
+
+describe('a user whose session has ended', () => {
+  it('is asked to sign in, and nothing is granted', async () => {
+    const path = await beginSignedIn();
+    await api.database.pool.query('delete from sessions where user_id = $1', [api.userId]);
+    expect((await visitor.open(path)).html).toContain('<title>Sign in');
+    expect((await visitor.submit(path, 'consent', { choice })).html).toContain('<title>Sign in');
+    expect(await grants()).toBe(0);
+  });
+
+  it('by a new password leaves no grant that was being made', async () => {
+    const path = await beginSignedIn();
+    const { pool } = api.database;
+    // The consent holds its session and waits for the table; the new password then waits for the session.
+    const lock = { lock: 'lock table oauth_grants in share mode', values: [] };
+    const statuses: number[] = [];
+    await runBehindLock(pool, lock, [
+      async () => statuses.push((await visitor.submit(path, 'consent', { choice })).status),
+      () => inTransaction(pool, (trx) => setPassword(trx, api.userId, TEST_PASSWORD)),
+    ]);
+    expect(statuses).toEqual([303]);
+    expect(await grants()).toBe(0);
+  });
+});
+
+describe('the pages', () => {
+  it('have a policy without scripts that lets forms lead to the client, and no opener policy', async () => {
+    const path = await visitor.begin();
+    for (const shown of [await visitor.open(path), await visitor.open('/oauth/interaction/unknown')]) {
+      const named = (name: string) => shown.headers.get(name);
+      expect(named('content-security-policy')).toBe(
+        "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+      );
+      expect(named('cross-origin-opener-policy')).toBeNull();
+      expect(named('x-frame-options')).toBe('DENY');
+      expect(named('cache-control')).toBe('no-store');
+      expect(named('referrer-policy')).toBe('same-origin');
+    }
+  });
+
+  it('are 404 for unknown authorizations, of which a network may name 60 in a minute', async () => {
+    let answer = await visitor.open('/oauth/interaction/unknown');
+    expect(answer.status).toBe(404);
+    for (let n = 0; n < 70 && answer.status === 404; n += 1) {
+      answer = await visitor.open(`/oauth/interaction/unknown${n}`);
+    }
+    expect([answer.status, answer.html]).toEqual([429, expect.stringContaining('Too many requests')]);
+  });
+});

@@ -1,0 +1,216 @@
+// The pages sign users in under the limits of the API, and grant only what the user has ticked and may use.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { listGrants } from '../../../src/features/oauth/service.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { type Assistant, createAssistant } from '../../support/assistant.ts';
+import { createPageVisitor, type PageVisitor, type ShownPage } from '../../support/oauth-pages.ts';
+import { codeNow, secretOfUri } from '../../support/second-factor.ts';
+
+let api: TestApi;
+let assistant: Assistant;
+let visitor: PageVisitor;
+let ownBrand: string;
+beforeAll(async () => {
+  api = await startTestApi();
+  assistant = await createAssistant(api, { name: 'Ann’s <b>helper</b>' });
+  ownBrand = `${api.accountId}-${api.brandId}`;
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await api.database.pool.query('delete from oauth_grants');
+  visitor = createPageVisitor(api, assistant);
+});
+
+/** Begins an authorization, and signs in. @returns the path of its page */
+async function beginSignedIn(scope?: string, email = api.email): Promise<string> {
+  const path = await visitor.begin(scope);
+  const { status, html } = await visitor.signIn(path, email);
+  if (status !== 303) throw new Error(html);
+  return path;
+}
+
+const grants = (userId = api.userId) =>
+  listGrants(api.database.pool, { userId }, { number: 1, limit: 10, offset: 0, after: null });
+
+const isTicked = ({ html }: ShownPage, value: string) => html.includes(`value="${value}" checked`);
+
+describe('the page that asks to sign in', () => {
+  it('appears unless the browser is signed in, and names the client as unverified', async () => {
+    const path = await visitor.begin();
+    const { status, html } = await visitor.open(path);
+    expect([status, html]).toEqual([200, expect.stringContaining('<title>Sign in – Carillon</title>')]);
+    expect(html).toContain('Ann’s &lt;b&gt;helper&lt;/b&gt;</strong> <span class="mark">unverified</span>');
+  });
+
+  it('does not reveal whether the address or the password is wrong', async () => {
+    const path = await visitor.begin();
+    const known = await visitor.signIn(path, api.email, { password: 'wrong' });
+    const unknown = await visitor.signIn(path, 'nobody@acme.test', { password: 'wrong' });
+    expect([known.status, unknown.status]).toEqual([401, 401]);
+    expect(known.html.replace(api.email, '')).toBe(unknown.html.replace('nobody@acme.test', ''));
+    expect(known.html).toContain('The email address or the password is wrong.');
+  });
+
+  it('asks for what is missing', async () => {
+    const { status, html } = await visitor.signIn(await visitor.begin(), '');
+    expect([status, html]).toEqual([422, expect.stringContaining('Enter your email address')]);
+  });
+
+  it('starts the session of a browser, and leads back to the request', async () => {
+    const path = await visitor.begin();
+    const { status, location } = await visitor.signIn(path);
+    expect([status, location?.pathname]).toEqual([303, path]);
+    const cookie = [...visitor.cookies].map((pair) => pair.join('=')).join('; ');
+    const session = await api.request('GET', '/v1/my/session', { token: null, headers: { Cookie: cookie } });
+    expect(session.body.kind).toBe('cookie');
+  });
+
+  it('shares its limit with the API', async () => {
+    const { email } = await api.addUser('member');
+    for (let n = 0; n < 10; n += 1) {
+      await api.request('POST', '/v1/login', { token: null, body: { user: { email, password: 'wrong' } } });
+    }
+    const { status, html, headers } = await visitor.signIn(await visitor.begin(), email);
+    expect([status, html]).toEqual([429, expect.stringContaining('There were too many requests')]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('requires the code of a second factor', async () => {
+    const { email, userJwt } = await api.addUser('owner');
+    const begun = await api.request('POST', '/v1/my/user/second_factor', { token: userJwt });
+    const secret = secretOfUri(String(begun.body.uri));
+    const otp = codeNow(secret, -1);
+    const on = await api.request('POST', '/v1/my/user/second_factor/confirm', {
+      token: userJwt,
+      body: { otp },
+    });
+    expect(on.status).toBe(200);
+    const path = await visitor.begin();
+    const missing = await visitor.signIn(path, email);
+    expect([missing.status, missing.html]).toEqual([401, expect.stringContaining('with the code of')]);
+    const wrong = await visitor.signIn(path, email, { otp: '000000' });
+    expect([wrong.status, wrong.html]).toEqual([401, expect.stringContaining('The code is wrong')]);
+    expect((await visitor.signIn(path, email, { otp: codeNow(secret) })).status).toBe(303);
+  });
+
+  it('lets a signed-in user sign in as another', async () => {
+    const another = await api.addUser('member');
+    const path = await beginSignedIn();
+    expect((await visitor.open(`${path}?sign_in=another`)).html).toContain('<title>Sign in');
+    await visitor.signIn(path, another.email);
+    expect((await visitor.open(path)).html).toContain(`<strong>${another.email}</strong>`);
+  });
+});
+
+describe('the page that asks for access', () => {
+  it('names the client, where the user returns to, the account and its brands, and what is asked for', async () => {
+    const { html } = await visitor.open(await beginSignedIn('mcp:read mcp:send'));
+    expect(html).toContain(
+      '<strong>Ann’s &lt;b&gt;helper&lt;/b&gt;</strong> <span class="mark">unverified</span>',
+    );
+    expect(html).toContain('<strong>127.0.0.1</strong>, a program on this computer');
+    expect(html).toContain(`<strong>${api.email}</strong>`);
+    expect(html).toContain('<legend>Acme (your role: owner)</legend>');
+    expect(html).toContain('Send email and text messages to anyone');
+    expect(html).not.toContain('Change and delete contacts');
+    expect(html).not.toMatch(/<(?:img|script|style|iframe)|\sstyle=|https?:/);
+    expect(html).not.toContain('Other Company');
+  });
+
+  it('ticks the only brand at first, and none of several', async () => {
+    expect(isTicked(await visitor.open(await beginSignedIn()), ownBrand)).toBe(true);
+    const { rows } = await api.database.pool.query<{ id: number }>(
+      `insert into brands (account_id, company_name) values ($1, 'Second') returning id`,
+      [api.accountId],
+    );
+    const path = await visitor.begin();
+    expect(isTicked(await visitor.open(path), ownBrand)).toBe(false);
+    const second = rows[0]?.id ?? 0;
+    await visitor.submit(path, 'consent', { choice: `${api.accountId}-${second}` });
+    expect((await grants()).map(({ choices }) => choices)).toEqual([
+      [{ account_id: api.accountId, brand_id: second }],
+    ]);
+    await api.database.pool.query('delete from brands where id = $1', [second]);
+  });
+
+  it('leads back to the client with a code', async () => {
+    const page = await visitor.submit(await beginSignedIn(), 'consent', { choice: ownBrand });
+    expect(page.status).toBe(303);
+    const { searchParams } = await visitor.follow(page);
+    expect([searchParams.get('state'), searchParams.get('iss'), searchParams.has('code')]).toEqual([
+      'the state',
+      api.baseUrl,
+      true,
+    ]);
+  });
+
+  it('grants nothing if nothing is ticked', async () => {
+    const { status, html } = await visitor.submit(await beginSignedIn(), 'consent');
+    expect([status, html]).toEqual([422, expect.stringContaining('Tick at least one brand.')]);
+    expect(await grants()).toEqual([]);
+  });
+
+  it('grants no brand that the user may not use', async () => {
+    const { accountId, brandId } = api.other;
+    const path = await beginSignedIn();
+    const foreign = [`${accountId}-${brandId}`, `${api.accountId}-${brandId}`, `${api.accountId}-none`, 'x'];
+    for (const choice of foreign) {
+      const { status } = await visitor.submit(path, 'consent', { choice: [ownBrand, choice] });
+      expect([choice, status]).toEqual([choice, 422]);
+    }
+    expect(await grants()).toEqual([]);
+  });
+
+  it('lets a client read mail of strangers and send only if the user ticks that, too', async () => {
+    const scope = 'mcp:read mcp:send mcp:inbox';
+    const allow = async (asked: string, fields: Record<string, string>) => {
+      await visitor.submit(await visitor.begin(asked), 'consent', { choice: ownBrand, ...fields });
+      return (await grants())[0]?.scopes;
+    };
+    const first = await beginSignedIn(scope);
+    const { html } = await visitor.open(first);
+    expect(html).toContain('name="read_and_send" value="yes">');
+    expect(await allow(scope, {})).toEqual(['mcp:read', 'mcp:send']);
+    expect(await allow(scope, { read_and_send: 'yes' })).toEqual(['mcp:read', 'mcp:send', 'mcp:inbox']);
+    expect(await allow('mcp:read mcp:inbox', {})).toEqual(['mcp:read', 'mcp:inbox']);
+  });
+
+  it('appears at each authorization', async () => {
+    await visitor.submit(await beginSignedIn(), 'consent', { choice: ownBrand });
+    const again = await visitor.open(await visitor.begin());
+    expect([again.status, again.html]).toEqual([
+      200,
+      expect.stringContaining('Allow access to your account?'),
+    ]);
+  });
+
+  it('tells a user without an account so', async () => {
+    const { userId, email } = await api.addUser('member');
+    await api.database.pool.query('delete from memberships where user_id = $1', [userId]);
+    const { html } = await visitor.open(await beginSignedIn('mcp:read', email));
+    expect(html).toContain('You belong to no account yet.');
+    expect(html).not.toContain('/consent"');
+  });
+
+  it('records in the audit log who let a client in', async () => {
+    await visitor.submit(await beginSignedIn(), 'consent', { choice: ownBrand });
+    const [grant] = await grants();
+    const { list } = await api.request('GET', '/v1/my/audit?action=allowOAuthClient&limit=1', {
+      token: api.userJwt,
+    });
+    expect(list).toEqual([
+      expect.objectContaining({ actor_id: api.userId, resource_id: String(grant?.id), status: 303 }),
+    ]);
+  });
+});
+
+describe('denying', () => {
+  it('leads back to the client with an error, also before the user signs in', async () => {
+    for (const begin of [() => visitor.begin(), () => beginSignedIn()]) {
+      const path = await begin();
+      const { searchParams } = await visitor.follow(await visitor.submit(path, 'deny'));
+      expect([searchParams.get('error'), searchParams.get('state')]).toEqual(['access_denied', 'the state']);
+    }
+    expect(await grants()).toEqual([]);
+  });
+});
