@@ -119,6 +119,17 @@ function requestOf(
   };
 }
 
+/** The library writes to the console that `json` drops notifications during a call. This service sends none. */
+function withoutWarning<T>(create: () => T): T {
+  const { warn } = console;
+  console.warn = () => undefined;
+  try {
+    return create();
+  } finally {
+    console.warn = warn;
+  }
+}
+
 /** Handles `POST /mcp`: one message of the protocol, of the version of 2026 or an earlier one. */
 export function createEndpoint(deps: EndpointDeps): (input: McpInput) => Promise<RouteResult> {
   const { log, ownOrigin, deadlineMs = DEADLINE_MS } = deps;
@@ -126,18 +137,20 @@ export function createEndpoint(deps: EndpointDeps): (input: McpInput) => Promise
   let servers: McpServerDeps | null = null;
   const serverDeps = () => (servers ??= deps.server());
 
-  const handler = createMcpHandler(
-    ({ requestInfo }) => {
-      const request = requestInfo && requests.get(requestInfo);
-      if (!request) throw new Error('the handler lost its request');
-      return createMcpServer(serverDeps(), request);
-    },
-    {
-      legacy: 'stateless',
-      responseMode: 'json',
-      maxSubscriptions: 1,
-      onerror: (error) => log.debug({ err: error }, 'message of an assistant refused'),
-    },
+  const handler = withoutWarning(() =>
+    createMcpHandler(
+      ({ requestInfo }) => {
+        const request = requestInfo && requests.get(requestInfo);
+        if (!request) throw new Error('the handler lost its request');
+        return createMcpServer(serverDeps(), request);
+      },
+      {
+        legacy: 'stateless',
+        responseMode: 'json',
+        maxSubscriptions: 1,
+        onerror: (error) => log.debug({ err: error }, 'message of an assistant refused'),
+      },
+    ),
   );
 
   return async function handleMessage(input) {
