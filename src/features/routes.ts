@@ -16,6 +16,7 @@ import { createLargeLists } from '../platform/http/large-lists.ts';
 import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
+import type { Description } from '../platform/openapi/routes.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createApiKeyRoutes } from './api-keys/routes.ts';
@@ -99,6 +100,8 @@ export interface FeatureDeps extends PasswordChecks {
   events: EventPublisher;
   /** Acts on tracked events, in the transaction that writes them. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
+  /** The description of the API. */
+  description: Description;
   /** Adds a counter to `/metrics`. */
   counter: HttpMetrics['counter'];
 }

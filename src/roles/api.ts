@@ -45,7 +45,7 @@ import { opsPortOf } from '../platform/http/operators.ts';
 import { createRateLeases } from '../platform/http/rate-leases.ts';
 import { createRateLimiter, MAX_BUCKETS_OF_STRANGERS } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
-import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
+import { createDescription, createOpenApiRoutes } from '../platform/openapi/routes.ts';
 import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
@@ -134,6 +134,9 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
   };
 }
 
+/** The description is of the routes, so it comes after them. */
+type SharedDeps = Omit<FeatureDeps, 'description'>;
+
 /** Creates the objects that the routes and the app share. */
 function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
@@ -166,7 +169,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
-  const features: FeatureDeps = {
+  const features: SharedDeps = {
     config,
     database,
     heavyReads,
@@ -193,17 +196,18 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
 }
 
 /** Lists every route of the API: health, OpenAPI, and the features. */
-function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppDeps, 'routes'>) {
+function listRoutes(server: ApiServerDeps, features: SharedDeps, app: Omit<AppDeps, 'routes'>) {
   const { config, database, extraRoutes = [] } = server;
   const readiness = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, app.draining);
+  const description = createDescription({
+    routes: () => routes,
+    publicUrl: config.PUBLIC_URL ?? null,
+    webhooks: webhookSection(),
+  });
   const routes: RouteDefinition[] = [
     ...createHealthRoutes(readiness),
-    ...createOpenApiRoutes({
-      routes: () => routes,
-      publicUrl: config.PUBLIC_URL ?? null,
-      webhooks: webhookSection(),
-    }),
-    ...createFeatureRoutes(features),
+    ...createOpenApiRoutes(description),
+    ...createFeatureRoutes({ ...features, description }),
     ...extraRoutes,
   ];
   return routes;

@@ -12,6 +12,7 @@ import { benchImports } from './imports.ts';
 import { benchLive } from './live.ts';
 import { benchProviders } from './providers.ts';
 import { benchReports } from './reports.ts';
+import { benchMcp } from './mcp.ts';
 import { benchMessages } from './messages.ts';
 import { benchNeighbour } from './neighbour.ts';
 import { benchPause } from './pause.ts';
@@ -118,6 +119,13 @@ program
   .option('--rows <n>', 'rows of the file, each with six columns', Number, 1_000_000)
   .option('--contacts <n>', 'contacts of the full brand; half of the rows are among them', Number, 1_000_000)
   .action(printing('imports', benchImports));
+
+program
+  .command('mcp')
+  .description('latency of the list of tools of assistants, and what a call of a tool adds to its route')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--requests <n>', 'measured requests of each kind in each run', Number, 500)
+  .action(printing('mcp', benchMcp));
 
 program
   .command('neighbour')

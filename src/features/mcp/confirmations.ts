@@ -8,7 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { ErrorCode } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring, Subkey } from '../../platform/secrets/keyring.ts';
@@ -18,6 +18,7 @@ import {
   type OneTimeToken,
 } from '../../platform/secrets/one-time-token.ts';
 import type { Confirmations } from './call.ts';
+import { refusalOf } from './results.ts';
 
 const MINUTES = 10;
 /** The name of our question among the input requests of a call. */
@@ -48,15 +49,6 @@ function canAsk({ mcpReq }: ServerContext): boolean {
   return form !== undefined || url === undefined;
 }
 
-function refusal(code: ErrorCode, message: string, more: Record<string, unknown> = {}): CallToolResult {
-  const error = { error: true, code, message, validation_errors: {}, ...more };
-  return {
-    isError: true,
-    content: [{ type: 'text', text: JSON.stringify(error) }],
-    structuredContent: error,
-  };
-}
-
 /** Signs states with the current secret, and accepts those of the previous ones. */
 function createStates(keyring: Pick<Keyring, 'subkey' | 'accepted'>) {
   const codecOf = ({ key }: Subkey) => createRequestStateCodec<State>({ key, ttlSeconds: MINUTES * 60 });
@@ -64,9 +56,9 @@ function createStates(keyring: Pick<Keyring, 'subkey' | 'accepted'>) {
   const accepted = keyring.accepted('mcp').map(codecOf);
   return {
     sign: (state: State): Promise<string> => current.mint(state),
-    /** @throws Error if no key has signed it, or if it has expired */
-    verify: (state: string, ctx: ServerContext): Promise<State> =>
-      Promise.any(accepted.map((codec) => codec.verify(state, ctx))),
+    /** @returns null if no key has signed it, or if it has expired */
+    verify: (state: string, ctx: ServerContext): Promise<State | null> =>
+      Promise.any(accepted.map((codec) => codec.verify(state, ctx))).catch(() => null),
   };
 }
 
@@ -122,7 +114,7 @@ export function createConfirmations(
 ): Confirmations & {
   /**
    * Checks the state that a client repeats with the answer of its user; for `ServerOptions.requestState.verify`.
-   * @throws Error if we have not signed it, or if it has expired
+   * @returns null if we have not signed it, or if it has expired: the user is then asked again
    */
   verifyState(state: string, ctx: ServerContext): Promise<unknown>;
 } {
@@ -148,10 +140,11 @@ export function createConfirmations(
   }
 
   async function requireAnswer(call: CallToConfirm): Promise<'go on' | CallToolResult | InputRequiredResult> {
-    // The server's hook has checked the signature. What it did not check is a text, which this refuses.
+    // Not a state if the client sent none, or one that `verifyState` refused or was not asked about.
     const state = stateSchema.safeParse(call.ctx.mcpReq.requestState()).data ?? null;
     const answer = answerTo(call, state);
-    if (answer === 'no') return refusal('forbidden', 'the user did not agree: nothing was done');
+    if (answer === 'no')
+      return refusalOf(new AppError('forbidden', 'the user did not agree: nothing was done'));
     const digest = answer === 'yes' && state ? digestOfToken(state.id) : null;
     return digest && (await takeAnswer(db, call, digest)) ? 'go on' : ask(call);
   }
@@ -166,12 +159,11 @@ export function createConfirmations(
       confirmation === null
         ? ''
         : 'This confirmation was used, has expired, or is for a call with other arguments. ';
-    return refusal(
-      'confirmation_required',
+    const message =
       `${mistake}Show the user what would happen: "${summary}". If they agree, repeat the call with the same ` +
-        `arguments and this "confirmation", which is valid once, for ${MINUTES} minutes. Nothing was done yet.`,
-      { summary, confirmation: code.token, expires_at: expiresAt.toISOString() },
-    );
+      `arguments and this "confirmation", which is valid once, for ${MINUTES} minutes. Nothing was done yet.`;
+    const more = { summary, confirmation: code.token, expires_at: expiresAt.toISOString() };
+    return refusalOf(new AppError('confirmation_required', message), more);
   }
 
   return {

@@ -11,6 +11,7 @@ import type { InnerRequests } from '../../platform/http/inner-requests.ts';
 import type { RouteInput, RouteResult } from '../../platform/http/route.ts';
 import { beginCall, completeCall } from './call-log.ts';
 import { scopesOfCall } from './call.ts';
+import { scopesOfResource } from './resources.ts';
 import { findSelectionTool } from './selection.ts';
 import type { RpcMessage } from './schema.ts';
 import { createMcpServer, type McpRequest, type McpServerDeps } from './server.ts';
@@ -67,6 +68,7 @@ const noSubscriptions = ({ id }: RpcMessage): RouteResult => ({
 
 /** The scopes that a message needs, as far as they can be known before it is handled. */
 function scopesOf({ method, params }: RpcMessage, deps: McpServerDeps): McpScope[] {
+  if (method === 'resources/read') return scopesOfResource(params?.['uri']);
   const name = params?.['name'];
   if (method !== 'tools/call' || typeof name !== 'string' || findSelectionTool(name)) return [];
   const args = params?.['arguments'];
@@ -92,7 +94,7 @@ async function requireScopes(
 ): Promise<void> {
   const needed = scopesOf(body, deps);
   if (needed.every((scope) => caller.scopes.has(scope))) return;
-  const tool = String(body.params?.['name']);
+  const tool = String(body.params?.['name'] ?? body.method);
   const id = await beginCall(deps.pool, caller, { tool, requestId, accountId: tenant?.accountId ?? null });
   const refusal = { target: null, operation: null, resourceId: null, outcome: 'insufficient_scope' };
   await completeCall(deps.pool, id, refusal);

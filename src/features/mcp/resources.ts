@@ -10,6 +10,7 @@ import {
   type ResourceTemplateType,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { McpScope } from '../../platform/auth/grant-caller.ts';
 import { ID_DIGITS } from '../../platform/db/paging.ts';
 
 /** What resources are read with, as the user of the grant. */
@@ -17,7 +18,7 @@ export interface ResourceSource {
   /** Calls a tool, which checks scopes and the brand. */
   call(tool: string, args: Record<string, unknown>): Promise<CallToolResult>;
   /** Returns the description of the API in YAML. */
-  description(): Promise<string>;
+  description(): string;
 }
 
 /** The newest of each kind are listed. Assistants find older ones by tools. */
@@ -136,11 +137,14 @@ function parse(uri: string): { kind: Kind; brandId: number; id: number } | null 
   return { kind, brandId: Number(brandId), id: Number(id) };
 }
 
+/** The scopes that reading a resource needs. The description of the API needs none. */
+export const scopesOfResource = (uri: unknown): McpScope[] =>
+  typeof uri === 'string' && parse(uri) ? ['mcp:read'] : [];
+
 /** @throws ResourceNotFoundError if there is no such resource for this user; ProtocolError for other refusals */
 export async function readResource(source: ResourceSource, uri: string): Promise<ReadResourceResult> {
   if (uri === description.uri) {
-    const text = await source.description();
-    return { contents: [{ uri, mimeType: 'application/yaml', text }] };
+    return { contents: [{ uri, mimeType: 'application/yaml', text: source.description() }] };
   }
   const found = parse(uri);
   if (!found) throw new ResourceNotFoundError(uri);

@@ -9,6 +9,7 @@ import { pageOf } from '../../platform/db/paging.ts';
 import type { InnerRequests } from '../../platform/http/inner-requests.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import type { Description } from '../../platform/openapi/routes.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { listCalls } from './call-log.ts';
 import { createConfirmations } from './confirmations.ts';
@@ -31,6 +32,8 @@ export interface McpRouteDeps {
   keyring: Keyring;
   ownOrigin: OwnOrigin;
   innerRequests: InnerRequests;
+  /** The description of the API. */
+  description: Pick<Description, 'yaml'>;
 }
 
 const tag = 'MCP';
@@ -135,11 +138,17 @@ function callsRoute({ database: { pool } }: McpRouteDeps): RouteDefinition {
 
 /** What the endpoint serves. @param routes those that assistants may use as tools */
 function createServerDeps(
-  { database: { pool }, keyring }: McpRouteDeps,
+  { database: { pool }, keyring, description }: McpRouteDeps,
   routes: RouteDefinition[],
 ): McpServerDeps {
   const confirmations = createConfirmations(pool, keyring);
-  return { pool, tools: createTools(routes), confirmations, verifyState: confirmations.verifyState };
+  return {
+    pool,
+    tools: createTools(routes),
+    description: () => description.yaml().toString('utf8'),
+    confirmations,
+    verifyState: confirmations.verifyState,
+  };
 }
 
 /**

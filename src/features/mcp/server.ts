@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   type InputRequiredResult,
+  isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -15,7 +16,9 @@ import type { GrantCaller } from '../../platform/auth/grant-caller.ts';
 import { toAppError } from '../../platform/http/middlewares/errors.ts';
 import { beginCall, type CallOutcome, completeCall } from './call-log.ts';
 import { callTool, type ToolDeps } from './call.ts';
-import { refusalOf, resultOf } from './refusal.ts';
+import { getPrompt, prompts } from './prompts.ts';
+import { listResources, readResource, type ResourceSource, resourceTemplates } from './resources.ts';
+import { plainResult, refusalOf } from './results.ts';
 import { findSelectionTool, selectionTools } from './selection.ts';
 import type { Tools } from './tools.ts';
 
@@ -34,8 +37,10 @@ export interface McpRequest {
 export interface McpServerDeps {
   pool: pg.Pool;
   tools: Tools;
+  /** Returns the description of the API in YAML. */
+  description: () => string;
   confirmations: ToolDeps['confirmations'];
-  /** Checks the state that a client repeats with an answer. @throws Error if it is not ours, or has expired */
+  /** Checks the state that a client repeats with an answer of its user. */
   verifyState: NonNullable<ServerOptions['requestState']>['verify'];
 }
 
@@ -87,7 +92,7 @@ async function runTool(
 ): Promise<Ended> {
   const own = findSelectionTool(name);
   if (own) {
-    const result = resultOf(await own.run(pool, request.caller, args));
+    const result = plainResult(await own.run(pool, request.caller, args));
     return { result, target: null, operation: null, resourceId: null, outcome: 'ok' };
   }
   const call = await callTool({ ...deps, requestAs: request.requestAs }, request.caller, name, args, ctx);
@@ -119,12 +124,37 @@ async function recordedCall(
   return ended.result;
 }
 
+/** The brand whose resources are listed: the selected one, or the only one. */
+function listedBrand({ choices, selected }: GrantCaller): number | null {
+  if (selected) return selected.brandId;
+  const [only, ...others] = choices.flatMap(({ brands }) => brands);
+  return only && others.length === 0 ? only.id : null;
+}
+
+/** Resources are read by tools, so that each is in the log. */
+function handleResources(server: Server, deps: McpServerDeps, request: McpRequest): void {
+  const sourceFor = (ctx: ServerContext): ResourceSource => ({
+    async call(tool, args) {
+      const result = await recordedCall(deps, request, tool, args, ctx);
+      if (isInputRequiredResult(result)) throw new Error(`${tool} asks, so it cannot read a resource`);
+      return result;
+    },
+    description: deps.description,
+  });
+  server.setRequestHandler('resources/list', (_message, ctx) => {
+    const mayRead = request.caller.scopes.has('mcp:read');
+    return listResources(sourceFor(ctx), mayRead ? listedBrand(request.caller) : null);
+  });
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
+  server.setRequestHandler('resources/read', ({ params }, ctx) => readResource(sourceFor(ctx), params.uri));
+}
+
 /** Builds the server of one request; the protocol has no sessions here. */
 export function createMcpServer(deps: McpServerDeps, request: McpRequest): Server {
   const server = new Server(
     { name: 'carillon', title: 'Carillon', version: '1' },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: INSTRUCTIONS,
       inputRequired: { legacyShim: false },
       requestState: { verify: deps.verifyState },
@@ -135,5 +165,8 @@ export function createMcpServer(deps: McpServerDeps, request: McpRequest): Serve
   server.setRequestHandler('tools/call', ({ params }, ctx) =>
     recordedCall(deps, request, params.name, params.arguments ?? {}, ctx),
   );
+  handleResources(server, deps, request);
+  server.setRequestHandler('prompts/list', () => ({ prompts }));
+  server.setRequestHandler('prompts/get', ({ params }) => getPrompt(params.name, params.arguments));
   return server;
 }

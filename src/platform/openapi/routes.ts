@@ -5,8 +5,8 @@ import { defineRoute, type RawResult, type RouteDefinition } from '../http/route
 import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
 
-export interface OpenApiRouteDeps extends DocumentOptions {
-  /** Returns every route that is served, including those below. Called when the description is first requested. */
+export interface DescriptionDeps extends DocumentOptions {
+  /** Returns every route that is served, including those of the description. Called when the description is first requested. */
   routes: () => RouteDefinition[];
 }
 
@@ -18,8 +18,14 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The description in both notations, built on first use. All responses share the bytes. */
-function createNotations(deps: OpenApiRouteDeps): { json: () => Buffer; yaml: () => Buffer } {
+/** The description in both notations. All responses share the bytes. */
+export interface Description {
+  json(): Buffer;
+  yaml(): Buffer;
+}
+
+/** Creates the description, which is built on first use. */
+export function createDescription(deps: DescriptionDeps): Description {
   let document: object | null = null;
   const made: { json?: Buffer; yaml?: Buffer } = {};
   const described = () => (document ??= buildOpenApiDocument(deps.routes(), deps));
@@ -110,7 +116,6 @@ function pageRoutes(): RouteDefinition[] {
 }
 
 /** `GET /openapi.yaml`, `/openapi.json`, `/docs` with its files, and `/`, which redirects to it. */
-export function createOpenApiRoutes(deps: OpenApiRouteDeps): RouteDefinition[] {
-  const { json, yaml } = createNotations(deps);
+export function createOpenApiRoutes({ json, yaml }: Description): RouteDefinition[] {
   return [landingRoute(), descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
 }

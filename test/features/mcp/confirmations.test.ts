@@ -266,14 +266,14 @@ describe('a form', () => {
     expect(other.done).toHaveLength(1);
   });
 
-  it('refuses a state that was changed or signed with an unknown secret, and accepts the previous one', async () => {
+  it('is asked again if its state was changed or signed with an unknown secret, but not with the previous one', async () => {
     const body = await confirmed(await openStage({ answer: decline }));
     const sendTo = async (secrets: string[], text: string) => {
       const stage = await openStage({ secrets, answer: decline });
       await call(stage);
       return { ...(await stage.send(text)), done: stage.done };
     };
-    const refused = { error: { code: -32602 }, done: [] };
+    const refused = { result: { resultType: 'input_required' }, done: [] };
     expect(await sendTo([OTHER_SECRET], body)).toMatchObject(refused);
     const changed = body.replace(/(?<="requestState":"v1\.)[^.]+/, (text) => `${text}AA`);
     expect(changed).not.toBe(body);

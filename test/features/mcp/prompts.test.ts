@@ -1,5 +1,7 @@
 // Prompts are tasks in the words of the user, with their arguments, and name only tools that exist.
 import { describe, expect, it } from '@jest/globals';
+import { catalogue } from '../../../src/features/mcp/catalogue.ts';
+import { toolName } from '../../../src/features/mcp/operations.ts';
 import { getPrompt, prompts } from '../../../src/features/mcp/prompts.ts';
 
 const textOf = (name: string, args?: Record<string, string>) => {
@@ -22,6 +24,18 @@ describe('prompts', () => {
     expect(audience).toContain('It is for: the list VIP');
     expect(textOf('why_not_delivered', { message: 'ada@example.com' })).toContain(': ada@example.com\n');
     expect(textOf('summarise_week')).toContain('last seven days');
+  });
+
+  it('name only tools that clients see in their list', () => {
+    const known = new Set([...catalogue.map(toolName), 'whoami']);
+    const texts = [
+      textOf('draft_campaign', { goal: 'x', audience: 'y' }),
+      textOf('why_not_delivered', { message: 'x' }),
+      textOf('summarise_week'),
+    ];
+    const named = texts.flatMap((text) => text.match(/\b(?:whoami|[a-z]+_[a-z_]+)\b/g) ?? []);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+    expect(named.length).toBeGreaterThan(15);
   });
 
   it.each([

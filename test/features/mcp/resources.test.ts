@@ -21,7 +21,7 @@ function sourceOf(...results: Pick<CallToolResult, 'isError' | 'structuredConten
       called.push({ tool, args });
       return { content: [], ...results[called.length - 1] };
     },
-    description: () => Promise.resolve('openapi: 3.1.0\n'),
+    description: () => 'openapi: 3.1.0\n',
   };
   return { source, called };
 }
