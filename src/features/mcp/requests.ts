@@ -110,12 +110,12 @@ function formOf({ multipart }: RouteDefinition, fileAsText: string, fields: Reco
 function headersOf({ idempotencyKey, ifRevision }: OperationCall): Record<string, string> {
   const headers: Record<string, string> = {};
   if (idempotencyKey !== undefined)
-    headers['Idempotency-Key'] = queryValue('idempotency_key', idempotencyKey);
+    headers['idempotency-key'] = queryValue('idempotency_key', idempotencyKey);
   if (ifRevision === undefined) return headers;
   if (typeof ifRevision !== 'number' || !Number.isSafeInteger(ifRevision)) {
     throw invalid({ if_revision: ['must be an integer'] });
   }
-  return { ...headers, 'If-Match': `"${ifRevision}"` };
+  return { ...headers, 'if-match': `"${ifRevision}"` };
 }
 
 /**
@@ -135,5 +135,5 @@ export function requestOf(
   const fields = fieldsOf(route, call.args);
   if (access.fileAsText === null) return { ...request, body: JSON.stringify(fields) };
   const { contentType, body } = formOf(route, access.fileAsText, fields);
-  return { ...request, headers: { ...request.headers, 'Content-Type': contentType }, body };
+  return { ...request, headers: { ...request.headers, 'content-type': contentType }, body };
 }

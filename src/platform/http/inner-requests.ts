@@ -9,8 +9,9 @@ export interface InnerRequest {
   method: HttpMethod;
   /** With the query string. */
   path: string;
+  /** With lower-case names. */
   headers: Record<string, string>;
-  /** JSON; null for none. */
+  /** JSON, unless `content-type` names another format; null for none. */
   body: string | null;
 }
 
@@ -128,10 +129,10 @@ export function createInnerRequests(): InnerRequests {
           method,
           url: path,
           headers: {
-            ...headers,
             ...(body === null
               ? {}
               : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+            ...headers,
           },
           remoteAddress: address,
           payloadAsStream: true,
