@@ -108,7 +108,7 @@ export function createToolCalls(api: TestApi): ToolCalls {
       const rest = Object.entries(others).filter(([name]) => !params.includes(name));
       const query = route.body
         ? ''
-        : `?${new URLSearchParams(rest.map(([name, value]) => [name, String(value)])).toString()}`;
+        : `?${new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
       return api.request(route.method, `${path}${query === '?' ? '' : query}`, {
         token: userJwt,
         headers: {
