@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, it } from '@jest/globals';
+import { listGrants } from '../../../src/features/oauth/service.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { type Browser, type BrowserPage, startBrowser } from '../../support/browser.ts';
 import { type Receiver, startReceiver } from '../../support/https-receiver.ts';
@@ -112,6 +113,43 @@ describe('the pages', () => {
     await page.tabTo('form[action$="/consent"] button');
     await page.press('Enter');
     await page.navigatesTo(/^com\.example\.assistant:\/callback\?code=/);
+  });
+});
+
+describe('by keyboard alone', () => {
+  const redirectUri = () => `http://127.0.0.1:${loopback.port}/callback`;
+
+  it('a user ticks what is granted', async () => {
+    const page = await openConsent(redirectUri(), ALL_SCOPES);
+    await page.tabTo('input[name="read_and_send"]');
+    await page.press('Space');
+    await page.tabTo('form[action$="/consent"] button');
+    await page.press('Enter');
+    await page.arriveAt(/\/callback\?/);
+    const newest = { number: 1, limit: 1, offset: 0, after: null };
+    const [grant] = await listGrants(api.database.pool, { userId: api.userId }, newest);
+    expect(grant?.scopes).toEqual(ALL_SCOPES.split(' '));
+  });
+
+  it('a user denies access', async () => {
+    const page = await openConsent(redirectUri());
+    await page.tabTo('form[action$="/deny"] button');
+    await page.press('Space');
+    await page.arriveAt(/\/callback\?error=access_denied/);
+  });
+
+  it('a user sees where the focus is, on everything that can be used', async () => {
+    const page = await openConsent(redirectUri(), ALL_SCOPES);
+    const places = await page.evaluate<number>(
+      'document.querySelectorAll("a, button, input:not([type=hidden])").length',
+    );
+    for (let n = 0; n < places; n += 1) {
+      await page.press('Tab');
+      const focused =
+        '(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))';
+      expect(await page.evaluate(focused)).toEqual(['solid', '3px']);
+    }
+    expect(places).toBe(5);
   });
 });
 

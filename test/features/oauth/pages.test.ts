@@ -39,7 +39,9 @@ describe('the page that asks to sign in', () => {
     const path = await visitor.begin();
     const { status, html } = await visitor.open(path);
     expect([status, html]).toEqual([200, expect.stringContaining('<title>Sign in – Carillon</title>')]);
-    expect(html).toContain('Ann’s &lt;b&gt;helper&lt;/b&gt;</strong> <span class="mark">unverified</span>');
+    expect(html).toContain(
+      'Ann’s &lt;b&gt;helper&lt;/b&gt;</bdi></strong> <span class="mark">unverified</span>',
+    );
   });
 
   it('does not reveal whether the address or the password is wrong', async () => {
@@ -106,7 +108,7 @@ describe('the page that asks for access', () => {
   it('names the client, where the user returns to, the account and its brands, and what is asked for', async () => {
     const { html } = await visitor.open(await beginSignedIn('mcp:read mcp:send'));
     expect(html).toContain(
-      '<strong>Ann’s &lt;b&gt;helper&lt;/b&gt;</strong> <span class="mark">unverified</span>',
+      '<strong><bdi>Ann’s &lt;b&gt;helper&lt;/b&gt;</bdi></strong> <span class="mark">unverified</span>',
     );
     expect(html).toContain('<strong>127.0.0.1</strong>, a program on this computer');
     expect(html).toContain(`<strong>${api.email}</strong>`);

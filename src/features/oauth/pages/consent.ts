@@ -3,7 +3,7 @@ import type { RawResult } from '../../../platform/http/route.ts';
 import type { McpScope } from '../../../platform/auth/grant-caller.ts';
 import type { AskingClient } from '../interactions.ts';
 import { choiceValue, type OwnAccount } from './choices.ts';
-import { denyForm, page } from './page.ts';
+import { clientName, denyForm, page } from './page.ts';
 
 export interface ConsentPage {
   /** The path of the interaction. */
@@ -46,7 +46,7 @@ function aboutClient({ client, path, email }: ConsentPage): string {
       ? 'unknown: the application has registered itself'
       : `<strong>${escapeHtml(client.host)}</strong>`;
   const back = `<strong>${escapeHtml(client.redirectHost)}</strong>${client.isLoopback ? ', a program on this computer' : ''}`;
-  return `<p><strong>${escapeHtml(client.name)}</strong> <span class="mark">unverified</span> asks for access to your account.</p>
+  return `<p>${clientName(client)} asks for access to your account.</p>
 <p class="quiet">The application has chosen this name itself, and nobody has checked it. Continue only if you have just
 connected it yourself.</p>
 <dl>

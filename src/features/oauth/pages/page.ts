@@ -56,6 +56,10 @@ ${error === undefined ? '' : errorLine(error)}${content}
   };
 }
 
+/** The name that a client gives itself, and that nobody has checked. */
+export const clientName = ({ name }: { name: string }) =>
+  `<strong><bdi>${escapeHtml(name)}</bdi></strong> <span class="mark">unverified</span>`;
+
 /** The form that refuses the client's request. */
 export const denyForm = (
   path: string,

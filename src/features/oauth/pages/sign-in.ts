@@ -1,6 +1,6 @@
 import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
-import { denyForm, page } from './page.ts';
+import { clientName, denyForm, page } from './page.ts';
 import type { Visit } from './visit.ts';
 
 /** What the user has sent, and why it was refused. */
@@ -11,7 +11,7 @@ export interface FailedSignIn {
 
 /** Asks for the password and, always, for a code: whether a user has a second factor is not revealed before. */
 export function signInPage({ interaction, path, csrf }: Visit, failed?: FailedSignIn): RawResult {
-  const content = `<p>The application <strong>${escapeHtml(interaction.client.name)}</strong> <span class="mark">unverified</span> asks for access to your
+  const content = `<p>The application ${clientName(interaction.client)} asks for access to your
 account. Sign in to see what it asks for. It does not get your password.</p>
 <form method="post" action="${escapeHtml(path)}/login">
 <input type="hidden" name="csrf" value="${csrf}">

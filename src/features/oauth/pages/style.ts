@@ -57,7 +57,7 @@ fieldset.caution { padding: 0.5rem 1rem; border: 2px solid var(--caution-edge); 
 legend { padding: 0; font-weight: bold; }
 fieldset fieldset { margin: 0.75rem 0 0; }
 fieldset fieldset legend { color: var(--quiet); font-weight: normal; }
-ul { margin: 0.5rem 0 0; padding-left: 1.25rem; }
+ul { margin: 0.5rem 0 0.75rem; padding-left: 1.25rem; }
 li { margin: 0 0 0.25rem; }
 label { display: block; font-weight: bold; }
 .choice { display: flex; gap: 0.75rem; align-items: flex-start; padding: 0.5rem 0; font-weight: normal; }
