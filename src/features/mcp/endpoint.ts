@@ -94,7 +94,8 @@ async function requireScopes(
 ): Promise<void> {
   const needed = scopesOf(body, deps);
   if (needed.every((scope) => caller.scopes.has(scope))) return;
-  const tool = String(body.params?.['name'] ?? body.method);
+  const name = body.params?.['name'];
+  const tool = typeof name === 'string' ? name : 'resources/read';
   const id = await beginCall(deps.pool, caller, { tool, requestId, accountId: tenant?.accountId ?? null });
   const refusal = { target: null, operation: null, resourceId: null, outcome: 'insufficient_scope' };
   await completeCall(deps.pool, id, refusal);
