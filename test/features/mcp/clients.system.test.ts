@@ -153,4 +153,38 @@ describe('real clients', () => {
       }
     });
   });
+
+  describe.each(clients.slice(0, 2))('%s', (name, create) => {
+    it.each([
+      ['deletes a list once the user agrees', true],
+      ['deletes nothing if the user declines', false],
+    ])('%s', async (_rule, agrees) => {
+      const user = createHeadlessUser({ origin: api.baseUrl, email: api.email });
+      const questions: string[] = [];
+      const client = create(tools, {
+        url: `${api.baseUrl}/mcp`,
+        era: 'modern',
+        document: documentUrl(),
+        redirectUrl,
+        home,
+        authorize: (url) => user.authorize(url),
+        answer(question) {
+          questions.push(question);
+          return agrees;
+        },
+      });
+      try {
+        const created = await client.run('create_list', { name: `For ${name}: ${agrees}` });
+        const { id } = created.result.result as { id: number };
+        const call = { operation: 'delete_list', arguments: { id } };
+        const { result } = await client.run('change_operation', call);
+        expect(questions).toEqual([expect.stringContaining('Delete')]);
+        if (!agrees) expect(result.code).toBe('forbidden');
+        const { status } = await api.request('GET', `/v1/my/lists/${id}`);
+        expect(status).toBe(agrees ? 404 : 200);
+      } finally {
+        client.close();
+      }
+    });
+  });
 });

@@ -2,7 +2,7 @@
 
 The settings are JSON in the first argument. The calls are lines of JSON on standard input, and their results are lines
 of JSON on standard output. So is a page that the user is to open; the next line of input is then the URL that the
-browser was sent to.
+browser was sent to. So is a question of the server; the next line is then yes or no.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from mcp.shared.auth import (
     OAuthClientMetadata,
     OAuthToken,
 )
+from mcp_types import ElicitRequestFormParams, ElicitResult
 
 
 class MemoryStorage:
@@ -66,6 +67,13 @@ async def read_answer() -> AuthorizationCodeResult:
     )
 
 
+async def ask_user(_context: object, params: ElicitRequestFormParams) -> ElicitResult:
+    write({"question": params.message})
+    if await read_line() == "yes":
+        return ElicitResult(action="accept", content={"confirm": True})
+    return ElicitResult(action="decline")
+
+
 async def main() -> None:
     settings = json.loads(sys.argv[1])
     auth = OAuthClientProvider(
@@ -84,7 +92,9 @@ async def main() -> None:
     line = await read_line()
     async with create_mcp_http_client(auth=auth) as http_client:
         transport = streamable_http_client(settings["url"], http_client=http_client)
-        async with Client(transport, mode=mode) as client:
+        async with Client(
+            transport, mode=mode, elicitation_callback=ask_user if settings["asks"] else None
+        ) as client:
             while line:
                 call = json.loads(line)
                 if call["expired"]:

@@ -13,6 +13,8 @@ export interface McpClientSettings {
   home: string;
   /** Opens a page in the user's browser. Returns the URL that it is sent to, without requesting it. */
   authorize(url: string): Promise<URL>;
+  /** Answers questions of the server. Without it, the client says that it cannot ask. */
+  answer?(question: string): boolean;
 }
 
 export interface McpRun {

@@ -7,8 +7,12 @@ import type { McpClient, McpClientSettings, McpRun } from './client.ts';
 const SCRIPT = fileURLToPath(new URL('client.py', import.meta.url));
 
 /** The client of the SDK for Python. @param python the interpreter that has it */
-export function createPythonClient(python: string, { authorize, ...settings }: McpClientSettings): McpClient {
-  const child = spawn(python, [SCRIPT, JSON.stringify(settings)], {
+export function createPythonClient(
+  python: string,
+  { authorize, answer, ...settings }: McpClientSettings,
+): McpClient {
+  const given = JSON.stringify({ ...settings, asks: answer !== undefined });
+  const child = spawn(python, [SCRIPT, given], {
     env: { PATH: process.env.PATH, HOME: settings.home, PYTHONDONTWRITEBYTECODE: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -25,9 +29,10 @@ export function createPythonClient(python: string, { authorize, ...settings }: M
     for (;;) {
       const line = await lines.next();
       if (line.done) throw new Error(`the Python client failed: ${await errors}`);
-      const written = JSON.parse(line.value) as McpRun & { authorize?: string };
-      if (written.authorize === undefined) return written;
-      write((await authorize(written.authorize)).href);
+      const written = JSON.parse(line.value) as McpRun & { authorize?: string; question?: string };
+      if (written.authorize !== undefined) write((await authorize(written.authorize)).href);
+      else if (written.question !== undefined) write(answer?.(written.question) ? 'yes' : 'no');
+      else return written;
     }
   }
   return { name: 'Python', run, close: () => void child.kill() };

@@ -70,17 +70,27 @@ class Storage implements OAuthClientProvider {
   }
 }
 
+function newClient({ era, answer }: McpClientSettings): Client {
+  const mode = era === 'legacy' ? 'legacy' : { pin: '2026-07-28' };
+  const capabilities = answer ? { elicitation: { form: {} } } : {};
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
+  if (answer) {
+    client.setRequestHandler('elicitation/create', ({ params }) =>
+      answer(params.message) ? { action: 'accept', content: { confirm: true } } : { action: 'decline' },
+    );
+  }
+  return client;
+}
+
 /** The client of the SDK for TypeScript. */
 export function createTypescriptClient(settings: McpClientSettings): McpClient {
   const storage = new Storage(settings);
-  const mode = settings.era === 'legacy' ? 'legacy' : { pin: '2026-07-28' };
-
   async function attempt(
     transport: StreamableHTTPClientTransport,
     name: string,
     args: Record<string, unknown>,
   ): Promise<McpRun> {
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+    const client = newClient(settings);
     try {
       await client.connect(transport);
       const { tools } = await client.listTools();
@@ -96,17 +106,17 @@ export function createTypescriptClient(settings: McpClientSettings): McpClient {
   }
 
   async function run(name: string, args: Record<string, unknown> = {}): Promise<McpRun> {
-    const newTransport = () =>
-      new StreamableHTTPClientTransport(new URL(settings.url), { authProvider: storage });
-    const transport = newTransport();
-    try {
-      return await attempt(transport, name, args);
-    } catch (error) {
-      if (!(error instanceof UnauthorizedError) || !storage.page) throw error;
-      const answer = await settings.authorize(storage.page.href);
-      storage.page = undefined;
-      await transport.finishAuth(answer.searchParams);
-      return await attempt(newTransport(), name, args);
+    // Signing in once to connect, and once more for another scope.
+    for (let signIns = 0; ; signIns += 1) {
+      const transport = new StreamableHTTPClientTransport(new URL(settings.url), { authProvider: storage });
+      try {
+        return await attempt(transport, name, args);
+      } catch (error) {
+        if (!(error instanceof UnauthorizedError) || !storage.page || signIns > 1) throw error;
+        const answer = await settings.authorize(storage.page.href);
+        storage.page = undefined;
+        await transport.finishAuth(answer.searchParams);
+      }
     }
   }
 
