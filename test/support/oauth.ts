@@ -9,7 +9,7 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createRateLimiter } from '../../src/platform/http/rate-limiter.ts';
-import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { createKeyring, type Keyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestApi, type TestResponse } from './api.ts';
 import { type Assistant, type Changes, createAssistant } from './assistant.ts';
 
@@ -28,8 +28,10 @@ export interface OauthClient extends Assistant {
 }
 
 /** The authorization server of an API, in this process, whose functions tests call. */
-export function oauthServerOf({ config, database }: Pick<TestApi, 'config' | 'database'>): OauthServer {
-  const keyring = createKeyring(TEST_SECRET);
+export function oauthServerOf(
+  { config, database }: Pick<TestApi, 'config' | 'database'>,
+  keyring = createKeyring(TEST_SECRET),
+): OauthServer {
   const cookies = createSessionCookies(config.PUBLIC_URL, keyring);
   const sessionUses = { used: () => undefined, flush: async () => undefined, stop: async () => undefined };
   return createOauthServer({
@@ -43,13 +45,19 @@ export function oauthServerOf({ config, database }: Pick<TestApi, 'config' | 'da
   });
 }
 
-/** @param cookie the browser's session; default: that of the owner */
-export async function startClient(api: TestApi, options: { cookie?: string } = {}): Promise<OauthClient> {
+/**
+ * @param options.cookie the browser's session; default: that of the owner
+ * @param options.keyring of the server that shows the pages; default: that of the API
+ */
+export async function startClient(
+  api: TestApi,
+  options: { cookie?: string; keyring?: Keyring } = {},
+): Promise<OauthClient> {
   const assistant = await createAssistant(api);
   const cookies = new Map<string, string>();
   const [name = '', value = ''] = (options.cookie ?? (await api.signIn()).cookie).split('=');
   cookies.set(name, value);
-  const { interactions } = oauthServerOf(api);
+  const { interactions } = oauthServerOf(api, options.keyring);
   const origin = api.baseUrl;
   const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ');
 

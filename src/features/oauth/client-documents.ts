@@ -12,7 +12,7 @@ const MAX_URL = 500;
 
 /** The documents in which clients describe themselves, and whose URLs are their ids. */
 export interface ClientDocuments {
-  /** Whether the document may be requested now: within the limits, and not after a recent failure. */
+  /** Whether the document may be requested now: for a browser, within the limits, and not after a recent failure. */
   mayFetch(clientId: string): boolean;
   /** @returns the document, without what we do not use. @throws Error unless it can be used */
   fetch(clientId: string): Promise<Response>;
@@ -52,8 +52,9 @@ export function createClientDocuments(egress: Egress, rateLimiter: RateLimiter):
 
   return {
     mayFetch(clientId) {
-      if (!isDocumentUrl(clientId) || failures.has(clientId)) return false;
-      rateLimiter.program('client document', surroundings().network);
+      const { isBrowser, network } = surroundings();
+      if (!isBrowser || !isDocumentUrl(clientId) || failures.has(clientId)) return false;
+      rateLimiter.program('client document', network);
       return true;
     },
     async fetch(clientId) {

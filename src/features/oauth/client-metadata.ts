@@ -26,7 +26,7 @@ const described = z.object({
 });
 
 /** The settings of every client: a public one, which may run on the user's machine. */
-const EVERY_CLIENT = {
+export const EVERY_CLIENT = {
   application_type: 'native',
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],

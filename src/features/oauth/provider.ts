@@ -122,10 +122,10 @@ function configurationOf(issuer: string, { keyring, documents }: ProviderDeps): 
       Session: INTERACTION_SECONDS,
       Grant: REFRESH_TOKEN_SECONDS,
     },
-    findAccount(ctx, id) {
+    findAccount(_ctx, id) {
       // A browser acts only for the user whom its cookie names. Tokens belong to the grant, which ends with its user.
-      const isBrowser = ctx.oidc.route === 'authorization' || ctx.oidc.route === 'resume';
-      if (isBrowser && id !== String(surroundings().userId)) return undefined;
+      const { isBrowser, userId } = surroundings();
+      if (isBrowser && id !== String(userId)) return undefined;
       return { accountId: id, claims: () => ({ sub: id }) };
     },
     async loadExistingGrant({ oidc }) {

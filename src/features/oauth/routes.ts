@@ -25,6 +25,7 @@ import { cleanMetadata, ClientMetadataError } from './client-metadata.ts';
 import { requireRoom } from './clients.ts';
 import { discoveryDocument } from './discovery.ts';
 import { createInteractions, type Interactions } from './interactions.ts';
+import { errorPage } from './pages/page.ts';
 import { createProviders, type ProviderAnswer, type Providers } from './providers.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 import { requestTokens, revokeToken, type TokenRequestDeps } from './token-requests.ts';
@@ -112,13 +113,19 @@ async function withOauthErrors(work: () => Promise<RawResult>): Promise<RawResul
 
 const programRequest = (parts: Parts, { req }: HttpContext): Surroundings => ({
   db: parts.pool,
+  isBrowser: false,
   userId: null,
   network: parts.networkOf(req),
 });
 
 async function browserRequest(parts: Parts, { req }: HttpContext): Promise<Surroundings> {
   const session = await parts.findCookieSession(req);
-  return { db: parts.pool, userId: session?.userId ?? null, network: parts.networkOf(req) };
+  return {
+    db: parts.pool,
+    isBrowser: true,
+    userId: session?.userId ?? null,
+    network: parts.networkOf(req),
+  };
 }
 
 function discoveryRoute({ ownOrigin }: Parts): RouteDefinition {
@@ -145,6 +152,15 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
   };
 
   async function answer({ ctx }: RouteInput, path: string): Promise<RawResult> {
+    try {
+      return await answerBrowser(ctx, path);
+    } catch (error) {
+      if (error instanceof AppError) return errorPage(error);
+      throw error;
+    }
+  }
+
+  async function answerBrowser(ctx: HttpContext, path: string): Promise<RawResult> {
     const issuer = requireIssuer(parts, ctx);
     parts.rateLimiter.program('authorization', parts.networkOf(ctx.req));
     const around = await browserRequest(parts, ctx);
@@ -263,7 +279,7 @@ export function createOauthServer(deps: OauthRouteDeps): OauthServer {
       db: database.pool,
       providers,
       ownOrigin,
-      surroundingsOf: (request) => ({ userId: null, network: networkOf(request) }),
+      surroundingsOf: (request) => ({ isBrowser: true, userId: null, network: networkOf(request) }),
     }),
     routes: [discoveryRoute(parts), ...authorizeRoutes(parts), ...tokenRoutes(parts), registerRoute(parts)],
   };

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { findClient, insertClient } from './clients.ts';
+import { findClient, findGrantedClient, insertClient } from './clients.ts';
 import { revokeGrant } from './grant-list.ts';
 import { tokenDigest } from './grants.ts';
 import { surroundings } from './surroundings.ts';
@@ -119,11 +119,17 @@ function grantStorage(): Adapter {
   };
 }
 
+const isDocument = (clientId: string) => clientId.startsWith('https://');
+
 /** Clients that registered themselves. Those that a document describes are not stored. */
 function clientStorage(): Adapter {
   return {
     ...nothing(),
-    find: (id) => findClient(surroundings().db, id),
+    async find(id) {
+      const { db, isBrowser } = surroundings();
+      if (!isDocument(id)) return findClient(db, id);
+      return isBrowser ? undefined : findGrantedClient(db, id);
+    },
     upsert: (id, metadata) => insertClient(surroundings().db, id, metadata, surroundings().network),
   };
 }

@@ -5,7 +5,9 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 export interface Surroundings {
   /** The pool, or the client of the request's transaction. */
   db: Queryable;
-  /** The user whose session the browser's cookie proves; null: none, or the request is not a browser's. */
+  /** Whether a browser asks, which needs to know where its codes may go; otherwise a program, with its code or token. */
+  isBrowser: boolean;
+  /** The user whose session the browser's cookie proves; null: none. */
   userId: number | null;
   /** The network of the client, for limits. */
   network: string;

@@ -129,18 +129,6 @@ export interface TokenRequestDeps {
   providers: Providers;
 }
 
-/** Fetches the document of the client, if it must be, while no transaction waits for it. */
-async function prepareClient(
-  { providers }: TokenRequestDeps,
-  issuer: string,
-  clientId: string | null,
-  around: Surroundings,
-): Promise<void> {
-  if (clientId === null) return;
-  // The library refuses an unknown client later, in its own words.
-  await withSurroundings(around, () => providers.of(issuer).Client.find(clientId)).catch(() => undefined);
-}
-
 /**
  * Answers a request for tokens. Requests with the same code or refresh token are handled one after the other, in a
  * transaction each: the token is used, and the new ones exist, if and only if the answer is stored.
@@ -155,7 +143,6 @@ export async function requestTokens(
   const source = readSource(params);
   const answer = () => deps.providers.answer(issuer, request);
   if (!source) return withSurroundings(around, answer);
-  await prepareClient(deps, issuer, params.get('client_id'), around);
   const { model, secrets } = source;
   return atomically(deps.pool, async (trx) => {
     const token = await lockToken(trx, model, secrets.token);
@@ -179,7 +166,6 @@ export async function revokeToken(
 ): Promise<ProviderAnswer> {
   const params = new URLSearchParams(request.body?.toString());
   const token = params.get('token') ?? '';
-  await prepareClient(deps, issuer, params.get('client_id'), around);
   return atomically(deps.pool, async (trx) => {
     for (const model of ['RefreshToken', 'AccessToken'] as const) await lockToken(trx, model, token);
     return inLibrary(trx, around, () => deps.providers.answer(issuer, request));

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findGrantCaller } from '../../../src/features/oauth/service.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { type OauthClient, REDIRECT_URI, startClient } from '../../support/oauth.ts';
 
 let api: TestApi;
@@ -139,6 +140,15 @@ describe('an authorization that cannot be trusted', () => {
     await api.database.pool.query("delete from sessions where kind = 'cookie'");
     expect(locationOf(await leaving.open(resume))).toContain('/oauth/interaction/');
     client = await startClient(api);
+  });
+
+  it('survives a rotation of the secret, but no other secret', async () => {
+    const rotated = await startClient(api, {
+      keyring: createKeyring('a new secret'.repeat(4), [TEST_SECRET]),
+    });
+    expect(await rotated.agree(locationOf(await rotated.authorize()))).toContain('/oauth/authorize/');
+    const forged = await startClient(api, { keyring: createKeyring('a new secret'.repeat(4)) });
+    await expect(forged.agree(locationOf(await forged.authorize()))).rejects.toThrow('no such authorization');
   });
 
   it('answers at no other name of the service', async () => {

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { type ClientDocuments, createClientDocuments } from '../../../src/features/oauth/client-documents.ts';
 import { createProviders } from '../../../src/features/oauth/providers.ts';
+import { createGrant } from '../../../src/features/oauth/service.ts';
+import { requestTokens } from '../../../src/features/oauth/token-requests.ts';
 import { withSurroundings } from '../../../src/features/oauth/surroundings.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../src/platform/egress/client.ts';
@@ -63,7 +65,7 @@ const describe_ =
   };
 
 const within = <T>(work: () => T, network = '192.0.2.1') =>
-  withSurroundings({ db: test.database.pool, userId: null, network }, async () => work());
+  withSurroundings({ db: test.database.pool, isBrowser: true, userId: null, network }, async () => work());
 
 describe('the document of a client', () => {
   it('describes a client that needs no registration, and is fetched once', async () => {
@@ -94,6 +96,50 @@ describe('the document of a client', () => {
     }
     // Neither the document again, nor the logo.
     expect(receiver.requests.map(({ url: path }) => path)).toEqual([new URL(url).pathname]);
+  });
+
+  it('is not needed to renew tokens', async () => {
+    const { pool } = test.database;
+    const { id: userId } = (
+      await pool.query<{ id: number }>(
+        "insert into users (email, email_key, password_hash) values ('a@b.test', 'a@b.test', '') returning id",
+      )
+    ).rows[0] as { id: number };
+    const { key } = await createGrant(pool, {
+      userId,
+      client: { id: url, name: 'Described', host: '127.0.0.1', redirectHost: 'example.com' },
+      resource: `${ISSUER}/mcp`,
+      scopes: ['mcp:read'],
+      choices: [],
+    });
+    const providers = createProviders({
+      keyring: createKeyring(TEST_SECRET),
+      documents,
+      log: pino({ level: 'silent' }),
+    });
+    const around = { db: pool, isBrowser: false, userId: null, network: '192.0.2.1' };
+    const scope = { scope: 'mcp:read', resource: `${ISSUER}/mcp`, gty: 'authorization_code' };
+    const token = await withSurroundings(around, () =>
+      new (providers.of(ISSUER).RefreshToken)({
+        ...scope,
+        clientId: url,
+        accountId: String(userId),
+        grantId: key,
+      } as never).save(),
+    );
+    const renew = (clientId: string) => {
+      const body = new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: token,
+        client_id: clientId,
+      }).toString();
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const request = { method: 'POST', path: '/oauth/token', headers, body } as const;
+      return requestTokens({ pool, providers }, ISSUER, request, around);
+    };
+    expect((await renew('https://127.0.0.1/other.json')).body.toString()).toContain('"invalid_client"');
+    expect((await renew(url)).status).toBe(200);
+    expect(receiver.requests).toEqual([]);
   });
 
   it.each([

@@ -154,8 +154,8 @@ describe('the token endpoint', () => {
       'invalid_client',
     ],
   ])('refuses %s', async (_name, parameters, error) => {
-    const answer = await client.token(parameters);
-    expect(answer.body.error).toBe(error);
+    const answer = await client.token({ client_id: client.clientId, ...parameters });
+    expect(answer.body).toMatchObject({ error });
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
