@@ -55,7 +55,7 @@ describe('without a token', () => {
         resource: `${api.baseUrl}/mcp`,
         resource_name: 'Carillon',
         authorization_servers: [api.baseUrl],
-        scopes_supported: ['mcp:read', 'mcp:write', 'mcp:send', 'mcp:inbox'],
+        scopes_supported: ['mcp:read'],
         bearer_methods_supported: ['header'],
       });
     },

@@ -29,7 +29,7 @@ beforeAll(() => {
   inner.connect((request, response) => answer(request, response));
 });
 
-function send(request: Partial<InnerRequest> = {}, as: Principal | null = principal, signal?: AbortSignal) {
+function send(request: Partial<InnerRequest> = {}, as = principal, signal?: AbortSignal) {
   const outer = { address: '192.0.2.7', signal: signal ?? new AbortController().signal };
   return inner.request({ method: 'GET', path: '/', headers: {}, body: null, ...request }, as, outer);
 }
@@ -42,7 +42,8 @@ describe('an inner request', () => {
   it('passes as its principal, whatever its headers say', async () => {
     answer = callerName;
     expect((await send({ headers: { authorization: 'Bearer other' } })).body).toBe('grant 1');
-    expect((await send({}, null)).body).toBe('by its headers');
+    const outside = await authenticate({ headers: {}, method: 'GET' }, 'brand');
+    expect(outside.rateLimitName).toBe('by its headers');
   });
 
   it.each(['user', 'grant'] as const)('never passes a route with auth %s', async (auth) => {
