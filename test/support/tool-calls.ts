@@ -30,6 +30,8 @@ export interface ToolCalls {
   send(user: TestUser, name: string, args: Values, options?: CallOptions): Promise<TestResponse>;
   /** Calls an operation by its own tool, if it has one, or by the generic ones; and agrees if the user is asked. */
   run(user: TestUser, operation: Operation, args: Values, options?: CallOptions): Promise<ToolAnswer>;
+  /** Gives an assistant of the user a new grant. @returns its access token */
+  tokenFor(user: TestUser, options?: CallOptions): Promise<string>;
   /** Sends the request of an operation as its user. */
   ask(user: TestUser, operation: Operation, args: Values): Promise<TestResponse>;
 }
@@ -69,7 +71,7 @@ export function answerOf(response: TestResponse): ToolAnswer {
 export function createToolCalls(api: TestApi): ToolCalls {
   const tools = createTools(api.routes);
 
-  async function tokenFor({ userId }: TestUser, options: CallOptions): Promise<string> {
+  async function tokenFor({ userId }: TestUser, options: CallOptions = {}): Promise<string> {
     if (options.token !== undefined) return options.token;
     const { brandIds = [api.brandId], scopes } = options;
     const choices = brandIds.map((brandId) => ({ accountId: api.accountId, brandId }));
@@ -87,6 +89,7 @@ export function createToolCalls(api: TestApi): ToolCalls {
 
   return {
     tools,
+    tokenFor,
     send,
     call: async (user, name, args, options) => answerOf(await send(user, name, args, options)),
     async run(user, operation, args, options = {}) {

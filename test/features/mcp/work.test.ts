@@ -87,9 +87,10 @@ describe('sending', () => {
     const { listId } = await filledList(api, api, 1);
     const id = await readyCampaign(api, listId);
     const args = { id, idempotency_key: 'changed' };
-    const { confirmation } = await call('send_campaign', args);
+    const token = await calls.tokenFor(api);
+    const { confirmation } = await call('send_campaign', args, { token });
     await api.request('PATCH', `/v1/my/campaigns/${id}`, { body: { name: 'Another sale' } });
-    const repeated = await call('send_campaign', { ...args, confirmation });
+    const repeated = await call('send_campaign', { ...args, confirmation }, { token });
     expect(repeated).toMatchObject({ isError: true, code: 'confirmation_required' });
   });
 
