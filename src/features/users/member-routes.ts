@@ -70,7 +70,8 @@ function removeRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Remove a user from the account',
     description:
       'Owners and admins remove others, but an admin no owner; everyone may leave. The last owner stays: 409. The user ' +
-      'keeps the sign-in, and other accounts. Pending invitations by the user are revoked; API keys stay.',
+      'keeps the sign-in, and other accounts. Pending invitations by the user are revoked, and the user’s assistants ' +
+      'lose the account; API keys stay.',
     auth: 'account',
     usersOnly: true,
     confirm: true,

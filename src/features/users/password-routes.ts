@@ -31,8 +31,8 @@ export function createPasswordRoute({
     tag: 'Users',
     summary: 'Change the password of the logged-in user',
     description:
-      'Ends all other sessions of the user, and makes links for new passwords useless. Wrong passwords are limited: 10 ' +
-      'per minute.',
+      'Ends all other sessions of the user, disconnects the user’s assistants, and makes links for new passwords ' +
+      'useless. Wrong passwords are limited: 10 per minute.',
     auth: 'user',
     body: changePasswordBody,
     responses: { 200: { description: 'The user.', schema: userSchema } },

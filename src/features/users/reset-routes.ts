@@ -77,7 +77,8 @@ function linkRoutes(deps: ResetDeps, withSecret: WithSecret): RouteDefinition[] 
       operationId: 'resetPassword',
       summary: 'Set a new password by a link',
       description:
-        'Ends all sessions of the user, and starts none. A second factor stays on: signing in still needs its code.',
+        'Ends all sessions of the user, disconnects the user’s assistants, and starts no session. A second factor stays ' +
+        'on: signing in still needs its code.',
       idempotency: 'none',
       body: resetPasswordBody,
       maxBodyBytes: MAX_BODY_BYTES,

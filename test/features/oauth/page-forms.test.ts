@@ -1,4 +1,7 @@
 // A form counts only if our own page sent it, for the user whom it was shown to, and only once.
+import { once } from 'node:events';
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { countGrants } from '../../../src/features/oauth/service.ts';
 import { setPassword } from '../../../src/features/users/service.ts';
@@ -158,3 +161,50 @@ describe('the pages', () => {
     expect([answer.status, answer.html]).toEqual([429, expect.stringContaining('Too many requests')]);
   });
 });
+
+describe('with PUBLIC_URL', () => {
+  let behind: TestApi;
+  beforeAll(async () => {
+    behind = await startTestApi({ env: { PUBLIC_URL: 'https://carillon.test' } });
+  });
+  afterAll(() => behind.close());
+
+  /** `fetch` would replace the Host. */
+  async function get(path: string, host: string, cookies: string[] = []) {
+    const headers = { Host: host, Cookie: cookies.map((line) => line.split(';')[0]).join('; ') };
+    const request = http.get({ port: behind.port, host: '127.0.0.1', path, headers });
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    return { status: response.statusCode, headers: response.headers, html: await text(response) };
+  }
+
+  it('the pages are 404 at any other host, such as that of tracked links', async () => {
+    await behind.database.pool.query('insert into oauth_clients (id, metadata) values ($1, $2)', [
+      'known',
+      await metadataOf(assistant),
+    ]);
+    const { pathname, search } = assistant.authorizationUrl({
+      client_id: 'known',
+      resource: 'https://carillon.test/mcp',
+    });
+    expect((await get(pathname + search, 'links.carillon.test')).status).toBe(404);
+    const begun = await get(pathname + search, 'carillon.test');
+    expect([begun.status, begun.headers.location]).toEqual([
+      303,
+      expect.stringContaining('/oauth/interaction/'),
+    ]);
+    const page = new URL(begun.headers.location ?? '', 'https://carillon.test').pathname;
+    const cookies = begun.headers['set-cookie'] ?? [];
+    expect((await get(page, 'carillon.test', cookies)).status).toBe(200);
+    for (const host of ['links.carillon.test', `127.0.0.1:${behind.port}`]) {
+      expect([host, (await get(page, host, cookies)).status]).toEqual([host, 404]);
+    }
+  });
+});
+
+async function metadataOf({ clientId }: Assistant): Promise<unknown> {
+  const { rows } = await api.database.pool.query<{ metadata: unknown }>(
+    'select metadata from oauth_clients where id = $1',
+    [clientId],
+  );
+  return rows[0]?.metadata;
+}
