@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts';
 import { problemPage } from './pages/page.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { ProviderAnswer } from './providers.ts';
@@ -16,8 +17,16 @@ const PASSED = [
 /** Every authorization asks the user, so that other values of `prompt` change nothing. */
 const NO_PROMPT = 'none';
 
-/** Returns the query for the library. A parameter that is given twice stays so, and is refused there. */
+/** Whether a form or query has the character NUL, which PostgreSQL cannot store. @param encoded not decoded yet */
+export const hasNul = (encoded: string): boolean => encoded.includes('%00') || encoded.includes('\0');
+export const NUL_REFUSED = 'parameters must not contain the character NUL';
+
+/**
+ * Returns the query for the library. A parameter that is given twice stays so, and is refused there.
+ * @throws AppError validation_error
+ */
 export function authorizationQuery(querystring: string): string {
+  if (hasNul(querystring)) throw new AppError('validation_error', NUL_REFUSED);
   const given = new URLSearchParams(querystring);
   const passed = new URLSearchParams();
   for (const name of PASSED) for (const value of given.getAll(name)) passed.append(name, value);

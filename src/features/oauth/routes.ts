@@ -19,7 +19,7 @@ import {
   type RouteInput,
 } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { authorizationProblem, authorizationQuery } from './authorize.ts';
+import { authorizationProblem, authorizationQuery, hasNul, NUL_REFUSED } from './authorize.ts';
 import { createClientDocuments } from './client-documents.ts';
 import { cleanMetadata, ClientMetadataError } from './client-metadata.ts';
 import { requireRoom } from './clients.ts';
@@ -27,6 +27,7 @@ import { discoveryDocument } from './discovery.ts';
 import { createInteractions, type Interactions } from './interactions.ts';
 import { errorPage } from './pages/page.ts';
 import { createProviders, type ProviderAnswer, type Providers } from './providers.ts';
+import { resumeAuthorization } from './resume.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 import { requestTokens, revokeToken, type TokenRequestDeps } from './token-requests.ts';
 
@@ -151,22 +152,18 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
     303: { description: 'To the page that asks the user, or to the client.', schema: null },
   };
 
-  async function answer({ ctx }: RouteInput, path: string): Promise<RawResult> {
+  type Work = (issuer: string, around: Surroundings) => Promise<ProviderAnswer>;
+
+  async function answer(ctx: HttpContext, work: Work): Promise<RawResult> {
     try {
-      return await answerBrowser(ctx, path);
+      const issuer = requireIssuer(parts, ctx);
+      parts.rateLimiter.program('authorization', parts.networkOf(ctx.req));
+      const given = await work(issuer, await browserRequest(parts, ctx));
+      return given.status >= 400 ? authorizationProblem(given) : replyWith(ctx, given);
     } catch (error) {
       if (error instanceof AppError) return errorPage(error);
       throw error;
     }
-  }
-
-  async function answerBrowser(ctx: HttpContext, path: string): Promise<RawResult> {
-    const issuer = requireIssuer(parts, ctx);
-    parts.rateLimiter.program('authorization', parts.networkOf(ctx.req));
-    const around = await browserRequest(parts, ctx);
-    const request = { method: 'GET', path, headers: ctx.req.headers } as const;
-    const given = await withSurroundings(around, () => parts.providers.answer(issuer, request));
-    return given.status >= 400 ? authorizationProblem(given) : replyWith(ctx, given);
   }
 
   return [
@@ -177,7 +174,12 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       operationId: 'authorizeClient',
       summary: 'Begin an authorization',
       responses,
-      handler: (input) => answer(input, `/oauth/authorize?${authorizationQuery(input.ctx.querystring)}`),
+      handler: ({ ctx }) =>
+        answer(ctx, (issuer, around) => {
+          const path = `/oauth/authorize?${authorizationQuery(ctx.querystring)}`;
+          const request = { method: 'GET', path, headers: ctx.req.headers } as const;
+          return withSurroundings(around, () => parts.providers.answer(issuer, request));
+        }),
     }),
     defineRoute({
       ...shared,
@@ -187,7 +189,11 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       summary: 'Go on after the user has decided',
       params: z.strictObject({ uid: z.string().regex(/^[\w-]{1,100}$/) }),
       responses,
-      handler: (input) => answer(input, `/oauth/authorize/${input.params.uid}`),
+      handler: ({ ctx, params: { uid } }) =>
+        answer(ctx, (issuer, around) => {
+          const request = { method: 'GET', path: ctx.path, headers: ctx.req.headers } as const;
+          return resumeAuthorization(parts, issuer, uid, request, around);
+        }),
     }),
   ];
 }
@@ -199,6 +205,7 @@ function tokenRoutes(parts: Parts): RouteDefinition[] {
       withOauthErrors(async () => {
         const issuer = requireIssuer(parts, ctx);
         const body = await readBytes();
+        if (hasNul(body.toString('latin1'))) return oauthError(400, 'invalid_request', NUL_REFUSED);
         const request = { method: 'POST', path: ctx.path, headers: ctx.req.headers, body } as const;
         return replyWith(ctx, await answer(parts, issuer, request, programRequest(parts, ctx)));
       });

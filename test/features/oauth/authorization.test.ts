@@ -151,11 +151,49 @@ describe('an authorization that cannot be trusted', () => {
     await expect(forged.agree(locationOf(await forged.authorize()))).rejects.toThrow('no such authorization');
   });
 
-  it('answers at no other name of the service', async () => {
-    const request = http.get(`${api.baseUrl}/oauth/authorize`, { headers: { Host: 'links.test' } });
+  it('can go on once more after its code was not stored', async () => {
+    const { pool } = api.database;
+    const begun = await client.authorize();
+    const resume = await client.agree(locationOf(begun));
+    await pool.query(
+      `alter table oauth_tokens add constraint no_codes check (model <> 'AuthorizationCode') not valid`,
+    );
+    expect((await client.open(resume)).status).toBe(500);
+    await pool.query('alter table oauth_tokens drop constraint no_codes');
+    expect(locationOf(await client.open(resume))).toContain('code=');
+    expect((await client.open(resume)).status).toBe(400);
+  });
+
+  it('refuses the character NUL, which the database cannot store', async () => {
+    expect((await client.authorize({ state: 'a\0b' })).status).toBe(422);
+    const answer = await client.token({ client_id: 'a\0b', grant_type: 'refresh_token', refresh_token: 'x' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('the name of the service', () => {
+  const statusAt = async (at: TestApi, path: string, host: string) => {
+    const request = http.get(at.baseUrl + path, { headers: { Host: host } });
     const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
     answer.resume();
-    expect(answer.statusCode).toBe(404);
+    return answer.statusCode;
+  };
+  const DISCOVERY = '/.well-known/oauth-authorization-server';
+
+  it('is one of this machine without PUBLIC_URL', async () => {
+    expect(await statusAt(api, '/oauth/authorize', 'links.test')).toBe(404);
+    expect(await statusAt(api, DISCOVERY, 'links.test')).toBe(404);
+    expect(await statusAt(api, DISCOVERY, `localhost:${api.port}`)).toBe(200);
+  });
+
+  it('is that of PUBLIC_URL, which only the discovery names elsewhere', async () => {
+    const named = await startTestApi({ env: { PUBLIC_URL: 'https://carillon.test' } });
+    expect(await statusAt(named, '/oauth/authorize', `127.0.0.1:${named.port}`)).toBe(404);
+    // Without parameters, it is a bad request.
+    expect(await statusAt(named, '/oauth/authorize', 'carillon.test')).toBe(400);
+    const { body } = await named.request('GET', DISCOVERY, { token: null });
+    expect(body).toMatchObject({ issuer: 'https://carillon.test' });
+    await named.close();
   });
 });
 

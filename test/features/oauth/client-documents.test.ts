@@ -93,6 +93,9 @@ describe('the document of a client', () => {
     for (const answer of [await begin(), await begin()]) {
       expect(answer.status).toBe(303);
       expect(answer.headers.location).toContain('/oauth/interaction/');
+      for (const cookie of [answer.headers['set-cookie'] ?? []].flat()) {
+        expect(cookie).toMatch(/; samesite=lax; secure; httponly/i);
+      }
     }
     // Neither the document again, nor the logo.
     expect(receiver.requests.map(({ url: path }) => path)).toEqual([new URL(url).pathname]);
