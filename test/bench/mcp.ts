@@ -2,7 +2,8 @@ import { insertGrant } from '../support/grants.ts';
 import { ask } from './ask.ts';
 import { median, percentile, rounded } from './machine.ts';
 import { bareKoa, waitForApi } from './messages.ts';
-import { startRole } from './programs.ts';
+import { cpuPer } from './process-usage.ts';
+import { type Measured, startRole } from './programs.ts';
 import { repeatRuns } from './runs.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -83,7 +84,9 @@ async function call(bench: Bench, version: Version, method: string, params: obje
   });
   const text = await response.text();
   const ms = performance.now() - startedAt;
-  const { error, result } = JSON.parse(text) as Answer;
+  // Clients of the former era get one event of a stream.
+  const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
+  const { error, result } = JSON.parse(json) as Answer;
   if (error !== undefined || result?.isError) throw new Error(`${method}: ${text.slice(0, 500)}`);
   return { ms, bytes: text.length };
 }
@@ -94,38 +97,57 @@ async function route({ stage, contactId }: Bench): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Requests of all kinds in turn, so that each meets the same machine. */
-async function measure(bench: Bench, version: Version, requests: number) {
-  const listMs: number[] = [];
-  const routeMs: number[] = [];
-  const callMs: number[] = [];
-  let bytes = 0;
+/** The three kinds of requests of a client of this version. Each returns how long it took, in ms. */
+function kindsOf(bench: Bench, version: Version) {
   const get = { name: 'get_contact', arguments: { id: bench.contactId } };
-  for (let n = 0; n < requests; n++) {
-    const listed = await call(bench, version, 'tools/list', {});
-    listMs.push(listed.ms);
-    bytes = listed.bytes;
-    routeMs.push(await route(bench));
-    callMs.push((await call(bench, version, 'tools/call', get)).ms);
-  }
   return {
-    tools_list_p50_ms: rounded(median(listMs), 2),
-    tools_list_p95_ms: rounded(percentile(listMs, 0.95), 2),
-    tools_list_bytes: bytes,
-    route_p50_ms: rounded(median(routeMs), 2),
-    call_p50_ms: rounded(median(callMs), 2),
-    call_p95_ms: rounded(percentile(callMs, 0.95), 2),
-    /** What a call takes longer than its route, by the medians. */
-    call_adds_ms: rounded(median(callMs) - median(routeMs), 2),
+    list: async () => (await call(bench, version, 'tools/list', {})).ms,
+    route: () => route(bench),
+    call: async () => (await call(bench, version, 'tools/call', get)).ms,
   };
 }
 
-async function oneRun(bench: Bench, requests: number) {
+/** Requests of all kinds in turn, so that each meets the same machine. */
+async function latencies(kinds: ReturnType<typeof kindsOf>, requests: number) {
+  const ms: Record<keyof typeof kinds, number[]> = { list: [], route: [], call: [] };
+  for (let n = 0; n < requests; n++) {
+    for (const kind of ['list', 'route', 'call'] as const) ms[kind].push(await kinds[kind]());
+  }
+  return {
+    tools_list_p50_ms: rounded(median(ms.list), 2),
+    tools_list_p95_ms: rounded(percentile(ms.list, 0.95), 2),
+    route_p50_ms: rounded(median(ms.route), 2),
+    call_p50_ms: rounded(median(ms.call), 2),
+    call_p95_ms: rounded(percentile(ms.call, 0.95), 2),
+    /** What a call takes longer than its route, by the medians. */
+    call_adds_ms: rounded(median(ms.call) - median(ms.route), 2),
+    /** The same by the fastest tenth, which other programs on the machine disturb less. */
+    fastest_call_adds_ms: rounded(percentile(ms.call, 0.1) - percentile(ms.route, 0.1), 2),
+  };
+}
+
+/** Processor time of one request of each kind, in µs. */
+async function costs({ stage }: Bench, api: Measured, kinds: ReturnType<typeof kindsOf>, requests: number) {
+  const found: Record<string, { api: number; postgres: number }> = {};
+  for (const kind of ['list', 'route', 'call'] as const) {
+    const before = { api: api.usage(), postgres: stage.postgresUsage() };
+    for (let n = 0; n < requests; n++) await kinds[kind]();
+    found[kind] = {
+      api: cpuPer(before.api, api.usage(), requests),
+      postgres: cpuPer(before.postgres, stage.postgresUsage(), requests),
+    };
+  }
+  return found;
+}
+
+async function oneRun(bench: Bench, api: Measured, requests: number) {
   const calibration = await bareKoa(CALIBRATION_SECONDS);
+  const [modern, former] = [kindsOf(bench, MODERN), kindsOf(bench, LEGACY)];
   return {
     calibration_bare_koa: calibration,
-    modern: await measure(bench, MODERN, requests),
-    former_era: await measure(bench, LEGACY, requests),
+    modern: await latencies(modern, requests),
+    former_era: await latencies(former, requests),
+    cpu_us: await costs(bench, api, modern, requests),
   };
 }
 
@@ -137,16 +159,21 @@ export async function benchMcp({ runs: count, requests }: McpBenchOptions) {
   try {
     await waitForApi(stage.apiPort);
     const bench = await prepare(stage);
-    for (const version of [MODERN, LEGACY] as const) await measure(bench, version, 100);
-    const { runs, of } = await repeatRuns(count, () => oneRun(bench, requests));
+    for (const version of [MODERN, LEGACY] as const) await latencies(kindsOf(bench, version), 100);
+    const list = await call(bench, MODERN, 'tools/list', {});
+    const { runs, of } = await repeatRuns(count, () => oneRun(bench, api, requests));
     const figures = (era: 'modern' | 'former_era') => ({
       tools_list_p95_ms: of((run) => run[era].tools_list_p95_ms),
-      tools_list_bytes: of((run) => run[era].tools_list_bytes),
       route_p50_ms: of((run) => run[era].route_p50_ms),
       call_p50_ms: of((run) => run[era].call_p50_ms),
       call_adds_ms: of((run) => run[era].call_adds_ms),
+      fastest_call_adds_ms: of((run) => run[era].fastest_call_adds_ms),
     });
-    return { medians: { modern: figures('modern'), former_era: figures('former_era') }, runs };
+    return {
+      tools_list_bytes: list.bytes,
+      medians: { modern: figures('modern'), former_era: figures('former_era') },
+      runs,
+    };
   } finally {
     await api.stop();
     await stage.close();
