@@ -161,6 +161,8 @@ describe('session hijacking', () => {
     const attacker = newUser(api.other.email);
     const begun = await attacker.request(assistant.authorizationUrl());
     const page = new URL(begun.headers.get('location') ?? '', api.baseUrl);
+    // An authorization of their own does not help, either.
+    await victim.request(assistant.authorizationUrl());
     await expect(victim.authorize(page)).rejects.toThrow(UnexpectedPage);
   });
 
