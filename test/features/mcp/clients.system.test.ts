@@ -18,6 +18,8 @@ import { toolCache } from '../../support/tools.ts';
 
 const { describe, beforeAll, afterAll } = testsThatNeed('mcp-clients');
 
+/** Far more than a busy machine needs. */
+const TIMEOUT_MS = 300_000;
 const VERSIONS: Record<Era, string> = { legacy: '2025-11-25', modern: '2026-07-28' };
 
 type Create = (tools: McpClientTools, settings: McpClientSettings) => McpClient;
@@ -107,51 +109,73 @@ describe('real clients', () => {
   }
 
   describe.each(clients)('%s', (_name, create, ways) => {
-    it.each(ways)('%s: %s, calls a tool, refreshes, and asks for another scope', async (era, way) => {
-      const document = way === 'has a document' ? documentUrl() : null;
-      const user = createHeadlessUser({ origin: api.baseUrl, email: api.email });
-      const before = await lastGrant();
-      let asked = 0;
-      const client = create(tools, {
-        url: `${api.baseUrl}/mcp`,
-        era,
-        document,
-        redirectUrl,
-        home: await mkdtemp(join(home, 'client-')),
-        authorize(url) {
-          asked += 1;
-          return user.authorize(url);
-        },
-      });
-      try {
-        const first = await client.run('whoami');
-        await expireAccessTokens();
-        const second = await client.run('whoami');
+    it.each(ways)(
+      '%s: %s, calls a tool, refreshes, and asks for another scope',
+      async (era, way) => {
+        const document = way === 'has a document' ? documentUrl() : null;
+        const user = createHeadlessUser({ origin: api.baseUrl, email: api.email });
+        const before = await lastGrant();
+        let asked = 0;
+        const client = create(tools, {
+          url: `${api.baseUrl}/mcp`,
+          era,
+          document,
+          redirectUrl,
+          home: await mkdtemp(join(home, 'client-')),
+          authorize(url) {
+            asked += 1;
+            return user.authorize(url);
+          },
+        });
+        try {
+          const first = await client.run('whoami');
+          await expireAccessTokens();
+          const second = await client.run('whoami');
 
-        expect(first).toMatchObject({ version: VERSIONS[era], result: { user: { email: api.email } } });
-        expect(first.tools).toEqual(expect.arrayContaining(['whoami', 'select_brand']));
-        expect(second).toEqual(first);
-        expect(asked).toBe(1);
-        const [grant, ...others] = await grantsSince(before);
-        expect(others).toEqual([]);
-        expect(grant).toMatchObject({ scopes: ['mcp:read'], refreshTokens: 2 });
-        if (document === null) expect(grant?.client).not.toContain('https:');
-        else expect(grant?.client).toBe(document);
+          expect(first).toMatchObject({ version: VERSIONS[era], result: { user: { email: api.email } } });
+          expect(first.tools).toEqual(expect.arrayContaining(['whoami', 'select_brand']));
+          expect(second).toEqual(first);
+          expect(asked).toBe(1);
+          const [grant, ...others] = await grantsSince(before);
+          expect(others).toEqual([]);
+          expect(grant).toMatchObject({ scopes: ['mcp:read'], refreshTokens: 2 });
+          if (document === null) expect(grant?.client).not.toContain('https:');
+          else expect(grant?.client).toBe(document);
 
-        // Without any settings of OAuth, the inspector refreshes instead, and gives up.
-        if (client.name === 'inspector' && document === null) return;
-        await expireAccessTokens();
-        const name = `The list of a client of the ${era} era that ${way}`;
-        const third = await client.run('create_list', { name });
-        expect(JSON.stringify(third.result)).toContain(name);
-        expect(asked).toBe(2);
-        const [, more] = await grantsSince(before);
-        expect(more?.scopes.toSorted()).toEqual(['mcp:read', 'mcp:write']);
-        if (document !== null) expect(user.consent).toContain('receiver.test');
-      } finally {
-        client.close();
-      }
+          // Without any settings of OAuth, the inspector refreshes instead, and gives up.
+          if (client.name === 'inspector' && document === null) return;
+          await expireAccessTokens();
+          const name = `The list of a client of the ${era} era that ${way}`;
+          const third = await client.run('create_list', { name });
+          expect(JSON.stringify(third.result)).toContain(name);
+          expect(asked).toBe(2);
+          const [, more] = await grantsSince(before);
+          expect(more?.scopes.toSorted()).toEqual(['mcp:read', 'mcp:write']);
+          if (document !== null) expect(user.consent).toContain('receiver.test');
+        } finally {
+          client.close();
+        }
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  it('are not signed out if three of their processes refresh at the same time', async () => {
+    const user = createHeadlessUser({ origin: api.baseUrl, email: api.email });
+    const before = await lastGrant();
+    const client = createTypescriptClient({
+      url: `${api.baseUrl}/mcp`,
+      era: 'modern',
+      document: documentUrl(),
+      redirectUrl,
+      home,
+      authorize: (url) => user.authorize(url),
     });
+    const first = await client.run('whoami');
+    await expireAccessTokens();
+    const others = await Promise.all([1, 2, 3].map(() => client.run('whoami')));
+    expect(others).toEqual([first, first, first]);
+    expect(await grantsSince(before)).toHaveLength(1);
   });
 
   describe.each(clients.slice(0, 2))('%s', (name, create) => {
