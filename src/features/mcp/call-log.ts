@@ -15,8 +15,8 @@ export interface CallOutcome {
   outcome: string;
 }
 
-/** What the log keeps of a text that clients choose. */
-const MAX_TEXT = 100;
+/** An id that a refused call names may be any text. */
+const STORABLE = /^[\x21-\x7e]{1,100}$/;
 
 /**
  * Records that a call begins, so that there is no change without an entry.
@@ -36,7 +36,7 @@ export async function beginCall(
       caller.clientId,
       caller.clientName,
       call.accountId,
-      call.tool.slice(0, MAX_TEXT),
+      call.tool,
       call.requestId,
     ],
   );
@@ -53,7 +53,7 @@ export async function completeCall(db: Queryable, id: number, call: CallOutcome)
       call.target?.accountId ?? null,
       call.target?.brandId ?? null,
       call.operation,
-      call.resourceId?.slice(0, MAX_TEXT) ?? null,
+      call.resourceId !== null && STORABLE.test(call.resourceId) ? call.resourceId : null,
       call.outcome,
     ],
   );

@@ -15,7 +15,13 @@ interface Selected {
 interface SelectionTool {
   tool: Tool;
   /** @throws AppError `validation_error`; `not_found` for what the user did not tick or may no longer use */
-  run(db: pg.Pool, caller: GrantCaller, args: unknown): Promise<Record<string, unknown>>;
+  run(db: pg.Pool, caller: GrantCaller, args: unknown): Promise<Ran>;
+}
+
+interface Ran {
+  content: Record<string, unknown>;
+  /** What was selected, for the log. */
+  target: GrantSelection | null;
 }
 
 const idSchema = { type: 'integer', minimum: 1 };
@@ -37,9 +43,9 @@ function selectedOf(choices: readonly GrantedAccount[], selection: GrantSelectio
   };
 }
 
-async function select(db: pg.Pool, caller: GrantCaller, selection: GrantSelection) {
+async function select(db: pg.Pool, caller: GrantCaller, selection: GrantSelection): Promise<Ran> {
   await selectForGrant(db, caller.grantId, selection);
-  return { selected: selectedOf(caller.choices, selection) };
+  return { content: { selected: selectedOf(caller.choices, selection) }, target: selection };
 }
 
 const changing = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -60,7 +66,7 @@ const whoami: SelectionTool = {
       'select id, email from users where id = $1',
       [caller.userId],
     );
-    return {
+    const content = {
       user: rows[0] ?? null,
       scopes: [...caller.scopes],
       selected: selectedOf(caller.choices, caller.selected),
@@ -71,6 +77,7 @@ const whoami: SelectionTool = {
         brands,
       })),
     };
+    return { content, target: null };
   },
 };
 

@@ -92,13 +92,16 @@ async function runTool(
 ): Promise<Ended> {
   const own = findSelectionTool(name);
   if (own) {
-    const result = plainResult(await own.run(pool, request.caller, args));
-    return { result, target: null, operation: null, resourceId: null, outcome: 'ok' };
+    const { content, target } = await own.run(pool, request.caller, args);
+    return { result: plainResult(content), target, operation: null, resourceId: null, outcome: 'ok' };
   }
   const call = await callTool({ ...deps, requestAs: request.requestAs }, request.caller, name, args, ctx);
   const { target } = call;
   return { ...call, target: target && { accountId: target.accountId, brandId: target.brand?.id ?? null } };
 }
+
+/** In the log, for a name that could be any text. */
+const UNKNOWN_TOOL = 'unknown';
 
 /** Calls a tool, and records the call. */
 async function recordedCall(
@@ -110,8 +113,8 @@ async function recordedCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { pool, tools } = deps;
   const { caller, accountId, requestId } = request;
-  const id = await beginCall(pool, caller, { tool: name, requestId, accountId });
   const isKnown = findSelectionTool(name) !== null || tools.find(name) !== null;
+  const id = await beginCall(pool, caller, { tool: isKnown ? name : UNKNOWN_TOOL, requestId, accountId });
   const ended = isKnown
     ? await runTool(deps, request, name, args, ctx).catch((thrown: unknown) => {
         const error = toAppError(thrown);
