@@ -10,9 +10,11 @@ import type {
 export interface Access {
   /** Whether no call changes anything. */
   readOnly: boolean;
-  /** Whether these arguments send to recipients. `unless draft`: the status of the resource decides. */
-  sends(args: AssistantArguments): boolean | 'unless draft';
-  /** The scopes that these arguments need; those that send `unless draft` may need `mcp:send`, too. */
+  /** Whether these arguments send to recipients. `if live`: the resource decides. */
+  sends(args: AssistantArguments): boolean | 'if live';
+  /** Whether a change of the resource, as its route shows it, changes what is being sent. */
+  isLive(resource: unknown): boolean;
+  /** The scopes that these arguments need; those that send `if live` may need `mcp:send`, too. */
   scopesFor(args: AssistantArguments): McpScope[];
   /** Whether the user must confirm a call with these arguments. */
   asks(args: AssistantArguments): boolean;
@@ -45,17 +47,23 @@ function isOffered(route: RouteDefinition, rules: AssistantRules): boolean {
   return isForTenants && !route.usersOnly && !route.confirm && !route.opaque && !isFile && answersJson(route);
 }
 
-/** Decides about a change of a resource with a status, such as a campaign. */
-function sendsUnlessDraft(params: readonly string[], args: AssistantArguments): boolean | 'unless draft' {
+type Sends = AssistantRules['sends'];
+
+const dependsOnResource = (sends: Sends) => sends === 'unless draft' || typeof sends === 'object';
+
+const isNoDraft = (resource: unknown) => (resource as { status?: unknown } | null)?.status !== 'draft';
+
+/** Decides about a change of a resource that may be live, such as a campaign. */
+function sendsIfLive(params: readonly string[], args: AssistantArguments): boolean | 'if live' {
   const changed = Object.keys(args).filter((name) => !params.includes(name));
   if (args.status === 'active') return true;
   // To pause or archive it sends nothing.
-  return changed.some((name) => name !== 'status') && 'unless draft';
+  return changed.some((name) => name !== 'status') && 'if live';
 }
 
 function sendingOf(route: RouteDefinition, { sends }: AssistantRules): Access['sends'] {
   const params = Object.keys(route.params?.shape ?? {});
-  if (sends === 'unless draft') return (args) => sendsUnlessDraft(params, args);
+  if (dependsOnResource(sends)) return (args) => sendsIfLive(params, args);
   return typeof sends === 'function' ? sends : () => sends === 'always';
 }
 
@@ -68,7 +76,7 @@ function askingOf(
   if (asks !== undefined) return () => asks === 'always';
   if (route.method === 'DELETE') return () => true;
   // To archive it cannot be undone, as with DELETE.
-  if (sends === 'unless draft') return (args) => sending(args) === true || args.status === 'archived';
+  if (dependsOnResource(sends)) return (args) => sending(args) === true || args.status === 'archived';
   return (args) => sending(args) === true;
 }
 
@@ -84,7 +92,7 @@ function fixedScopes({ scope, sends, mail }: AssistantRules, readOnly: boolean):
 function dangersOf({ method }: RouteDefinition, { sends, asks }: AssistantRules) {
   const isDelete = method === 'DELETE';
   const mayAsk = asks !== 'never' && (isDelete || (asks ?? sends) !== undefined);
-  return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || sends === 'unless draft') };
+  return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || dependsOnResource(sends)) };
 }
 
 /**
@@ -101,6 +109,7 @@ export function accessOf(route: RouteDefinition): Access | null {
   return {
     readOnly,
     sends: sending,
+    isLive: typeof sends === 'object' ? sends.isLive : isNoDraft,
     scopesFor(args) {
       const scopes = sending(args) === true ? [...base, 'send' as const] : base;
       return scopes.map((each): McpScope => `mcp:${each}`);

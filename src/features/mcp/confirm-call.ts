@@ -10,7 +10,6 @@ import type { ToolTarget } from './targets.ts';
 
 /** The resource that a call is about, as a route shows it. */
 interface Resource {
-  status?: unknown;
   revision?: unknown;
   name?: unknown;
 }
@@ -130,10 +129,10 @@ export async function confirmed(running: Running): Promise<OperationCall | ToolR
   if (route.roles && !route.roles.includes(target.role)) return call;
   requireKey(running);
   const mustAsk = access.asks(call.args);
-  const dependsOnStatus = access.sends(call.args) === 'unless draft';
-  if (!mustAsk && !dependsOnStatus) return call;
+  const mayBeLive = access.sends(call.args) === 'if live';
+  if (!mustAsk && !mayBeLive) return call;
   const resource = await readResource(running);
-  const isLive = dependsOnStatus && resource !== null && resource.status !== 'draft';
+  const isLive = mayBeLive && resource !== null && access.isLive(resource);
   if (isLive) requireScopes(caller, [...access.scopesFor(call.args), 'mcp:send']);
   const sent = pinned(running, resource);
   return mustAsk || isLive ? ask(running, sent, resource) : sent;

@@ -22,6 +22,7 @@ import {
   checkSchema,
   createTemplateBody,
   duplicateTemplateBody,
+  isOfFlow,
   listTemplatesQuery,
   listVersionsQuery,
   renderBody,
@@ -152,6 +153,8 @@ function changeRoute(parts: Parts): RouteDefinition {
     auth: 'brand',
     testKeys: { only: 'templates that a test key has created, and the content of drafts' },
     etag: 'checked',
+    // The content of a flow may be under way; that of a campaign is changed here only while it is a draft.
+    assistants: { sends: { isLive: isOfFlow } },
     params: templateParams,
     body: changeTemplateBody,
     readOnlyFields: templateReadOnlyFields,

@@ -132,6 +132,10 @@ export const templateResource = z
   .meta({ id: 'Template' });
 export type Template = z.input<typeof templateResource>;
 
+/** Whether a template is the content of a flow. */
+export const isOfFlow = (template: unknown): boolean =>
+  ((template as Partial<Template> | null)?.flow_id ?? null) !== null;
+
 /** A template in a list. */
 export const templateSummary = z
   .object({

@@ -40,9 +40,13 @@ export interface AssistantRules {
   scope?: AssistantScope;
   /**
    * Which calls send to recipients: they need `send`. `unless draft`: a change of a resource that is not a draft also
-   * changes what is being sent.
+   * changes what is being sent. `isLive` says so of resources without a status.
    */
-  sends?: 'always' | 'unless draft' | ((args: AssistantArguments) => boolean);
+  sends?:
+    | 'always'
+    | 'unless draft'
+    | { isLive: (resource: unknown) => boolean }
+    | ((args: AssistantArguments) => boolean);
   /**
    * Which calls the user must confirm. By default DELETE, and calls that send: only those with one recipient need not
    * ask.

@@ -186,7 +186,11 @@ it('needs mcp:send for what starts to send by a status', () => {
     expect([name, access?.scopesFor({ status: 'active' })]).toEqual([name, ['mcp:write', 'mcp:send']]);
     expect([name, access?.asks({ status: 'active' })]).toEqual([name, true]);
   }
+  for (const name of ['changeCampaign', 'changeFlow']) {
+    expect(tools.operation(name)?.access.isLive({ status: 'draft' })).toBe(false);
+    expect(tools.operation(name)?.access.isLive({ status: 'paused' })).toBe(true);
+  }
   expect(tools.operation('changeFlow')?.access.sends({ id: 1, status: 'paused' })).toBe(false);
   expect(tools.operation('changeFlow')?.access.asks({ id: 1, status: 'archived' })).toBe(true);
-  expect(tools.operation('changeFlow')?.access.sends({ id: 1, steps: [] })).toBe('unless draft');
+  expect(tools.operation('changeFlow')?.access.sends({ id: 1, steps: [] })).toBe('if live');
 });

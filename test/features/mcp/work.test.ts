@@ -117,6 +117,20 @@ describe('sending', () => {
     expect(paused).toMatchObject({ isError: false, result: { status: 'paused' } });
   });
 
+  it('does not change the content of a flow by its template without mcp:send and a confirmation', async () => {
+    const steps = [{ type: 'email', subject: 'Welcome', body: '<p>Hi</p>' }];
+    const made = await call('change_operation', {
+      operation: 'create_flow',
+      arguments: { name: 'Welcome', steps },
+    });
+    const [template] = (made.result?.['templates'] ?? []) as Values[];
+    const args = { operation: 'change_template', arguments: { id: template?.['id'], subject: 'Other' } };
+    expect(await call('change_operation', args, WITHOUT_SEND)).toMatchObject({
+      required_scopes: ['mcp:write', 'mcp:send'],
+    });
+    expect(await call('change_operation', args)).toMatchObject({ code: 'confirmation_required' });
+  });
+
   it('needs no confirmation for one recipient, and one for several', async () => {
     const { contactIds } = await filledList(api, api, 2);
     const enter = (ids: number[]) =>
