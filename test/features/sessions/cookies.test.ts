@@ -164,7 +164,9 @@ describe('a cookie', () => {
         { Cookie, Origin, 'X-CSRF-Token': foreign.csrfToken },
         { Cookie, Origin, 'X-CSRF-Token': `${session.csrfToken.slice(0, -2)}AA` },
       ];
-      const routes = api.routes.filter((route) => route.auth !== 'none' && route.method === method);
+      const routes = api.routes.filter(
+        ({ auth, ...route }) => auth !== 'none' && auth !== 'grant' && route.method === method,
+      );
       expect(routes.length).toBeGreaterThan(0);
       for (const route of routes) {
         const path = route.path.replaceAll(/:\w+/g, '1');
