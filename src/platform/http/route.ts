@@ -17,7 +17,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  * Who may call the route. `none`: everyone. `user`: signed-in users, also those without an account; the handler gets a
  * `session` and no `tenant`. `brand`: callers with a current brand; an account without one gets 422 `brand_required`.
  * `account`: also users of an account without a brand; `tenant.brandId` may be null. `grant`: assistants, by an OAuth
- * access token; the handler calls `grantOf(input)`, and `tenant` is only where the caller acts by default.
+ * access token; `tenant` is where the caller acts unless a call says otherwise.
  */
 export type RouteAuth = 'none' | 'user' | 'account' | 'brand' | 'grant';
 
