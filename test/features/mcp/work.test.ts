@@ -262,6 +262,15 @@ describe('arguments', () => {
     expect(await call('get_contact', { id })).toMatchObject({ isError: true, code: 'not_found' });
   });
 
+  it('lists templates without their contents, unless they are asked for', async () => {
+    await call('create_template', { name: 'Long', channel: 'email', subject: 'Hi', body: '<p>Long</p>' });
+    const short = await call('list_templates', {});
+    expect(short.items?.[0]).toMatchObject({ name: 'Long' });
+    expect(short.items?.[0]?.['body'] ?? null).toBeNull();
+    const whole = await call('list_templates', { summary: 'false' });
+    expect(whole.items?.[0]).toMatchObject({ body: '<p>Long</p>' });
+  });
+
   it('refuses a change of a resource that has changed since', async () => {
     const { result } = await call('create_template', {
       name: 'Welcome',
