@@ -193,7 +193,8 @@ describe('a body', () => {
 
 it('allows a grant 10 calls a second, and 20 at once', async () => {
   const token = await tokenOf();
-  const answers = await Promise.all(Array.from({ length: 25 }, () => post(message('ping'), { token })));
+  // So many that they are too fast on a slow machine, too.
+  const answers = await Promise.all(Array.from({ length: 200 }, () => post(message('ping'), { token })));
   const limited = answers.filter(({ status }) => status === 429);
   expect(limited.length).toBeGreaterThanOrEqual(1);
   expect(answers.length - limited.length).toBeGreaterThanOrEqual(20);
