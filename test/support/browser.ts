@@ -1,13 +1,7 @@
 /** A real Chromium, steered as a person would: by keys. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { FLAGS } from './chromium.ts';
+import { launchChromium } from './chromium.ts';
 import { eventually } from './eventually.ts';
-import { findChromium } from './tools.ts';
 
 /** A message of the DevTools protocol. */
 interface Message {
@@ -179,18 +173,9 @@ function createRecorder() {
  * @param flags further flags of the program
  */
 export async function startBrowser(flags: readonly string[] = []): Promise<Browser> {
-  const program = findChromium();
-  if (program === undefined) throw new Error('Chromium is missing');
-  const profile = await mkdtemp(join(tmpdir(), 'carillon-browser-'));
-  const own = ['--remote-debugging-pipe', `--user-data-dir=${profile}`, ...flags];
-  // The program may be a script; its processes end together, as a group.
-  const child = spawn(program, [...FLAGS, ...own, 'about:blank'], {
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-  });
-  const ended = once(child, 'exit');
+  const chromium = await launchChromium(['--remote-debugging-pipe', ...flags, 'about:blank']);
+  const { input, output } = chromium.pipes;
   const recorders = new Map<string, ReturnType<typeof createRecorder>>();
-  const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
   const send = connect(input, output, (message) => recorders.get(message.sessionId ?? '')?.record(message));
   return {
     async newPage() {
@@ -203,10 +188,6 @@ export async function startBrowser(flags: readonly string[] = []): Promise<Brows
       for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await ofPage(`${domain}.enable`);
       return createPage(ofPage, recorder.navigations, recorder.problems);
     },
-    async close() {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-      await ended;
-      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
-    },
+    close: () => chromium.close(),
   };
 }

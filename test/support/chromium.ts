@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { until } from './programs.ts';
 import { findChromium } from './tools.ts';
@@ -15,7 +16,7 @@ const HOST = 'page.test';
 /** Hosts that Chromium itself contacts. */
 const OWN_HOSTS = /(?:^|\.)(?:google(?:apis)?|gstatic|gvt1|googleusercontent|chromium)\.(?:com|org)$/;
 
-export const FLAGS = [
+const FLAGS = [
   '--headless=new',
   // Chromium refuses to run as root otherwise.
   '--no-sandbox',
@@ -61,34 +62,59 @@ function createProxy(html: string) {
   return { server, requests, result: () => result };
 }
 
+/** A running Chromium with a profile of its own. */
+export interface ChromiumProcess {
+  /** Reads and writes the pipes of `--remote-debugging-pipe`. */
+  pipes: { input: Writable; output: Readable };
+  close(): Promise<void>;
+}
+
+export async function launchChromium(args: readonly string[]): Promise<ChromiumProcess> {
+  const program = findChromium();
+  if (program === undefined) throw new Error('Chromium is missing');
+  const profile = await mkdtemp(join(tmpdir(), 'carillon-chromium-'));
+  // The program may be a script; its processes end together, as a group.
+  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, ...args], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
+  // The pipes break when the program is killed.
+  input.on('error', () => undefined);
+  return {
+    pipes: { input, output },
+    async close() {
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+      await ended;
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
 /**
  * Opens a page, without any content security policy, until it posts JSON to `/done`.
  * @param html its scripts run, and may call `fetch('/done', …)`
  * @param limitMs how long the page may take
  */
 export async function visit(html: string, limitMs = 50_000): Promise<ChromiumVisit> {
-  const program = findChromium();
-  if (program === undefined) throw new Error('Chromium is missing');
-  const profile = await mkdtemp(join(tmpdir(), 'carillon-chromium-'));
   const proxy = createProxy(html);
   await once(proxy.server.listen(0, '127.0.0.1'), 'listening');
   const { port } = proxy.server.address() as AddressInfo;
-  const own = [`--user-data-dir=${profile}`, `--proxy-server=http://127.0.0.1:${port}`];
-  // The program may be a script; its processes end together, as a group.
-  const child = spawn(program, [...FLAGS, ...own, `http://${HOST}/`], { detached: true, stdio: 'ignore' });
-  const ended = once(child, 'exit');
   try {
-    await until(
-      () => proxy.result() !== undefined,
-      () => 'the page has not finished',
-      limitMs,
-    );
-    return { result: proxy.result(), requests: proxy.requests };
+    const chromium = await launchChromium([`--proxy-server=http://127.0.0.1:${port}`, `http://${HOST}/`]);
+    try {
+      await until(
+        () => proxy.result() !== undefined,
+        () => 'the page has not finished',
+        limitMs,
+      );
+      return { result: proxy.result(), requests: proxy.requests };
+    } finally {
+      await chromium.close();
+    }
   } finally {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-    await ended;
     proxy.server.closeAllConnections();
     proxy.server.close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -1,8 +1,7 @@
 // In real Chromium: the pages need only a keyboard, pass axe in both themes, and lead back to clients of every kind.
 import { hash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { expect, it } from '@jest/globals';
+import axe from 'axe-core';
 import { listGrants } from '../../../src/features/oauth/service.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { type Browser, type BrowserPage, startBrowser } from '../../support/browser.ts';
@@ -11,7 +10,6 @@ import { testsThatNeed } from '../../support/tests-that-need.ts';
 
 const { describe, beforeAll, afterAll } = testsThatNeed('chromium');
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const ALL_SCOPES = 'mcp:read mcp:write mcp:send mcp:inbox';
 
 let api: TestApi;
@@ -80,7 +78,7 @@ async function findings(page: BrowserPage): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const theme of ['light', 'dark'] as const) {
     await page.setTheme(theme);
-    await page.evaluate(`${AXE}; undefined`);
+    await page.evaluate(`${axe.source}; undefined`);
     const violations = await page.evaluate<unknown[]>(
       `axe.run(document, { preload: false }).then(({ violations }) =>
          violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => [html, failureSummary]) })))`,
