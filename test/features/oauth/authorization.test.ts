@@ -211,6 +211,8 @@ describe('a token', () => {
   it('loses what its user may not use any more, at the next call', async () => {
     const { body } = await client.exchange(await client.code());
     const { pool } = api.database;
+    // Another member of the account, whose role must not count.
+    await api.addUser('admin');
     const before = [api.userId, api.accountId];
     await pool.query("update memberships set role = 'member' where user_id = $1 and account_id = $2", before);
     expect((await callerOf(body.access_token))?.choices).toMatchObject([{ role: 'member' }]);
