@@ -69,10 +69,19 @@ describe('the page that asks to sign in', () => {
 
   it('shares its limit with the API', async () => {
     const { email } = await api.addUser('member');
-    for (let n = 0; n < 10; n += 1) {
-      await api.request('POST', '/v1/login', { token: null, body: { user: { email, password: 'wrong' } } });
+    const path = await visitor.begin();
+    const body = { user: { email, password: 'wrong' } };
+    const fail = () => visitor.signIn(path, email, { password: 'wrong' });
+    let answer = await fail();
+    // On a slow machine, the limit has recovered a little until the page is asked. The page alone does not reach it.
+    for (let n = 0; n < 8 && answer.status !== 429; n += 1) {
+      const logins = Array.from({ length: 20 }, () =>
+        api.request('POST', '/v1/login', { token: null, body }),
+      );
+      answer = await fail();
+      await Promise.all(logins);
     }
-    const { status, html, headers } = await visitor.signIn(await visitor.begin(), email);
+    const { status, html, headers } = answer;
     expect([status, html]).toEqual([429, expect.stringContaining('There were too many requests')]);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
