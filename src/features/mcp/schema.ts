@@ -7,7 +7,7 @@ import { ID_DIGITS, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 export const rpcMessageBody = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
-    id: z.union([z.string().max(200), z.int()]).optional(),
+    id: z.unknown().optional().meta({ description: 'A text or an integer; notifications have none.' }),
     method: z.string().max(200).optional(),
     params: z.looseObject({}).optional(),
   })
