@@ -20,6 +20,9 @@ export interface AccountRouteDeps {
 
 const tag = 'Account';
 
+/** Whether a change concerns what every message of the account is sent with, such as where replies go. */
+const changesSender = (changes: object) => Object.keys(changes).some((name) => name.startsWith('email_'));
+
 /** `GET` and `PATCH /v1/my/account`. */
 export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
   const {
@@ -71,6 +74,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
         'address at a verified domain of the current brand, the sandbox address, or the built-in inbox of the brand.',
       auth: 'account',
       testKeys: 'refused',
+      assistants: { sends: changesSender, allBrands: true },
       body: patchAccountBody,
       readOnlyFields: accountReadOnlyFields,
       responses: { 200: { description: 'The account', schema: accountSchema } },

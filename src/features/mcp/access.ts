@@ -24,6 +24,8 @@ export interface Access {
   destroys: boolean;
   /** Whether some calls send. */
   maySend: boolean;
+  /** Whether it applies to all brands of the account. */
+  allBrands: boolean;
   /** Whether the resource, or this item of a list, has mail of strangers. */
   hasMail(item: unknown): boolean;
   /** Arguments that assistants cannot give. */
@@ -117,6 +119,7 @@ export function accessOf(route: RouteDefinition): Access | null {
     asks: askingOf(route, rules, sending),
     ...dangersOf(route, rules),
     maySend: sends !== undefined,
+    allBrands: rules.allBrands ?? false,
     hasMail: (item) => (typeof mail === 'function' ? mail(item) : mail === 'always'),
     without: rules.without ?? [],
     fileAsText: rules.fileAsText ?? null,

@@ -119,6 +119,15 @@ function send({ requestAs, caller, operation, call, target }: Running): Promise<
   return requestAs(caller, target, requestOf(operation, call, target.brand?.id ?? null));
 }
 
+/** @throws AppError forbidden for a change of brands that the user has not allowed */
+function requireAllBrands({ access }: Operation, { hasAllBrands }: ToolTarget): void {
+  if (!access.allBrands || hasAllBrands) return;
+  throw new AppError(
+    'forbidden',
+    'this applies to all brands of the account, and the user allowed only some',
+  );
+}
+
 const isCall = (value: OperationCall | ToolResult): value is OperationCall => 'idempotencyKey' in value;
 
 async function run(running: Running): Promise<Pick<ToolCall, 'result' | 'resourceId' | 'outcome'>> {
@@ -169,6 +178,7 @@ export async function callTool(
     requireScopes(caller, operation.access.scopesFor(call.args));
     const target = requireTarget(caller, args.brand_id, !operation.access.readOnly);
     known.target = target;
+    requireAllBrands(operation, target);
     return { ...known, ...(await run({ ...deps, caller, operation, call, target, ctx })) };
   } catch (error) {
     if (error instanceof MissingScope) {

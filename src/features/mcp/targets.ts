@@ -7,19 +7,16 @@ export interface ToolTarget {
   accountId: number;
   accountName: string;
   role: Role;
-  /** Null if the account has no brand, or the user ticked none. */
+  /** Null if the account has no brand. */
   brand: GrantedBrand | null;
+  /** Whether the user allowed all brands of the account. */
+  hasAllBrands: boolean;
 }
 
 const targetOf = (
-  { accountId, accountName, role }: GrantedAccount,
+  { accountId, accountName, role, hasAllBrands }: GrantedAccount,
   brand: GrantedBrand | null,
-): ToolTarget => ({
-  accountId,
-  accountName,
-  role,
-  brand,
-});
+): ToolTarget => ({ accountId, accountName, role, brand, hasAllBrands });
 
 type Choices = Pick<GrantCaller, 'choices' | 'selected'>;
 

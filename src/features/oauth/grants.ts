@@ -20,17 +20,22 @@ export interface NewGrant {
 /** What the database stores of a token or code. */
 export const tokenDigest = (value: string): Buffer => hash('sha256', value, 'buffer');
 
-/** SQL: the accounts and brands of the grant `g` that its user may use now, as `GrantedAccount[]` in JSON. */
+/**
+ * SQL: the accounts and brands of the grant `g` that its user may use now, as `GrantedAccount[]` in JSON. An account that
+ * was chosen without a brand does not count once it has one, which the user could not tick.
+ */
 const CHOICES = `
   coalesce((select json_agg(a order by a."accountId") from (
     select m.account_id as "accountId", coalesce(accounts.name, '') as "accountName", m.role,
       coalesce(json_agg(json_build_object('id', b.id, 'name', coalesce(b.company_name, '')) order by b.id)
-        filter (where b.id is not null), '[]') as brands
+        filter (where b.id is not null), '[]') as brands,
+      count(b.id) = (select count(*) from brands where brands.account_id = m.account_id) as "hasAllBrands"
     from oauth_grant_brands c
     join memberships m on m.account_id = c.account_id and m.user_id = g.user_id
     join accounts on accounts.id = m.account_id and accounts.kind = 'customer'
     left join brands b on b.id = c.brand_id and b.account_id = c.account_id
-    where c.grant_id = g.id and (c.brand_id is null or b.id is not null)
+    where c.grant_id = g.id and (b.id is not null or c.brand_id is null
+      and not exists (select 1 from brands where brands.account_id = m.account_id))
     group by m.account_id, accounts.name, m.role
   ) a), '[]')`;
 

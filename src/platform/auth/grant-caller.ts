@@ -17,6 +17,8 @@ export interface GrantedAccount {
   /** The role that the user has now. */
   role: Role;
   brands: GrantedBrand[];
+  /** Whether these are all brands that the account has now. */
+  hasAllBrands: boolean;
 }
 
 export interface GrantSelection {

@@ -52,6 +52,8 @@ export interface AssistantRules {
    * ask.
    */
   asks?: 'always' | 'never' | ((args: AssistantArguments) => boolean);
+  /** Whether a change applies to all brands of the account, so that the user must have allowed all of them. */
+  allBrands?: true;
   /**
    * Whether the response has mail of strangers, which may carry instructions: it needs `inbox`, and is marked as
    * untrusted. A function says so of each item of a list, or of the resource; items are left out without `inbox`.
