@@ -18,29 +18,51 @@ export interface CallOutcome {
 /** An id that a refused call names may be any text. */
 const STORABLE = /^[\x21-\x7e]{1,100}$/;
 
-/**
- * Records that a call begins, so that there is no change without an entry.
- * @returns the id of the entry, which has no outcome yet
- */
-export async function beginCall(
+/** What is known of a call when it begins. */
+interface BegunCall {
+  tool: string;
+  requestId: string;
+  accountId: number | null;
+}
+
+const outcomeValues = (call: CallOutcome | null) => [
+  call?.target?.accountId ?? null,
+  call?.target?.brandId ?? null,
+  call?.operation ?? null,
+  STORABLE.test(call?.resourceId ?? '') ? call?.resourceId : null,
+  call?.outcome ?? null,
+];
+
+async function insertCall(
   db: Queryable,
   caller: GrantCaller,
-  call: { tool: string; requestId: string; accountId: number | null },
+  { tool, requestId, accountId }: BegunCall,
+  ended: CallOutcome | null,
 ): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    `insert into mcp_calls (grant_id, user_id, client_id, client_name, account_id, tool, request_id)
-     values ($1, $2, $3, $4, $5, $6, $7) returning id`,
+    `insert into mcp_calls (grant_id, user_id, client_id, client_name, tool, request_id, account_id, brand_id, operation,
+       resource_id, outcome)
+     values ($1, $2, $3, $4, $5, $6, coalesce($8::bigint, $7), $9, $10, $11, $12) returning id`,
     [
       caller.grantId,
       caller.userId,
       caller.clientId,
       caller.clientName,
-      call.accountId,
-      call.tool,
-      call.requestId,
+      tool,
+      requestId,
+      accountId,
+      ...outcomeValues(ended),
     ],
   );
   return (rows[0] as { id: number }).id;
+}
+
+/**
+ * Records that a call begins, so that there is no change without an entry.
+ * @returns the id of the entry, which has no outcome yet
+ */
+export function beginCall(db: Queryable, caller: GrantCaller, call: BegunCall): Promise<number> {
+  return insertCall(db, caller, call, null);
 }
 
 export async function completeCall(db: Queryable, id: number, call: CallOutcome): Promise<void> {
@@ -48,15 +70,18 @@ export async function completeCall(db: Queryable, id: number, call: CallOutcome)
     `update mcp_calls set account_id = coalesce($2, account_id), brand_id = $3, operation = $4, resource_id = $5,
        outcome = $6
      where id = $1`,
-    [
-      id,
-      call.target?.accountId ?? null,
-      call.target?.brandId ?? null,
-      call.operation,
-      call.resourceId !== null && STORABLE.test(call.resourceId) ? call.resourceId : null,
-      call.outcome,
-    ],
+    [id, ...outcomeValues(call)],
   );
+}
+
+/** Records a call that changed nothing, once it has ended: by one statement instead of two. */
+export async function recordCall(
+  db: Queryable,
+  caller: GrantCaller,
+  call: BegunCall,
+  ended: CallOutcome,
+): Promise<void> {
+  await insertCall(db, caller, call, ended);
 }
 
 type CallRow = Omit<McpCall, 'created_at'> & { created_at: Date };

@@ -9,7 +9,7 @@ import { principalOfGrant } from '../../platform/auth/grant-principal.ts';
 import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { InnerRequests } from '../../platform/http/inner-requests.ts';
 import type { RouteInput, RouteResult } from '../../platform/http/route.ts';
-import { beginCall, completeCall } from './call-log.ts';
+import { recordCall } from './call-log.ts';
 import { scopesOfCall } from './call.ts';
 import { scopesOfResource } from './resources.ts';
 import { findSelectionTool } from './selection.ts';
@@ -96,9 +96,9 @@ async function requireScopes(
   if (needed.every((scope) => caller.scopes.has(scope))) return;
   const name = body.params?.['name'];
   const tool = typeof name === 'string' ? name : 'resources/read';
-  const id = await beginCall(deps.pool, caller, { tool, requestId, accountId: tenant?.accountId ?? null });
+  const call = { tool, requestId, accountId: tenant?.accountId ?? null };
   const refusal = { target: null, operation: null, resourceId: null, outcome: 'insufficient_scope' };
-  await completeCall(deps.pool, id, refusal);
+  await recordCall(deps.pool, caller, call, refusal);
   throw insufficientScope(origin, [...new Set([...caller.scopes, ...needed])]);
 }
 

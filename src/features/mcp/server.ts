@@ -14,7 +14,7 @@ import { AppError } from '../../errors.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import type { GrantCaller } from '../../platform/auth/grant-caller.ts';
 import { toAppError } from '../../platform/http/middlewares/errors.ts';
-import { beginCall, type CallOutcome, completeCall } from './call-log.ts';
+import { beginCall, type CallOutcome, completeCall, recordCall } from './call-log.ts';
 import { callTool, type ToolDeps } from './call.ts';
 import { getPrompt, prompts } from './prompts.ts';
 import { listResources, readResource, type ResourceSource, resourceTemplates } from './resources.ts';
@@ -103,6 +103,14 @@ async function runTool(
 /** In the log, for a name that could be any text. */
 const UNKNOWN_TOOL = 'unknown';
 
+/** Whether a call of the tool may change anything. */
+function mayChange(tools: Tools, name: string): boolean {
+  const own = findSelectionTool(name);
+  if (own) return own.tool.annotations?.readOnlyHint !== true;
+  const found = tools.find(name);
+  return found?.kind === 'operation' ? !found.operation.access.readOnly : found?.kind === 'change';
+}
+
 /** Calls a tool, and records the call. */
 async function recordedCall(
   deps: McpServerDeps,
@@ -114,7 +122,8 @@ async function recordedCall(
   const { pool, tools } = deps;
   const { caller, accountId, requestId } = request;
   const isKnown = findSelectionTool(name) !== null || tools.find(name) !== null;
-  const id = await beginCall(pool, caller, { tool: isKnown ? name : UNKNOWN_TOOL, requestId, accountId });
+  const begun = { tool: isKnown ? name : UNKNOWN_TOOL, requestId, accountId };
+  const id = mayChange(tools, name) ? await beginCall(pool, caller, begun) : null;
   const ended = isKnown
     ? await runTool(deps, request, name, args, ctx).catch((thrown: unknown) => {
         const error = toAppError(thrown);
@@ -122,7 +131,8 @@ async function recordedCall(
         return refused(error);
       })
     : refused(new AppError('not_found', 'there is no such tool'));
-  await completeCall(pool, id, ended).catch(request.report);
+  if (id === null) await recordCall(pool, caller, begun, ended);
+  else await completeCall(pool, id, ended).catch(request.report);
   if (!isKnown) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${name}`);
   return ended.result;
 }
