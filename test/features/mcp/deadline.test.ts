@@ -30,7 +30,7 @@ async function impatientEndpoint() {
   const confirmations = createConfirmations(pool, createKeyring(TEST_SECRET));
   const { verifyState } = confirmations;
   const tools = createTools(api.routes);
-  const description = async () => '';
+  const description = () => '';
   const handle = createEndpoint({
     ...{ log, ownOrigin: createOwnOrigin(undefined), innerRequests: createInnerRequests() },
     ...{ clientAddress: () => null, deadlineMs: 100 },
