@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { inTransaction } from '../../platform/db/queryable.ts';
+import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { type AnswerSecrets, openAnswer, sealAnswer } from './answers.ts';
 import { revokeGrant } from './grant-list.ts';
 import { tokenDigest } from './grants.ts';
@@ -127,11 +128,13 @@ function readSource(params: URLSearchParams): { model: Model; secrets: AnswerSec
 export interface TokenRequestDeps {
   pool: pg.Pool;
   providers: Providers;
+  rateLimiter: Pick<RateLimiter, 'unknownSecret'>;
 }
 
 /**
  * Answers a request for tokens. Requests with the same code or refresh token are handled one after the other, in a
  * transaction each: the token is used, and the new ones exist, if and only if the answer is stored.
+ * @throws AppError rate_limited, for a client that tries many unknown ones
  */
 export async function requestTokens(
   deps: TokenRequestDeps,
@@ -146,6 +149,7 @@ export async function requestTokens(
   const { model, secrets } = source;
   return atomically(deps.pool, async (trx) => {
     const token = await lockToken(trx, model, secrets.token);
+    if (!token) deps.rateLimiter.unknownSecret(around.network);
     if (token?.consumed) return answerUsed(trx, token, secrets);
     const given = await inLibrary(trx, around, answer);
     await trx.query('update oauth_tokens set answer = $3 where model = $1 and id_digest = $2', [
@@ -157,7 +161,10 @@ export async function requestTokens(
   });
 }
 
-/** Answers a request to revoke a token, which ends its grant. */
+/**
+ * Answers a request to revoke a token, which ends its grant.
+ * @throws AppError rate_limited
+ */
 export async function revokeToken(
   deps: TokenRequestDeps,
   issuer: string,
@@ -167,7 +174,8 @@ export async function revokeToken(
   const params = new URLSearchParams(request.body?.toString());
   const token = params.get('token') ?? '';
   return atomically(deps.pool, async (trx) => {
-    for (const model of ['RefreshToken', 'AccessToken'] as const) await lockToken(trx, model, token);
+    const locked = [await lockToken(trx, 'RefreshToken', token), await lockToken(trx, 'AccessToken', token)];
+    if (locked.every((each) => each === null)) deps.rateLimiter.unknownSecret(around.network);
     return inLibrary(trx, around, () => deps.providers.answer(issuer, request));
   });
 }

@@ -6,12 +6,12 @@ import { UNUSED_CLIENT_HOURS } from './clients.ts';
 const KEPT_DAYS = 90;
 const HOUR_MS = 3_600_000;
 
-/** A used code stays for a day, so that a copy of it ends the grant. */
+/** A used code stays for a day, so that a copy of it ends the grant. Strangers can begin authorizations, which do not. */
 const expiredTokens = batchTask(
   'oauth_tokens',
   `delete from oauth_tokens where ctid = any (array(
-     select ctid from oauth_tokens where expires_at < $1 limit $2))`,
-  (_deps, asOf) => daysBefore(asOf, 1),
+     select ctid from oauth_tokens where expires_at < $1
+       and (model = 'Interaction' or expires_at < $1::timestamptz - interval '1 day') limit $2))`,
 );
 
 /** An answer is sealed with the used token, which protects the new ones no longer than it must. */

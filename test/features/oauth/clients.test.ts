@@ -117,6 +117,25 @@ describe('a client', () => {
     expect((await pool.query('select 1 from oauth_clients')).rowCount).toBe(0);
   });
 
+  it('leaves nothing of an authorization that no user has decided in time, but a code for a day', async () => {
+    const { pool } = api.database;
+    await pool.query(
+      `insert into oauth_tokens (model, id_digest, payload, expires_at)
+       select model, 'ended', '{}', now() - interval '1 second' from unnest($1::text[]) model`,
+      [['Interaction', 'AuthorizationCode']],
+    );
+    const left = async () => {
+      const { rows } = await pool.query<{ model: string }>(
+        "select model from oauth_tokens where id_digest = 'ended'",
+      );
+      return rows.map(({ model }) => model);
+    };
+    await runTask(api.database, taskOf('oauth_tokens'), new Date());
+    expect(await left()).toEqual(['AuthorizationCode']);
+    await runTask(api.database, taskOf('oauth_tokens'), new Date(Date.now() + DAY_MS));
+    expect(await left()).toEqual([]);
+  });
+
   it('may register if a hundred others of its network are unused, but not more, and not ten in a minute', async () => {
     const { pool } = api.database;
     await pool.query(

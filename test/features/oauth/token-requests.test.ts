@@ -162,4 +162,10 @@ describe('the token endpoint', () => {
   it('refuses a body of more than 16 KB', async () => {
     expect((await client.refresh('x'.repeat(20_000))).status).toBe(413);
   });
+
+  it('lets a network try some sixty unknown tokens in a minute, and does not count known ones', async () => {
+    const tried = await Promise.all(Array.from({ length: 150 }, (_, n) => client.refresh(`unknown ${n}`)));
+    expect(tried.map(({ status }) => status)).toContain(429);
+    expect((await client.refresh(tokens.refresh)).status).toBe(200);
+  });
 });
