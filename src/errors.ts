@@ -188,3 +188,20 @@ export const MAX_REPORTED = 100;
 export function isFull(errors: ValidationErrors): boolean {
   return Object.keys(errors).length >= MAX_REPORTED;
 }
+
+/** The only error shape (interface section 7). */
+export interface ErrorBody {
+  error: true;
+  code: ErrorCode;
+  message: string;
+  validation_errors: ValidationErrors;
+}
+
+export function errorBody(error: AppError): ErrorBody {
+  return {
+    error: true,
+    code: error.code,
+    message: error.message,
+    validation_errors: error.validationErrors,
+  };
+}

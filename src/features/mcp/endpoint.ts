@@ -23,6 +23,7 @@ export interface EndpointDeps {
   innerRequests: InnerRequests;
   /** Called at the first request, since the tools take a while to build. */
   server: () => McpServerDeps;
+  errorOf: McpRequest['errorOf'];
   deadlineMs?: number;
 }
 
@@ -103,7 +104,7 @@ async function requireScopes(
 }
 
 function requestOf(
-  { clientAddress, innerRequests }: EndpointDeps,
+  { clientAddress, innerRequests, errorOf }: EndpointDeps,
   { requestId, ctx, tenant, log }: McpInput,
   caller: GrantCaller,
   signal: AbortSignal,
@@ -119,6 +120,7 @@ function requestOf(
       return innerRequests.request(withId, principal, { address, signal });
     },
     report: (error) => log.error({ err: error }, 'call of an assistant failed'),
+    errorOf,
   };
 }
 

@@ -1,9 +1,8 @@
 /** Results of tools from the responses of routes. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { AppError, ErrorCode } from '../../errors.ts';
+import { type AppError, errorBody, type ErrorCode } from '../../errors.ts';
 import type { McpScope } from '../../platform/auth/grant-caller.ts';
 import type { InnerResponse } from '../../platform/http/inner-requests.ts';
-import { errorBody } from '../../platform/http/reply.ts';
 import type { Access } from './access.ts';
 
 const UNTRUSTED =

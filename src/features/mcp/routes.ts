@@ -10,6 +10,7 @@ import type { InnerRequests } from '../../platform/http/inner-requests.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Description } from '../../platform/openapi/routes.ts';
+import { toAppError } from '../../platform/http/middlewares/errors.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { listCalls } from './call-log.ts';
 import { createConfirmations } from './confirmations.ts';
@@ -163,7 +164,7 @@ export function createMcpRoutes(deps: McpRouteDeps, routes: RouteDefinition[]): 
     metadataRoute(deps.ownOrigin, `${METADATA_PATH}${MCP_PATH}`, 'getMcpResource'),
     metadataRoute(deps.ownOrigin, METADATA_PATH, 'getProtectedResource'),
     getRoute(),
-    postRoute({ log, innerRequests, ownOrigin, clientAddress, server }),
+    postRoute({ log, innerRequests, ownOrigin, clientAddress, server, errorOf: toAppError }),
     callsRoute(deps),
   ];
 }

@@ -13,7 +13,6 @@ import type pg from 'pg';
 import { AppError } from '../../errors.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import type { GrantCaller } from '../../platform/auth/grant-caller.ts';
-import { toAppError } from '../../platform/http/middlewares/errors.ts';
 import { beginCall, type CallOutcome, completeCall, recordCall } from './call-log.ts';
 import { callTool, type ToolDeps } from './call.ts';
 import { getPrompt, prompts } from './prompts.ts';
@@ -32,6 +31,8 @@ export interface McpRequest {
   requestAs: ToolDeps['requestAs'];
   /** Reports an error that no client caused. */
   report(error: unknown): void;
+  /** The error that a client may see. */
+  errorOf(thrown: unknown): AppError;
 }
 
 export interface McpServerDeps {
@@ -126,7 +127,7 @@ async function recordedCall(
   const id = mayChange(tools, name) ? await beginCall(pool, caller, begun) : null;
   const ended = isKnown
     ? await runTool(deps, request, name, args, ctx).catch((thrown: unknown) => {
-        const error = toAppError(thrown);
+        const error = request.errorOf(thrown);
         if (error.status >= 500) request.report(thrown);
         return refused(error);
       })

@@ -2,6 +2,9 @@ import { deleteSessions } from '../../platform/auth/session-rows.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { forgetNetworks } from './known-networks.ts';
 
+export { findOwnAccounts, type OwnAccountRow } from './model.ts';
+export type { SignIn } from './sign-in.ts';
+
 /**
  * Ends the sessions of a user, and forgets the user's known networks.
  * @param trx if the password changes, it does so in an earlier statement of this transaction; see `deleteSessions`

@@ -1,10 +1,9 @@
 import net from 'node:net';
 import type pg from 'pg';
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
+import { AppError, errorBody } from '../../errors.ts';
 import { missingMigrations } from '../db/migrate.ts';
 import type { HttpMetrics } from './middlewares/metrics.ts';
-import { errorBody } from './reply.ts';
 import { defineRoute, type RouteDefinition } from './route.ts';
 
 export interface Readiness {

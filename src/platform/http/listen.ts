@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { AppError } from '../../errors.ts';
+import { AppError, errorBody } from '../../errors.ts';
 import { ClientGone, hasBody, LINGER_MS } from './body.ts';
 import { startBodyDeadline } from './body-deadline.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { CountedRequest, countedRequest } from './counted-request.ts';
 import { type Connection, PendingResponses } from './pending-responses.ts';
-import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
 /** Longer than the idle time-out of common load balancers, so that they close connections first. */

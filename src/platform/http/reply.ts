@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { AppError, ErrorCode, ValidationErrors } from '../../errors.ts';
+import { type AppError, errorBody } from '../../errors.ts';
 import type { HttpContext } from './context.ts';
 
 /** A JSON response. A `body` of null is the JSON value null. */
@@ -20,24 +20,7 @@ export interface RawResult {
 
 export type RouteResult = JsonResult | RawResult;
 
-/** The only error shape (interface section 7). */
-export interface ErrorBody {
-  error: true;
-  code: ErrorCode;
-  message: string;
-  validation_errors: ValidationErrors;
-}
-
 const JSON_TYPE = 'application/json; charset=utf-8';
-
-export function errorBody(error: AppError): ErrorBody {
-  return {
-    error: true,
-    code: error.code,
-    message: error.message,
-    validation_errors: error.validationErrors,
-  };
-}
 
 /**
  * Writes a handler's result to Koa's response. JSON is serialized here and not by Koa: an error in it still reaches the

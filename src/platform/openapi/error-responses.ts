@@ -3,6 +3,9 @@ import type { RouteDefinition } from '../http/route.ts';
 import type { JsonObject } from './components.ts';
 import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
 
+const refusesTestKeys = ({ auth, usersOnly, testKeys }: RouteDefinition) =>
+  auth !== 'user' && auth !== 'grant' && !usersOnly && testKeys !== undefined && testKeys !== 'allowed';
+
 /** Error codes that the middlewares may return for this route. */
 function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
@@ -12,8 +15,7 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   if (route.auth === 'account' || route.auth === 'brand') codes.push('not_found');
   if (route.auth === 'brand') codes.push('brand_required');
   if (route.confirm) codes.push('confirmation_required');
-  const isForKeys = route.auth !== 'user' && route.auth !== 'grant' && !route.usersOnly;
-  if (isForKeys && route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
+  if (refusesTestKeys(route)) codes.push('test_key');
   if (route.params) codes.push('not_found');
   if (route.body || route.multipart)
     codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createConfirmations } from '../../../src/features/mcp/confirmations.ts';
+import { toAppError } from '../../../src/platform/http/middlewares/errors.ts';
 import { createEndpoint } from '../../../src/features/mcp/endpoint.ts';
 import { createTools } from '../../../src/features/mcp/tools.ts';
 import { findGrantCaller } from '../../../src/features/oauth/service.ts';
@@ -34,6 +35,7 @@ async function impatientEndpoint() {
   const handle = createEndpoint({
     ...{ log, ownOrigin: createOwnOrigin(undefined), innerRequests: createInnerRequests() },
     ...{ clientAddress: () => null, deadlineMs: 100 },
+    errorOf: toAppError,
     server: () => ({ pool, tools, confirmations, verifyState, description }),
   });
   return (body: object, headers: Record<string, string>) => {

@@ -1,5 +1,4 @@
-// An assistant does not get around its scopes, confirmations and brands: by the settings of the account, or by
-// an account that had no brand when the user allowed it.
+// An assistant does not get around its scopes, confirmations and brands.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createBrand } from '../../../src/features/brands/service.ts';
 import { mcpScopes } from '../../../src/platform/auth/grant-caller.ts';

@@ -24,7 +24,7 @@ export async function findMcpClients(cache: string, progress: Progress): Promise
   const wanted = { name: 'MCP-client', requirements: join(folder, 'requirements.txt'), program: 'uvicorn' };
   try {
     const [nodeModules, bin] = await Promise.all([
-      findNodeModules({ name: 'MCP inspector', folder }, cache, progress),
+      findNodeModules({ name: 'MCP inspector', folder: join(folder, 'inspector') }, cache, progress),
       findPythonProgram(wanted, cache, progress),
     ]);
     const inspector = '@modelcontextprotocol/inspector/clients/launcher/build/index.js';

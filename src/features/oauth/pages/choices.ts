@@ -1,4 +1,4 @@
-import type { OwnAccountRow } from '../../sessions/model.ts';
+import type { OwnAccountRow } from '../../sessions/service.ts';
 
 /** An account that the user may use, and its brands. */
 export type OwnAccount = OwnAccountRow;

@@ -6,7 +6,7 @@ import type { UserSession } from '../../../platform/auth/session.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
-import { findOwnAccounts } from '../../sessions/model.ts';
+import { findOwnAccounts } from '../../sessions/service.ts';
 import { getUser } from '../../users/service.ts';
 import type { Interactions } from '../interactions.ts';
 import { createGrant } from '../service.ts';

@@ -1,5 +1,5 @@
 import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
-import type { SignIn } from '../../sessions/sign-in.ts';
+import type { SignIn } from '../../sessions/service.ts';
 import { createDecisions, type DecisionDeps, type Decisions } from './decisions.ts';
 import { styleSheet } from './page.ts';
 import { signInWith } from './sign-in-form.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import { loginBody } from '../../sessions/schema.ts';
-import type { SignIn } from '../../sessions/sign-in.ts';
+import type { SignIn } from '../../sessions/service.ts';
 import { redirectTo } from './page.ts';
 import { signInPage } from './sign-in.ts';
 import type { Visit } from './visit.ts';
