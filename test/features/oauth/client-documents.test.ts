@@ -138,7 +138,12 @@ describe('the document of a client', () => {
       }).toString();
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
       const request = { method: 'POST', path: '/oauth/token', headers, body } as const;
-      return requestTokens({ pool, providers }, ISSUER, request, around);
+      return requestTokens(
+        { pool, providers, rateLimiter: createRateLimiter(() => 1) },
+        ISSUER,
+        request,
+        around,
+      );
     };
     expect((await renew('https://127.0.0.1/other.json')).body.toString()).toContain('"invalid_client"');
     expect((await renew(url)).status).toBe(200);
