@@ -72,6 +72,16 @@ export async function getGrant(db: Queryable, filter: GrantFilter & { id: number
   return row;
 }
 
+/** The scopes of the live grants of a user to a client. */
+export async function findHeldScopes(db: Queryable, userId: number, clientId: string): Promise<McpScope[]> {
+  const { rows } = await db.query<{ scope: McpScope }>(
+    `select distinct unnest(scopes) as scope from oauth_grants
+     where user_id = $1 and client_id = $2 and revoked_at is null and expires_at > now()`,
+    [userId, clientId],
+  );
+  return rows.map(({ scope }) => scope);
+}
+
 export function countGrants(db: Queryable, filter: GrantFilter): Promise<RowCount> {
   return countRows(db, `oauth_grants g where ${MATCHES}`, valuesOf(filter));
 }

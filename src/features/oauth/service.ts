@@ -9,6 +9,7 @@ export {
 } from './grants.ts';
 export {
   countGrants,
+  findHeldScopes,
   getGrant,
   type GrantFilter,
   type ListedGrant,

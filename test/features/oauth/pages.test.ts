@@ -174,7 +174,10 @@ describe('the page that asks for access', () => {
 
   it('lets a client read mail of strangers and send only if the user ticks that, too', async () => {
     const scope = 'mcp:read mcp:send mcp:inbox';
-    const allow = async (asked: string, fields: Record<string, string>) => {
+    const allow = async (asked: string, fields: Record<string, string>, held: string[] = []) => {
+      const { pool } = api.database;
+      if (held.length === 0) await pool.query('delete from oauth_grants');
+      else await pool.query('update oauth_grants set scopes = $1', [held]);
       await visitor.submit(await visitor.begin(asked), 'consent', { choice: ownBrand, ...fields });
       return (await grants())[0]?.scopes;
     };
@@ -184,6 +187,15 @@ describe('the page that asks for access', () => {
     expect(await allow(scope, {})).toEqual(['mcp:read', 'mcp:send']);
     expect(await allow(scope, { read_and_send: 'yes' })).toEqual(['mcp:read', 'mcp:send', 'mcp:inbox']);
     expect(await allow('mcp:read mcp:inbox', {})).toEqual(['mcp:read', 'mcp:inbox']);
+    // What the client was granted before counts, too.
+    expect(await allow('mcp:read mcp:inbox', {}, ['mcp:send'])).toEqual(['mcp:read']);
+    expect(await allow(scope, {}, ['mcp:inbox'])).toEqual(['mcp:read', 'mcp:inbox']);
+    expect(await allow('mcp:read mcp:send', { read_and_send: 'yes' }, ['mcp:inbox'])).toEqual([
+      'mcp:read',
+      'mcp:send',
+    ]);
+    expect(await allow('mcp:inbox', {}, ['mcp:send'])).toEqual(['mcp:send']);
+    expect(await grants()).toHaveLength(4);
   });
 
   it('appears at each authorization', async () => {

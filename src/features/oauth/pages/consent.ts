@@ -11,6 +11,8 @@ export interface ConsentPage {
   csrf: string;
   client: AskingClient;
   scopes: readonly McpScope[];
+  /** The scopes that the user has granted to the client before. */
+  held: readonly McpScope[];
   /** The email address of the signed-in user. */
   email: string;
   accounts: readonly OwnAccount[];
@@ -31,13 +33,24 @@ const SCOPES: readonly (readonly [scope: McpScope, text: string])[] = [
 /** The name of the box without which mail of strangers is not read by a client that may send. */
 export const BOTH = 'read_and_send';
 
-/** Whether the client asks to read mail of strangers, and to send. */
-const asksForBoth = (scopes: readonly McpScope[]) =>
-  scopes.includes('mcp:inbox') && scopes.includes('mcp:send');
+type Asked = Pick<ConsentPage, 'scopes' | 'held'>;
+
+/** Whether the client would be able to read mail of strangers, and to send: by this grant, or by this and another. */
+function asksForBoth({ scopes, held }: Asked): boolean {
+  const isNew = scopes.includes('mcp:inbox') || scopes.includes('mcp:send');
+  const all = [...scopes, ...held];
+  return isNew && all.includes('mcp:inbox') && all.includes('mcp:send');
+}
 
 /** @param both whether the user lets the client read mail of strangers although it can send */
-export function grantedScopes(asked: readonly McpScope[], both: boolean): McpScope[] {
-  return asked.filter((scope) => scope !== 'mcp:inbox' || both || !asksForBoth(asked));
+export function grantedScopes(asked: Asked, both: boolean): McpScope[] {
+  if (both || !asksForBoth(asked)) return [...asked.scopes];
+  const { scopes, held } = asked;
+  const holds = (scope: McpScope) => held.includes(scope);
+  // What the client holds is not taken back here, so it does not get the other one.
+  const mayRead = holds('mcp:inbox') && !holds('mcp:send');
+  const maySend = !holds('mcp:inbox');
+  return scopes.filter((scope) => (scope !== 'mcp:inbox' || mayRead) && (scope !== 'mcp:send' || maySend));
 }
 
 function aboutClient({ client, path, email }: ConsentPage): string {
@@ -82,13 +95,13 @@ ${choices.map(({ value, text }) => box('choice', value, text, ticked.has(value))
 </fieldset>`;
 }
 
-function bothBox({ scopes, both }: ConsentPage): string {
-  if (!asksForBoth(scopes)) return '';
+function bothBox(shown: ConsentPage): string {
+  if (!asksForBoth(shown)) return '';
   return `<fieldset class="caution">
 <legend>Reading the mail of other people</legend>
-<p id="both-hint">The application asks to read mail that anyone can send to you, and to send messages. Such a mail may contain
-hidden instructions to the application, such as to forward your data. Without this box, it cannot read that mail.</p>
-${box(BOTH, 'yes', 'Let it read the mail of other people although it can also send', both).replace('<input', '<input aria-describedby="both-hint"')}
+<p id="both-hint">The application would be able to read mail that anyone can send to you, and to send messages. Such a mail may
+contain hidden instructions to the application, such as to forward your data. Without this box, it cannot do both${shown.held.length > 0 ? ': what you have allowed it before stays' : ', only send'}.</p>
+${box(BOTH, 'yes', 'Let it read the mail of other people although it can also send', shown.both).replace('<input', '<input aria-describedby="both-hint"')}
 </fieldset>`;
 }
 

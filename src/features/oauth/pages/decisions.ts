@@ -9,7 +9,7 @@ import type { RawResult } from '../../../platform/http/route.ts';
 import { findOwnAccounts } from '../../sessions/service.ts';
 import { getUser } from '../../users/service.ts';
 import type { Interactions } from '../interactions.ts';
-import { createGrant } from '../service.ts';
+import { createGrant, findHeldScopes } from '../service.ts';
 import { type Choice, choicesOf, firstTicks } from './choices.ts';
 import { BOTH, consentPage, grantedScopes } from './consent.ts';
 import { redirectTo } from './page.ts';
@@ -30,6 +30,7 @@ export interface Decisions {
 }
 
 const NOTHING_TICKED = 'Tick at least one brand.';
+const NOTHING_LEFT = 'Without the last box, there is nothing to allow. Tick it, or deny.';
 const NOT_YOURS = 'You can no longer use one of the brands. Tick the ones you want once more.';
 
 /** The status of {@link redirectTo}, for the audit log. */
@@ -93,13 +94,14 @@ export function createDecisions(deps: DecisionDeps): Decisions {
   async function ask(visit: Visit, asked: Asked = {}): Promise<RawResult> {
     const { session, interaction, path, csrf } = visit;
     if (session === null) return signInPage(visit);
-    const [accounts, { email }] = await Promise.all([
+    const [accounts, { email }, held] = await Promise.all([
       findOwnAccounts(pool, session.userId),
       getUser(pool, session.userId),
+      findHeldScopes(pool, session.userId, interaction.client.id),
     ]);
     const { client, scopes } = interaction;
     const { ticked = firstTicks(choicesOf(accounts)), both = false, error } = asked;
-    return consentPage({ path, csrf, client, scopes, email, accounts, ticked, both, error });
+    return consentPage({ path, csrf, client, scopes, held, email, accounts, ticked, both, error });
   }
 
   return {
@@ -113,7 +115,9 @@ export function createDecisions(deps: DecisionDeps): Decisions {
       const both = form.get(BOTH) === 'yes';
       if (choices.length < ticked.size) return ask(visit, { ticked, both, error: NOT_YOURS });
       if (choices.length === 0) return ask(visit, { ticked, both, error: NOTHING_TICKED });
-      const scopes = grantedScopes(interaction.scopes, both);
+      const held = await findHeldScopes(pool, session.userId, interaction.client.id);
+      const scopes = grantedScopes({ scopes: interaction.scopes, held }, both);
+      if (scopes.length === 0) return ask(visit, { ticked, both, error: NOTHING_LEFT });
       return redirectTo(await grant(visit, session, choices, scopes));
     },
     async deny({ interaction: { uid }, input }) {
