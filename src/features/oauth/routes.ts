@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { AppError, notFound } from '../../errors.ts';
-import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
+import { createClientAddress, loginNetwork } from '../../platform/auth/client-address.ts';
 import type { FindCookieSession } from '../../platform/auth/cookie-session.ts';
 import { requireMcpOrigin } from '../../platform/auth/grant-authenticate.ts';
 import { createOwnOrigin, type OwnOrigin } from '../../platform/auth/own-origin.ts';
@@ -268,7 +268,8 @@ function registerRoute(parts: Parts): RouteDefinition {
 export function createOauthServer(deps: OauthRouteDeps): OauthServer {
   const { config, database, log, keyring, egress, rateLimiter } = deps;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
-  const networkOf: NetworkOf = (request) => clientNetwork(clientAddress(request));
+  // The most that one customer has: the limits of all networks together are those of few networks.
+  const networkOf: NetworkOf = (request) => loginNetwork(clientAddress(request));
   const documents = createClientDocuments(egress, rateLimiter);
   const providers = createProviders({ keyring, documents, log });
   const ownOrigin = createOwnOrigin(config.PUBLIC_URL);

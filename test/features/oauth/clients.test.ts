@@ -148,4 +148,25 @@ describe('a client', () => {
     const statuses = await Promise.all(Array.from({ length: 11 }, async () => (await register(api)).status));
     expect(statuses).toContain(429);
   });
+
+  it('is counted with all others of an IPv6 /48, which one customer may have', async () => {
+    const proxied = await startTestApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    const registerFrom = async (address: string) => {
+      const { status } = await proxied.request('POST', '/oauth/register', {
+        token: null,
+        headers: { 'X-Forwarded-For': address },
+        body: { redirect_uris: ['http://127.0.0.1/callback'] },
+      });
+      return status;
+    };
+    try {
+      const statuses = await Promise.all(
+        Array.from({ length: 30 }, (_, n) => registerFrom(`2001:db8:1:${n}::1`)),
+      );
+      expect(statuses).toContain(429);
+      expect(await registerFrom('2001:db8:2::1')).toBe(201);
+    } finally {
+      await proxied.close();
+    }
+  });
 });
