@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Role } from '../../platform/auth/tenant.ts';
-import { ID_DIGITS, idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idFilter, idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 
 export const apiKeyRoles: Role[] = ['owner', 'admin'];
@@ -64,12 +64,7 @@ export const apiKeyParams = z.strictObject({ id: idParam });
 
 export const listApiKeysQuery = z.strictObject({
   ...pageQuery,
-  brand_id: z
-    .string()
-    .regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`)
-    .transform(Number)
-    .optional()
-    .meta({ type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined }),
+  brand_id: idFilter,
   revoked: z
     .enum(['true', 'false'])
     .default('false')

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { ID_DIGITS, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idFilter, pageQuery } from '../../platform/db/paging.ts';
 
 const actorKind = z.enum(['user', 'api_key', 'operator', 'system']);
 
@@ -36,12 +36,7 @@ const MAX_ACTION = 100;
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
   actor_kind: actorKind.optional(),
-  actor_id: z
-    .string()
-    .regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`)
-    .transform(Number)
-    .optional()
-    .meta({ type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined }),
+  actor_id: idFilter,
   action: z.string().min(1).max(MAX_ACTION).optional(),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),

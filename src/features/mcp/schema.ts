@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mcpScopes } from '../../platform/auth/grant-caller.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { ID_DIGITS, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idFilter, pageQuery } from '../../platform/db/paging.ts';
 
 /** A message of JSON-RPC 2.0, as the protocol sends one in each request. */
 export const rpcMessageBody = z
@@ -61,13 +61,6 @@ export const mcpCallSchema = z
   })
   .meta({ id: 'McpCall' });
 export type McpCall = z.infer<typeof mcpCallSchema>;
-
-const idFilter = z
-  .string()
-  .regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`)
-  .transform(Number)
-  .optional()
-  .meta({ type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined });
 
 export const listMcpCallsQuery = z.strictObject({
   ...pageQuery,

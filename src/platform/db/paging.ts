@@ -22,14 +22,13 @@ export const idParam = z
   .transform(Number)
   .meta({ ...idJson });
 
+const positiveText = z.string().regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`).transform(Number);
+
 /** A positive integer in a query string; in OpenAPI an integer. */
-function positive(description: string) {
-  return z
-    .string()
-    .regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`)
-    .transform(Number)
-    .meta({ ...idJson, description });
-}
+const positive = (description: string) => positiveText.meta({ ...idJson, description });
+
+/** A filter by an id in a query string. Text that cannot be an id is refused. */
+export const idFilter = positiveText.optional().meta({ ...idJson });
 
 /** The query parameters of a list. Spread them into its schema: `z.strictObject({ ...pageQuery, status: … })`. */
 export const pageQuery = {
