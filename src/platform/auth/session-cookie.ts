@@ -1,8 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Keyring } from '../secrets/keyring.ts';
-import { mac } from '../secrets/mac.ts';
+import { isMacOf, mac } from '../secrets/mac.ts';
 import { createOwnOrigin } from './own-origin.ts';
 import { cookieDigest } from './session-rows.ts';
 
@@ -73,10 +72,7 @@ export function createSessionCookies(publicUrl: string | undefined, keyring: Key
     fromOwnPage,
     allowsChanges(headers, sessionId) {
       const given = Buffer.from(String(headers['x-csrf-token'] ?? ''), 'base64url');
-      if (!fromOwnPage(headers) || given.length !== MAC_BYTES) return false;
-      return keyring
-        .accepted('csrf')
-        .some(({ key }) => timingSafeEqual(mac(key, String(sessionId), MAC_BYTES), given));
+      return fromOwnPage(headers) && isMacOf(keyring.accepted('csrf'), String(sessionId), given);
     },
     csrfToken: (sessionId) =>
       mac(keyring.subkey('csrf').key, String(sessionId), MAC_BYTES).toString('base64url'),

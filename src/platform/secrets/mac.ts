@@ -2,7 +2,7 @@
  * HMAC-SHA-256 (RFC 2104) for short contents, of which a message has many. `createHmac` makes a stream object for each,
  * which takes four times as long as the hashing itself.
  */
-import { hash } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
@@ -64,4 +64,10 @@ export function macInHex(key: Buffer, content: string | Buffer): string {
 /** Computes an HMAC-SHA-256 and returns its first bytes. */
 export function mac(key: Buffer, content: string | Buffer, bytes: number): Buffer {
   return Buffer.from(macInHex(key, content).slice(0, 2 * bytes), 'hex');
+}
+
+/** Whether the bytes are the whole HMAC-SHA-256 of a content, by one of the keys. Does not show by its time how many are right. */
+export function isMacOf(keys: readonly { key: Buffer }[], content: string, given: Buffer): boolean {
+  if (given.length !== DIGEST_BYTES) return false;
+  return keys.some(({ key }) => timingSafeEqual(mac(key, content, DIGEST_BYTES), given));
 }

@@ -1,6 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
-import { mac } from '../../../platform/secrets/mac.ts';
+import { isMacOf, mac } from '../../../platform/secrets/mac.ts';
 
 const MAC_BYTES = 32;
 
@@ -13,15 +12,12 @@ export interface FormTokens {
 
 export function createFormTokens(keyring: Keyring): FormTokens {
   // The CSRF tokens of the API are the MACs of bare numbers.
-  const sign = (key: Buffer, uid: string, sessionId: number | null) =>
-    mac(key, `form of ${sessionId ?? 'nobody'} for ${uid}`, MAC_BYTES);
+  const signed = (uid: string, sessionId: number | null) => `form of ${sessionId ?? 'nobody'} for ${uid}`;
   return {
-    of: (uid, sessionId) => sign(keyring.subkey('csrf').key, uid, sessionId).toString('base64url'),
-    isOf(uid, sessionId, given) {
-      const bytes = Buffer.from(given, 'base64url');
-      if (bytes.length !== MAC_BYTES) return false;
-      return keyring.accepted('csrf').some(({ key }) => timingSafeEqual(sign(key, uid, sessionId), bytes));
-    },
+    of: (uid, sessionId) =>
+      mac(keyring.subkey('csrf').key, signed(uid, sessionId), MAC_BYTES).toString('base64url'),
+    isOf: (uid, sessionId, given) =>
+      isMacOf(keyring.accepted('csrf'), signed(uid, sessionId), Buffer.from(given, 'base64url')),
   };
 }
 
