@@ -4,6 +4,7 @@ import { createOauthServer, type OauthServer } from '../../src/features/oauth/ro
 import { createGrant } from '../../src/features/oauth/service.ts';
 import { createFindCookieSession } from '../../src/platform/auth/cookie-session.ts';
 import type { McpScope } from '../../src/platform/auth/grant-caller.ts';
+import { createOwnOrigin } from '../../src/platform/auth/own-origin.ts';
 import { createSessionCookies } from '../../src/platform/auth/session-cookie.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
@@ -36,6 +37,7 @@ export function oauthServerOf(
   const sessionUses = { used: () => undefined, flush: async () => undefined, stop: async () => undefined };
   return createOauthServer({
     config,
+    ownOrigin: createOwnOrigin(config.PUBLIC_URL),
     database,
     keyring,
     log: pino({ level: 'silent' }),

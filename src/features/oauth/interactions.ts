@@ -22,7 +22,6 @@ export interface AskingClient {
   redirectHost: string;
   /** Whether the code goes to this machine, where any program may ask for it. */
   isLoopback: boolean;
-  isVerified: false;
 }
 
 /** An authorization that waits for the user. */
@@ -78,7 +77,6 @@ function presentClient(id: string, name: string | undefined, redirectUri: string
     host,
     redirectHost: target.host,
     isLoopback: target.isLoopback,
-    isVerified: false,
   };
 }
 
@@ -124,10 +122,18 @@ export function createInteractions({
   const detailsOf = (request: IncomingMessage, issuer: string) =>
     orNull(() => providers.of(issuer).interactionDetails(request, new ServerResponse(request)));
 
-  async function find(request: IncomingMessage, uid: string): Promise<OpenInteraction | null> {
+  /** @returns null if the browser has no such authorization, or if the request is not for our own origin */
+  async function open(request: IncomingMessage, uid: string) {
     const issuer = ownOrigin.of(request.headers)?.origin;
-    const details = issuer === undefined ? null : await detailsOf(request, issuer);
-    if (issuer === undefined || details?.uid !== uid) return null;
+    if (issuer === undefined) return null;
+    const details = await detailsOf(request, issuer);
+    return details?.uid === uid ? { issuer, details } : null;
+  }
+
+  async function find(request: IncomingMessage, uid: string): Promise<OpenInteraction | null> {
+    const opened = await open(request, uid);
+    if (!opened) return null;
+    const { issuer, details } = opened;
     const { client_id, redirect_uri, scope } = storedParams.parse(details.params);
     const found = await providers.of(issuer).Client.find(client_id);
     const client = found && presentClient(found.clientId, found.clientName, redirect_uri);
@@ -135,13 +141,12 @@ export function createInteractions({
   }
 
   async function finish(request: IncomingMessage, uid: string, decision: Decision): Promise<string | null> {
-    const issuer = ownOrigin.of(request.headers)?.origin;
-    const details = issuer === undefined ? null : await detailsOf(request, issuer);
-    if (issuer === undefined || details?.uid !== uid) return null;
+    const opened = await open(request, uid);
+    if (!opened) return null;
     const options = { mergeWithLastSubmission: false };
     return orNull(() =>
       providers
-        .of(issuer)
+        .of(opened.issuer)
         .interactionResult(request, new ServerResponse(request), resultOf(decision), options),
     );
   }

@@ -7,7 +7,7 @@ import { AppError, notFound } from '../../errors.ts';
 import { createClientAddress, loginNetwork } from '../../platform/auth/client-address.ts';
 import type { FindCookieSession } from '../../platform/auth/cookie-session.ts';
 import { requireMcpOrigin } from '../../platform/auth/grant-authenticate.ts';
-import { createOwnOrigin, type OwnOrigin } from '../../platform/auth/own-origin.ts';
+import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Egress } from '../../platform/egress/client.ts';
 import type { HttpContext } from '../../platform/http/context.ts';
@@ -32,7 +32,8 @@ import { type Surroundings, withSurroundings } from './surroundings.ts';
 import { requestTokens, revokeToken, type TokenRequestDeps } from './token-requests.ts';
 
 export interface OauthRouteDeps {
-  config: Pick<Config, 'PUBLIC_URL' | 'TRUSTED_PROXIES'>;
+  config: Pick<Config, 'TRUSTED_PROXIES'>;
+  ownOrigin: OwnOrigin;
   database: Database;
   log: Logger;
   keyring: Keyring;
@@ -43,7 +44,6 @@ export interface OauthRouteDeps {
 
 /** What the routes and the pages of authorizations share. */
 export interface OauthServer {
-  ownOrigin: OwnOrigin;
   interactions: Interactions;
   routes: RouteDefinition[];
 }
@@ -266,13 +266,12 @@ function registerRoute(parts: Parts): RouteDefinition {
 
 /** The authorization server. The pages that ask users are routes of their own, with its `interactions`. */
 export function createOauthServer(deps: OauthRouteDeps): OauthServer {
-  const { config, database, log, keyring, egress, rateLimiter } = deps;
+  const { config, database, log, keyring, egress, rateLimiter, ownOrigin } = deps;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   // The most that one customer has: the limits of all networks together are those of few networks.
   const networkOf: NetworkOf = (request) => loginNetwork(clientAddress(request));
   const documents = createClientDocuments(egress, rateLimiter);
   const providers = createProviders({ keyring, documents, log });
-  const ownOrigin = createOwnOrigin(config.PUBLIC_URL);
   const parts: Parts = {
     pool: database.pool,
     providers,
@@ -282,7 +281,6 @@ export function createOauthServer(deps: OauthRouteDeps): OauthServer {
     findCookieSession: deps.findCookieSession,
   };
   return {
-    ownOrigin,
     interactions: createInteractions({
       db: database.pool,
       providers,

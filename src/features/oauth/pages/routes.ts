@@ -1,5 +1,6 @@
 import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import type { SignIn } from '../../sessions/service.ts';
+import { interactionPath } from '../provider.ts';
 import { createDecisions, type DecisionDeps, type Decisions } from './decisions.ts';
 import { styleSheet } from './page.ts';
 import { signInWith } from './sign-in-form.ts';
@@ -11,7 +12,7 @@ export interface PageRouteDeps extends VisitDeps, DecisionDeps {
   signIn: SignIn;
 }
 
-const PATH = '/oauth/interaction/:uid';
+const PATH = interactionPath(':uid');
 /** A form with 2,000 ticked brands. */
 const MAX_BODY_BYTES = 64 * 1024;
 

@@ -8,6 +8,7 @@ import type { RateLimiter } from '../../../platform/http/rate-limiter.ts';
 import type { RawResult, RouteInput } from '../../../platform/http/route.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { Interactions, OpenInteraction } from '../interactions.ts';
+import { interactionPath } from '../provider.ts';
 import { createFormTokens, readForm } from './forms.ts';
 import { errorPage } from './page.ts';
 
@@ -60,7 +61,7 @@ export function createWithVisit(deps: VisitDeps): WithVisit {
     }
     const session = await findCookieSession(req);
     const csrf = tokens.of(uid, session?.id ?? null);
-    return { interaction, session, path: `/oauth/interaction/${uid}`, csrf, input };
+    return { interaction, session, path: interactionPath(uid), csrf, input };
   }
 
   /** @throws AppError forbidden unless our own page sent the form, for the same user */
