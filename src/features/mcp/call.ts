@@ -9,11 +9,10 @@ import { AppError, invalid } from '../../errors.ts';
 import type { GrantCaller, McpScope } from '../../platform/auth/grant-caller.ts';
 import type { InnerRequest, InnerResponse } from '../../platform/http/inner-requests.ts';
 import type { AssistantArguments } from '../../platform/http/route.ts';
-import { parseWith } from '../../platform/input/validation.ts';
 import { confirmed, MissingScope, requireScopes, type Running, withoutUndefined } from './confirm-call.ts';
 import { findOperation, requireOperation } from './find.ts';
 import type { Operation } from './operations.ts';
-import { type OperationCall, readCall, requestOf } from './requests.ts';
+import { type OperationCall, parseArguments, readCall, requestOf } from './requests.ts';
 import { codeOf, plainResult, refusalOf, resultOfResponse } from './results.ts';
 import { requireTarget, type ToolTarget } from './targets.ts';
 import type { ToolDefinition, Tools } from './tools.ts';
@@ -42,8 +41,8 @@ export interface Confirmations {
 
 export interface ToolDeps {
   tools: Tools;
-  /** Sends a request to a route of this process as the user of the grant. */
-  requestAs(caller: GrantCaller, target: ToolTarget, request: InnerRequest): Promise<InnerResponse>;
+  /** Sends a request to a route of this process as the caller. */
+  requestAs(target: ToolTarget, request: InnerRequest): Promise<InnerResponse>;
   confirmations: Confirmations;
 }
 
@@ -76,9 +75,7 @@ interface Meant {
 /** @throws AppError validation_error, not_found, forbidden */
 function meantBy(tools: Tools, found: ToolDefinition, given: AssistantArguments): Meant {
   if (found.kind === 'operation') return { operation: found.operation, args: given };
-  const parsed = parseWith(genericArguments, given, 'field');
-  if (!parsed.ok) throw invalid(parsed.errors);
-  const { operation: name, arguments: own, ...others } = parsed.value as z.output<typeof genericArguments>;
+  const { operation: name, arguments: own, ...others } = parseArguments(genericArguments, given);
   const operation = requireOperation(tools, name);
   const { readOnly } = operation.access;
   if (readOnly !== (found.kind === 'read')) {
@@ -115,8 +112,8 @@ const idOf = ({ route }: Operation, args: AssistantArguments): string | null => 
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 };
 
-function send({ requestAs, caller, operation, call, target }: Running): Promise<InnerResponse> {
-  return requestAs(caller, target, requestOf(operation, call, target.brand?.id ?? null));
+function send({ requestAs, operation, call, target }: Running): Promise<InnerResponse> {
+  return requestAs(target, requestOf(operation, call, target.brand?.id ?? null));
 }
 
 /** @throws AppError forbidden for a change of brands that the user has not allowed */

@@ -46,7 +46,6 @@ export interface Running extends ToolDeps {
 async function readResource({
   tools,
   requestAs,
-  caller,
   operation,
   call,
   target,
@@ -57,7 +56,7 @@ async function readResource({
   const params = Object.keys(reading.route.params?.shape ?? {});
   const own = Object.fromEntries(Object.entries(args).filter(([name]) => params.includes(name)));
   const read = requestOf(reading, readCall(reading, own), null);
-  const response = await requestAs(caller, target, read);
+  const response = await requestAs(target, read);
   if (response.status === 404) return null;
   if (response.status >= 400) {
     const { code, message } = JSON.parse(response.body) as { code: AppError['code']; message: string };

@@ -114,7 +114,7 @@ function requestOf(
     caller,
     accountId: tenant?.accountId ?? null,
     requestId,
-    requestAs(_caller, { accountId, brand }, { headers, ...request }) {
+    requestAs({ accountId, brand }, { headers, ...request }) {
       const principal = principalOfGrant(caller, { accountId, brandId: brand?.id ?? null });
       const withId = { ...request, headers: { ...headers, 'x-request-id': requestId } };
       return innerRequests.request(withId, principal, { address, signal });

@@ -1,9 +1,9 @@
 /** `find_operation`: what the API can do, by words, and the whole schema of one operation. */
 import { z } from 'zod';
-import { AppError, invalid } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
-import { parseWith } from '../../platform/input/validation.ts';
 import type { Operation } from './operations.ts';
+import { parseArguments } from './requests.ts';
 import type { Tools } from './tools.ts';
 
 const MAX_FOUND = 10;
@@ -56,9 +56,7 @@ export function requireOperation(tools: Tools, name: string): Operation {
  * @throws AppError validation_error, not_found, forbidden
  */
 export function findOperation(tools: Tools, role: Role | null, args: unknown): Record<string, unknown> {
-  const parsed = parseWith(findArguments, args, 'field');
-  if (!parsed.ok) throw invalid(parsed.errors);
-  const { query = '', operation: name } = parsed.value as z.output<typeof findArguments>;
+  const { query = '', operation: name } = parseArguments(findArguments, args);
   if (name !== undefined) {
     const operation = requireOperation(tools, name);
     const { description, argumentSchema, access, route } = operation;

@@ -1,8 +1,10 @@
 /** Requests to routes from the arguments of tools. The routes check the values. */
 import { randomBytes } from 'node:crypto';
+import type { z } from 'zod';
 import { invalid, notFound } from '../../errors.ts';
 import type { InnerRequest } from '../../platform/http/inner-requests.ts';
 import type { AssistantArguments, RouteDefinition } from '../../platform/http/route.ts';
+import { parseWith } from '../../platform/input/validation.ts';
 import type { Operation } from './operations.ts';
 
 /** A call of an operation: the arguments of its route, and the others. */
@@ -12,6 +14,16 @@ export interface OperationCall {
   ifRevision: unknown;
   idempotencyKey: unknown;
   confirmation: unknown;
+}
+
+/**
+ * Parses the arguments of a tool that is not a route.
+ * @throws AppError validation_error
+ */
+export function parseArguments<S extends z.ZodType>(schema: S, args: unknown): z.output<S> {
+  const parsed = parseWith(schema, args, 'field');
+  if (!parsed.ok) throw invalid(parsed.errors);
+  return parsed.value as z.output<S>;
 }
 
 /** Values that name nothing else in a path than a resource. `..` would lead to another route. */

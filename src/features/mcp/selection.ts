@@ -1,10 +1,10 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import type pg from 'pg';
 import { z } from 'zod';
-import { invalid, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
 import type { GrantCaller, GrantedAccount, GrantSelection } from '../../platform/auth/grant-caller.ts';
-import { parseWith } from '../../platform/input/validation.ts';
 import { selectForGrant } from '../oauth/service.ts';
+import { parseArguments } from './requests.ts';
 
 /** The account and brand that calls use unless they name a brand. */
 interface Selected {
@@ -26,12 +26,6 @@ interface Ran {
 
 const idSchema = { type: 'integer', minimum: 1 };
 const idArgument = z.int().positive();
-
-function parse<S extends z.ZodType>(schema: S, args: unknown): z.output<S> {
-  const parsed = parseWith(schema, args, 'field');
-  if (!parsed.ok) throw invalid(parsed.errors);
-  return parsed.value as z.output<S>;
-}
 
 function selectedOf(choices: readonly GrantedAccount[], selection: GrantSelection | null): Selected | null {
   const account = choices.find(({ accountId }) => accountId === selection?.accountId);
@@ -61,7 +55,7 @@ const whoami: SelectionTool = {
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
   async run(db, caller, args) {
-    parse(z.strictObject({}), args);
+    parseArguments(z.strictObject({}), args);
     const { rows } = await db.query<{ id: number; email: string }>(
       'select id, email from users where id = $1',
       [caller.userId],
@@ -97,7 +91,7 @@ const selectAccount: SelectionTool = {
     annotations: changing,
   },
   async run(db, caller, args) {
-    const { account_id: accountId } = parse(z.strictObject({ account_id: idArgument }), args);
+    const { account_id: accountId } = parseArguments(z.strictObject({ account_id: idArgument }), args);
     const account = caller.choices.find((choice) => choice.accountId === accountId);
     if (!account) throw notFound('account');
     const [only, ...others] = account.brands;
@@ -119,7 +113,7 @@ const selectBrand: SelectionTool = {
     annotations: changing,
   },
   async run(db, caller, args) {
-    const { brand_id: brandId } = parse(z.strictObject({ brand_id: idArgument }), args);
+    const { brand_id: brandId } = parseArguments(z.strictObject({ brand_id: idArgument }), args);
     const account = caller.choices.find(({ brands }) => brands.some(({ id }) => id === brandId));
     if (!account) throw notFound('brand');
     return select(db, caller, { accountId: account.accountId, brandId });
