@@ -66,7 +66,7 @@ export function mac(key: Buffer, content: string | Buffer, bytes: number): Buffe
   return Buffer.from(macInHex(key, content).slice(0, 2 * bytes), 'hex');
 }
 
-/** Whether the bytes are the whole HMAC-SHA-256 of a content, by one of the keys. Does not show by its time how many are right. */
+/** Whether the bytes are the HMAC-SHA-256 of a content by one of the keys. Its time does not show how many are right. */
 export function isMacOf(keys: readonly { key: Buffer }[], content: string, given: Buffer): boolean {
   if (given.length !== DIGEST_BYTES) return false;
   return keys.some(({ key }) => timingSafeEqual(mac(key, content, DIGEST_BYTES), given));

@@ -95,12 +95,21 @@ ${choices.map(({ value, text }) => box('choice', value, text, ticked.has(value))
 </fieldset>`;
 }
 
+/** What becomes of the request without the tick. */
+function withoutTick(shown: ConsentPage): string {
+  const granted = grantedScopes(shown, false);
+  if (granted.includes('mcp:send')) return 'it can send, but not read that mail';
+  return granted.includes('mcp:inbox')
+    ? 'it can read that mail, but not send'
+    : 'it gets neither now; what you have allowed before stays';
+}
+
 function bothBox(shown: ConsentPage): string {
   if (!asksForBoth(shown)) return '';
   return `<fieldset class="caution">
 <legend>Reading the mail of other people</legend>
 <p id="both-hint">The application would be able to read mail that anyone can send to you, and to send messages. Such a mail may
-contain hidden instructions to the application, such as to forward your data. Without this box, it cannot do both${shown.held.length > 0 ? ': what you have allowed it before stays' : ', only send'}.</p>
+contain hidden instructions to the application, such as to forward your data. Without this box, ${withoutTick(shown)}.</p>
 ${box(BOTH, 'yes', 'Let it read the mail of other people although it can also send', shown.both).replace('<input', '<input aria-describedby="both-hint"')}
 </fieldset>`;
 }
