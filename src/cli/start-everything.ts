@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
 import { upkeep } from '../features/upkeep.ts';
+import { provideConsole } from '../local/console/build.ts';
 import { banner } from '../local/home/dev-file.ts';
 import { emptyHome, openHome, type Home } from '../local/home/home.ts';
 import { developmentSettings } from '../local/home/settings.ts';
@@ -47,6 +48,7 @@ async function startSupervisor(
     home,
     roles,
     partitions: upkeep.partitions,
+    prepare: () => provideConsole({ progress }),
     roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],
     log: createLogger(config, 'supervisor'),
     progress,

@@ -50,6 +50,7 @@ import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import { createConsoleRoutes } from './console/routes.ts';
 
 const DEFAULT_POOL = 16;
 /** Number of connections that record opens, clicks and reports: one for a group of each, and a spare one. */
@@ -67,6 +68,8 @@ export interface ApiServerDeps {
   log: Logger;
   /** Routes beyond those of the features; for tests. */
   extraRoutes?: RouteDefinition[];
+  /** The folder of the console's bundle; for tests. */
+  consoleFolder?: string | undefined;
 }
 
 export interface ApiServer {
@@ -195,7 +198,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   return { features, app: { config, pool, log, authenticate, rateLimiter, budgets, metrics } };
 }
 
-/** Lists every route of the API: health, OpenAPI, and the features. */
+/** Lists every route of the API: health, OpenAPI, the features, and the console. */
 function listRoutes(server: ApiServerDeps, features: SharedDeps, app: Omit<AppDeps, 'routes'>) {
   const { config, database, extraRoutes = [] } = server;
   const readiness = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, app.draining);
@@ -208,6 +211,7 @@ function listRoutes(server: ApiServerDeps, features: SharedDeps, app: Omit<AppDe
     ...createHealthRoutes(readiness),
     ...createOpenApiRoutes(description),
     ...createFeatureRoutes({ ...features, description }),
+    ...createConsoleRoutes({ ownOrigin: features.ownOrigin, folder: server.consoleFolder }),
     ...extraRoutes,
   ];
   return routes;

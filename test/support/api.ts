@@ -87,6 +87,8 @@ export interface TestApiOptions {
   env?: Record<string, string>;
   /** Additional routes, besides the service's own. */
   extraRoutes?: RouteDefinition[];
+  /** The folder of the console's bundle, instead of the project's. */
+  consoleFolder?: string;
   log?: Logger;
 }
 
@@ -196,6 +198,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     database,
     log,
     extraRoutes: options.extraRoutes ?? [],
+    consoleFolder: options.consoleFolder,
   });
   const own = await createTestTenant(database, 'Acme');
   const other = await createTestTenant(database, 'Other Company');

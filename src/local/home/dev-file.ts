@@ -6,6 +6,8 @@ const pid = z.number().int().nullable();
 /** The content of `.carillon/dev.json`. A value is null if the process does not run, or Carillon did not start it. */
 const devFile = z.object({
   base_url: z.string(),
+  // Earlier versions wrote none, and their file still has the demo account.
+  console_url: z.string().default(''),
   api_key: z.string(),
   email: z.string(),
   password: z.string(),
@@ -46,6 +48,7 @@ export function createDevFileWriter(path: string): { write(content: DevFile): Pr
 export function banner(content: DevFile, path: string): string {
   const lines = [
     ['API', `${content.base_url}  (reference at /docs)`],
+    ['Console', content.console_url],
     ['API key', content.api_key],
     ['Login', `${content.email}  ${content.password}`],
     ['Mailbox', content.mailbox_url],

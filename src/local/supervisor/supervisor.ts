@@ -28,6 +28,8 @@ interface SupervisorOptions {
   partitions: readonly PartitionedTable[];
   /** The program that starts a role, with its arguments; the role's name is added. */
   roleCommand: string[];
+  /** Runs while database and engine start, and ends before the roles start. It must not fail. */
+  prepare?: () => Promise<unknown>;
   log: Logger;
   progress: Progress;
 }
@@ -178,6 +180,7 @@ async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile
   const writer = createDevFileWriter(path);
   const content: DevFile = {
     base_url: localUrl(config),
+    console_url: `${(config.PUBLIC_URL as string).replace(/\/+$/, '')}/console`,
     api_key: demo.apiKey,
     email: demo.email,
     password: demo.password,
@@ -245,6 +248,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
     writePids: () => Promise.resolve(),
   };
   try {
+    const prepared = options.prepare?.();
     const { databaseUrl, engine } = await provideBoth(state);
     const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.partitions);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
@@ -255,6 +259,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
       TEMPORAL_UI_PUBLIC_URL: config.TEMPORAL_UI_PUBLIC_URL ?? engine.uiUrl ?? undefined,
     };
     const devFile = config.CARILLON_DEV ? await writeDevFile(state, engine.uiUrl) : null;
+    await prepared;
     await startRoles(state);
     await state.writePids();
     return { devFile, stop: () => stopAll(state), endNow: () => endAllNow(state) };

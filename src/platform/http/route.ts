@@ -110,7 +110,10 @@ export interface RouteResponse {
 }
 
 interface RouteBase<Auth extends RouteAuth = RouteAuth> {
-  /** With `:name` parameters, e.g. `/v1/my/messages/:id`; each name has a schema in `params`. */
+  /**
+   * With `:name` parameters, e.g. `/v1/my/messages/:id`; each name has a schema in `params`. An opaque route may end in
+   * `{*name}`, which is the rest of the path.
+   */
   path: string;
   /** Unique, camelCase: `listMessages`. */
   operationId: string;

@@ -3,6 +3,9 @@ import compose, { type ComposedMiddleware } from 'koa-compose';
 import type { HttpContext, Middleware } from './context.ts';
 import type { RouteDefinition } from './route.ts';
 
+/** `:name` is one part of a path, `{*name}` all that follow, if any. */
+const HAS_PARAMETER = /\/(?::|{\*)/;
+
 function rememberRoute(route: RouteDefinition): Middleware {
   return function rememberRoute(ctx, next) {
     ctx.state.route = route;
@@ -43,7 +46,7 @@ export function createRouter(
     known.add(name);
     const chain = compose([rememberRoute(route), ...chainOf(route)]);
     const layer = router.register(route.path, [route.method], chain as Parameters<typeof router.register>[2]);
-    if (route.path.includes('/:')) continue;
+    if (HAS_PARAMETER.test(route.path)) continue;
     exactLayers.set(route.path, [...(exactLayers.get(route.path) ?? []), layer]);
     exactPaths.set(name, chain);
     if (route.method === 'GET') exactPaths.set(`HEAD ${route.path}`, chain);

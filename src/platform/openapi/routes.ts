@@ -1,6 +1,5 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
 import { defineRoute, type RawResult, type RouteDefinition } from '../http/route.ts';
 import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
@@ -50,31 +49,6 @@ function descriptionRoute(notation: 'json' | 'yaml', bytes: () => Buffer): Route
   });
 }
 
-function landingRoute(): RouteDefinition {
-  return defineRoute({
-    method: 'GET',
-    path: '/',
-    operationId: 'getLanding',
-    tag,
-    summary: 'Redirect browsers to this description',
-    description: 'Only if `Accept` contains `text/html`; other clients get 404.',
-    auth: 'none',
-    responses: { 302: { description: 'The address of the page.', schema: null, contentType: 'text/plain' } },
-    errors: ['not_found'],
-    handler({ ctx }) {
-      if (!ctx.req.headers.accept?.includes('text/html')) {
-        throw new AppError('not_found', 'there is nothing at this path');
-      }
-      return {
-        status: 302,
-        raw: { contentType: 'text/plain; charset=utf-8', body: 'The API is described at /docs.\n' },
-        // Relative, so that it also works behind a proxy that serves the API below a path.
-        headers: { Location: './docs', Vary: 'Accept' },
-      };
-    },
-  });
-}
-
 function fileResult(file: PageFile, acceptEncoding: string | undefined): RawResult {
   const compressed = /\bgzip\b/.test(acceptEncoding ?? '');
   return {
@@ -115,7 +89,7 @@ function pageRoutes(): RouteDefinition[] {
   ];
 }
 
-/** `GET /openapi.yaml`, `/openapi.json`, `/docs` with its files, and `/`, which redirects to it. */
+/** `GET /openapi.yaml`, `/openapi.json`, and `/docs` with its files. */
 export function createOpenApiRoutes({ json, yaml }: Description): RouteDefinition[] {
-  return [landingRoute(), descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
+  return [descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
 }

@@ -90,6 +90,7 @@ describe('a running installation', () => {
     expect(statSync(join(home, 'dev.json')).mode & 0o777).toBe(0o600);
     expect(Object.keys(first)).toEqual([
       'base_url',
+      'console_url',
       'api_key',
       'email',
       'password',
@@ -104,6 +105,7 @@ describe('a running installation', () => {
     expect(first.pids.mail).not.toBeNull();
     expect(alivePids(first.pids)).toHaveLength(6);
     expect(first.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(first.console_url).toBe(`${first.base_url}/console`);
   });
 
   it('has a demo account with a high sending cap, a complete brand and a working key', async () => {

@@ -442,12 +442,10 @@ describe('responses', () => {
 });
 
 describe('the root path', () => {
-  it('redirects a browser to the page', async () => {
+  it('redirects a browser to the console', async () => {
     const headers = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
-    const response = await fetch(`${api.baseUrl}/`, { headers });
-    expect([response.status, response.url]).toEqual([200, `${api.baseUrl}/docs`]);
     const redirect = await fetch(`${api.baseUrl}/`, { headers, redirect: 'manual' });
-    expect(redirect.status).toBe(302);
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([302, './console']);
   });
 
   it.each(['*/*', 'application/json'])('is 404 for a client that accepts %s', async (accept) => {
