@@ -1,0 +1,133 @@
+/** The API, with types generated from its description. Each request of the console goes through here. */
+import createClient, { type Middleware } from 'openapi-fetch';
+import { ApiError, errorOf } from './errors.ts';
+import type { components, paths } from './schema.d.ts';
+
+/** The resources of the API, by their names in its description. */
+export type Schemas = components['schemas'];
+
+/** The account and brand that requests are about. Each tab has its own, from its URL. */
+export interface Tenant {
+  accountId: number;
+  brandId: number | null;
+}
+
+const SAFE = new Set(['GET', 'HEAD']);
+
+let tenant: Tenant | null = null;
+let csrfToken: string | null = null;
+let askPassword: () => Promise<boolean> = () => Promise.resolve(false);
+let onSignedOut: () => void = () => undefined;
+
+export const setTenant = (next: Tenant | null): void => {
+  tenant = next;
+};
+
+/** @param ask asks the user for the password again, and resolves to whether it was given */
+export const onConfirmationRequired = (ask: () => Promise<boolean>): void => {
+  askPassword = ask;
+};
+
+export const onSessionEnded = (handle: () => void): void => {
+  onSignedOut = handle;
+};
+
+const identify: Middleware = {
+  onRequest({ request }) {
+    if (tenant) request.headers.set('X-Account-Id', String(tenant.accountId));
+    const brandId = tenant?.brandId ?? null;
+    if (brandId !== null) request.headers.set('X-Brand-Id', String(brandId));
+    if (!SAFE.has(request.method) && csrfToken !== null) request.headers.set('X-CSRF-Token', csrfToken);
+    return request;
+  },
+  onResponse({ response }) {
+    csrfToken = response.headers.get('x-csrf-token') ?? csrfToken;
+    return response;
+  },
+};
+
+/** Sends one request, typed by path. Pass the promise to {@link call} or {@link callPage}. */
+export const api = createClient<paths>({ baseUrl: globalThis.location.origin });
+api.use(identify);
+
+interface Answer<Data> {
+  data?: Data | undefined;
+  error?: unknown;
+  response: Response;
+}
+
+async function send<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
+  try {
+    return await request();
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError({ status: 0, code: 'network', message: 'The service cannot be reached.' });
+  }
+}
+
+/** The token of the session; another tab may have renewed it. */
+async function renewCsrfToken(): Promise<boolean> {
+  const before = csrfToken;
+  await send(() => api.GET('/v1/my/session'));
+  return csrfToken !== before;
+}
+
+const codeOf = ({ error }: Answer<unknown>): string | null =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
+
+/** Sends a request, and once more if the user has given the password again or another tab has renewed the token. */
+async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
+  const answer = await send(request);
+  if (answer.response.ok) return answer;
+  const code = codeOf(answer);
+  if (code === 'confirmation_required' && (await askPassword())) return send(request);
+  if (code === 'forbidden' && (await renewCsrfToken())) return send(request);
+  if (code === 'unauthorized') onSignedOut();
+  return answer;
+}
+
+/**
+ * Sends a request and returns the resource.
+ * @param request sends it; called again after the user has given the password again
+ * @throws ApiError if the response is not 2xx
+ */
+export async function call<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {
+  const { data, error, response } = await persist(request);
+  if (!response.ok) throw errorOf(response, error);
+  return data as Data;
+}
+
+/** A page of a list. */
+export interface Page<Row> {
+  rows: Row[];
+  total: number;
+  pages: number;
+  /** Whether `total` is an estimate. */
+  estimated: boolean;
+}
+
+/**
+ * Sends a request for a list.
+ * @throws ApiError if the response is not 2xx
+ */
+export async function callPage<Row>(request: () => Promise<Answer<Row[]>>): Promise<Page<Row>> {
+  const { data, error, response } = await persist(request);
+  if (!response.ok) throw errorOf(response, error);
+  const rows = data ?? [];
+  const header = (name: string, missing: number) => Number(response.headers.get(name) ?? missing);
+  return {
+    rows,
+    total: header('x-total-count', rows.length),
+    pages: header('x-total-pages', 1),
+    estimated: response.headers.get('x-total-count-estimated') === 'true',
+  };
+}
+
+/** The `ETag` of a response goes back as `If-Match`, so that a change by someone else is not overwritten. */
+export async function callWithTag<Data>(
+  request: () => Promise<Answer<Data>>,
+): Promise<{ data: Data; etag: string | null }> {
+  const { data, error, response } = await persist(request);
+  if (!response.ok) throw errorOf(response, error);
+  return { data: data as Data, etag: response.headers.get('etag') };
+}

@@ -1,0 +1,12 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { rootRoute } from '../../shell/root-route.tsx';
+import { listSearch } from '../../ui/list-search.ts';
+
+export const signInRoutes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/sign-in',
+    validateSearch: listSearch,
+    component: lazyRouteComponent(() => import('./sign-in-page.tsx'), 'SignInPage'),
+  }),
+];

@@ -1,0 +1,93 @@
+import { Command } from 'cmdk';
+import { useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { api, call, type Schemas } from '../api/client.ts';
+import { useOpen } from '../ui/links.tsx';
+import { useBrand } from './brand.ts';
+import { navigation } from './navigation.ts';
+import { setPaletteOpen } from './palette-state.ts';
+import { pageOfResource } from './resource-pages.ts';
+
+const MIN_LETTERS = 2;
+
+/** Finds pages by name, and resources by address, id or name. */
+export function PaletteWindow() {
+  const { manages } = useBrand();
+  const openPage = useOpen();
+  const [text, setText] = useState('');
+  const asked = useDeferredValue(text.trim());
+  const found = useQuery({
+    queryKey: ['search', asked],
+    enabled: asked.length >= MIN_LETTERS,
+    queryFn: ({ signal }) =>
+      call(() => api.GET('/v1/my/search', { params: { query: { q: asked } }, signal })),
+  });
+  const go = (to: string) => {
+    setPaletteOpen(false);
+    openPage(to);
+  };
+  return (
+    <Command.Dialog
+      open
+      onOpenChange={setPaletteOpen}
+      label="Go to a page or a resource"
+      overlayClassName="overlay"
+      contentClassName="dialog palette"
+    >
+      <Command.Input
+        className="input"
+        placeholder="A page, an address, an id or a name"
+        value={text}
+        onValueChange={setText}
+      />
+      <Command.List>
+        <Command.Empty>{found.isFetching ? 'Searching…' : 'Nothing found.'}</Command.Empty>
+        {navigation.map(({ title, items }) => (
+          <Command.Group key={title} heading={title}>
+            {items
+              .filter((item) => manages || item.managersOnly !== true)
+              .map((item) => (
+                <Command.Item key={item.to} value={`${item.text} ${title}`} onSelect={() => go(item.to)}>
+                  {item.text}
+                </Command.Item>
+              ))}
+          </Command.Group>
+        ))}
+        <Found results={found.data ?? []} asked={asked} go={go} />
+      </Command.List>
+    </Command.Dialog>
+  );
+}
+
+function Found({
+  results,
+  asked,
+  go,
+}: {
+  results: Schemas['SearchResult'][];
+  asked: string;
+  go: (to: string) => void;
+}) {
+  const items = results.flatMap((result) => {
+    const to = pageOfResource(result);
+    return to === null ? [] : [{ ...result, to }];
+  });
+  if (items.length === 0) return null;
+  return (
+    <Command.Group heading="Found">
+      {items.map((item) => (
+        <Command.Item
+          key={`${item.type} ${item.id}`}
+          value={`${item.type} ${item.id}`}
+          keywords={[asked, item.title ?? '']}
+          onSelect={() => go(item.to)}
+        >
+          <span>{item.title ?? `${item.type.replaceAll('_', ' ')} ${item.id}`}</span>
+          <span className="muted">
+            {item.type.replaceAll('_', ' ')} {item.id}
+          </span>
+        </Command.Item>
+      ))}
+    </Command.Group>
+  );
+}

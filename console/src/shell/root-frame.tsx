@@ -1,0 +1,14 @@
+import { Outlet } from '@tanstack/react-router';
+import { ConfirmPassword } from './confirm-password.tsx';
+import { ToastList } from '../ui/toasts.tsx';
+
+/** What lies over every page. */
+export function RootFrame() {
+  return (
+    <>
+      <Outlet />
+      <ConfirmPassword />
+      <ToastList />
+    </>
+  );
+}

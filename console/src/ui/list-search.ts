@@ -1,0 +1,42 @@
+/** Filters and the page of a list, which stand in the URL. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+
+export const PAGE_SIZE = 100;
+
+export type ListSearch = Record<string, string | undefined>;
+
+/** For `validateSearch` of a route: keeps every parameter as text. */
+export const listSearch = (search: Record<string, unknown>): ListSearch =>
+  Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) =>
+      value === undefined || value === null || value === ''
+        ? []
+        : [[name, typeof value === 'object' ? JSON.stringify(value) : String(value as string | number)]],
+    ),
+  );
+
+export interface ListState {
+  search: ListSearch;
+  page: number;
+  /** The query of the request: the given filters, `page` and `limit`. */
+  query: Record<string, string | number>;
+  /** Sets parameters of the URL; those without a value disappear. Another filter begins at the first page. */
+  set: (changes: ListSearch) => void;
+}
+
+/** @param filters the names of the parameters that the API filters by */
+export function useListSearch(filters: readonly string[]): ListState {
+  const search: ListSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const page = Math.max(1, Math.trunc(Number(search.page ?? 1)) || 1);
+  const given = filters.flatMap((name) => (search[name] ? [[name, search[name]] as const] : []));
+  return {
+    search,
+    page,
+    query: { ...Object.fromEntries(given), page, limit: PAGE_SIZE },
+    set(changes) {
+      const next = listSearch({ ...search, ...('page' in changes ? {} : { page: undefined }), ...changes });
+      void navigate({ to: '.', search: next, replace: true });
+    },
+  };
+}
