@@ -25,5 +25,10 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: Object.fromEntries(proxied.map((path) => [path, { target: API, changeOrigin: false }])) },
+  server: {
+    // The service takes changes with a cookie only from its own origin.
+    proxy: Object.fromEntries(
+      proxied.map((path) => [path, { target: API, changeOrigin: true, headers: { origin: API } }]),
+    ),
+  },
 });

@@ -1,10 +1,5 @@
 /** The routes above all pages: what is open to everyone, what needs a session, and what is about one brand. */
-import {
-  createRootRouteWithContext,
-  createRoute,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRouteWithContext, createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
 import { setTenant } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
