@@ -36,10 +36,11 @@ export default {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Merge two files that import each other, or move what they share to a third.',
+      comment:
+        'Merge two files that import each other, or move what they share to a third. Pages are loaded by their routes.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: typeOnly } },
+      to: { circular: true, viaOnly: { dependencyTypesNot: [...typeOnly, 'dynamic-import'] } },
     },
     {
       name: 'no-junk-drawers',
@@ -51,8 +52,22 @@ export default {
     {
       name: 'no-tests-in-product',
       severity: 'error',
-      from: { path: '^(src|workflows|activities|migrations)/' },
+      from: { path: '^(src|workflows|activities|migrations|console)/' },
       to: { path: '^test/' },
+    },
+    {
+      name: 'console-uses-the-api-only',
+      comment:
+        'The console runs in a browser: it knows the service by the types of its API (npm run console:types).',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { pathNot: ['^console/', 'node_modules/'] },
+    },
+    {
+      name: 'console-is-built-and-not-imported',
+      severity: 'error',
+      from: { pathNot: '^console/' },
+      to: { path: '^console/' },
     },
     {
       name: 'no-development-packages-in-product',
@@ -197,7 +212,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^[.]carillon/' },
+    exclude: { path: '^([.]carillon|console/dist[^/]*)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -8,6 +8,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCommentFaults } from './comments.ts';
+import { findTypeFaults, TYPES_FILE } from './console-types.ts';
 import { findDocFaults } from './docs.ts';
 import { findLicenceFaults, type LicensedPackage, type Lock } from './licences.ts';
 import { findRoomFaults } from './rooms.ts';
@@ -24,7 +25,7 @@ interface Check {
 }
 
 const root = join(import.meta.dirname, '../..');
-const codeFolders = ['src', 'workflows', 'activities', 'migrations', 'test'];
+const codeFolders = ['src', 'workflows', 'activities', 'migrations', 'console', 'test'];
 
 function filesOfGit(...args: string[]): string[] {
   const output = execFileSync('git', [...args, '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
@@ -127,6 +128,11 @@ async function checkStatements(): Promise<Outcome> {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+async function checkConsoleTypes(): Promise<Outcome> {
+  const faults = await findTypeFaults(readFileSync(join(root, TYPES_FILE), 'utf8'));
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Only a check of everything can see that something is unused.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
@@ -137,6 +143,7 @@ function checksOf(files: readonly string[] | null): Check[] {
   const licences = { name: 'licences', run: checkLicences };
   // A fragment may be part of statements of many files, so all statements are composed.
   const statements = { name: 'statements', run: checkStatements };
+  const consoleTypes = { name: 'console types', run: checkConsoleTypes };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -148,15 +155,17 @@ function checksOf(files: readonly string[] | null): Check[] {
       rooms,
       licences,
       statements,
+      consoleTypes,
     ];
   }
   if (files.length === 0) return [];
-  const code = files.filter((file) => /[.][jt]s$/.test(file));
+  const code = files.filter((file) => /[.](?:[jt]s|tsx)$/.test(file));
   const ofCode = [
     { name: 'types and lint', run: () => runTool('oxlint', code) },
     { name: 'imports', run: () => runTool('depcruise', code) },
     unused,
     statements,
+    consoleTypes,
   ];
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
   return [
