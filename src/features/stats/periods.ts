@@ -12,16 +12,25 @@ function shownAt(time: number, zone: string): number {
   return timeZones.shownAt(time, zone) ?? time;
 }
 
+/** What the clocks of a zone are ahead of UTC. */
+const offsetOf = (time: number, zone: string) => shownAt(time, zone) - time;
+
 /**
  * Finds when a day begins: the first moment at which clocks show its midnight. If they skip midnight, the day begins when
  * they are changed. If they show midnight twice, it begins at the first one.
  * @param midnight the day's midnight, as if the zone were UTC
+ * @param offsetAt what the clocks of the zone are ahead of UTC at a time
  */
-export function dayStart(midnight: number, zone: string): number {
+export function dayStart(
+  midnight: number,
+  zone: string,
+  offsetAt = (time: number) => offsetOf(time, zone),
+): number {
   // No clock is more than 26 hours from another, and changes are months apart, so this finds both possible offsets.
-  const offsets = [midnight - DAY_MS, midnight + DAY_MS].map((time) => shownAt(time, zone) - time);
-  const earliest = midnight - Math.max(...offsets);
-  const latest = midnight - Math.min(...offsets);
+  const [before, after] = [offsetAt(midnight - DAY_MS), offsetAt(midnight + DAY_MS)];
+  const earliest = midnight - Math.max(before, after);
+  const latest = midnight - Math.min(before, after);
+  if (earliest === latest) return earliest;
   for (const time of [earliest, latest]) if (shownAt(time, zone) === midnight) return time;
   let time = earliest;
   while (time < latest && shownAt(time, zone) < midnight) time += QUARTER_MS;
@@ -34,8 +43,15 @@ const midnightOf = (shown: number) => Math.floor(shown / DAY_MS) * DAY_MS;
 /** When the days begin that overlap the period. */
 function dayStarts(from: number, to: number, zone: string): number[] {
   const starts: number[] = [];
+  // Each offset is of use for two days, and finding one takes microseconds: a year has many.
+  const offsets = new Map<number, number>();
+  const offsetAt = (time: number) => {
+    const known = offsets.get(time) ?? offsetOf(time, zone);
+    offsets.set(time, known);
+    return known;
+  };
   for (let midnight = midnightOf(shownAt(from, zone)); ; midnight += DAY_MS) {
-    const start = dayStart(midnight, zone);
+    const start = dayStart(midnight, zone, offsetAt);
     if (start >= to) return starts;
     // A day that a zone skipped begins when the next one does.
     if (start !== starts.at(-1)) starts.push(start);
