@@ -209,11 +209,11 @@ describe('carillon', () => {
     const { account } = await createAccount('Lin');
     await carillon(['user', 'add', '--account', String(account.id), '--email', 'lin@acme.test']);
     const { link } = await json<{ link: string }>('user', 'reset-link', 'LIN@acme.test');
-    expect(link).toMatch(/^\/v1\/password_resets\/[\w-]{43}$/);
+    expect(link).toMatch(/^\/console\/reset\/[\w-]{43}$/);
     const printed = await carillon(['user', 'reset-link', 'lin@acme.test'], {
       PUBLIC_URL: 'https://m.test/',
     });
-    expect(printed.output).toMatch(/link .* {2}https:\/\/m\.test\/v1\/password_resets\/[\w-]{43}\n/);
+    expect(printed.output).toMatch(/link .* {2}https:\/\/m\.test\/console\/reset\/[\w-]{43}\n/);
     await resetPassword(
       { pool: made.database.pool, hashPassword },
       link.split('/').at(-1) ?? '',

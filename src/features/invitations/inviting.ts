@@ -51,8 +51,8 @@ export async function listInvitations(
   return { invitations: rows.map(presentInvitation), count };
 }
 
-/** The path of the link for a new user. */
-const pathOf = (token: string) => `/v1/invitations/${token}`;
+/** The path of the console's page for a new user. Opening it changes nothing. */
+const pathOf = (token: string) => `/console/invitations/${token}`;
 
 interface Sent {
   invitation: NewInvitation;

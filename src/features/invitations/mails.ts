@@ -5,7 +5,7 @@ export interface InvitationMail {
   inviter: string;
   accountName: string | null;
   role: string;
-  /** Where an existing user signs in. */
+  /** The service, without a trailing slash; an existing user signs in at its console. */
   publicUrl: string;
   /** The link with the token; null: the address has a user. */
   link: string | null;
@@ -29,7 +29,7 @@ export function invitationNotice(mail: InvitationMail): Notice {
   const until = mail.expiresAt.toISOString().slice(0, 10);
   const how =
     link === null
-      ? `You have a sign-in already: sign in at ${publicUrl} and accept the invitation there, until ${until}.`
+      ? `You have a sign-in already: sign in at ${publicUrl}/console and accept the invitation there, until ${until}.`
       : `To accept, open this link and choose a password, until ${until}. It works once:\n${link}`;
   return {
     subject: 'You are invited',

@@ -4,8 +4,8 @@ import { createOneTimeToken } from '../../platform/secrets/one-time-token.ts';
 /** How long a link works. */
 export const RESET_HOURS = 1;
 
-/** The path of the link that sets a new password. */
-export const resetPath = (token: string) => `/v1/password_resets/${token}`;
+/** The path of the console's page that sets a new password. Opening it changes nothing. */
+export const resetPath = (token: string) => `/console/reset/${token}`;
 
 /** Makes a link. @returns its token, which is not stored */
 export async function createReset(db: Queryable, userId: number): Promise<string> {

@@ -56,7 +56,7 @@ async function mailedToken(): Promise<string> {
   const { rows } = await api.database.pool.query<{ text: string }>(
     'select text from message_contents order by message_id desc limit 1',
   );
-  return /password_resets\/([\w-]{43})\s/.exec(rows[0]?.text ?? '')?.[1] ?? 'no token';
+  return /console\/reset\/([\w-]{43})\s/.exec(rows[0]?.text ?? '')?.[1] ?? 'no token';
 }
 
 describe('the request for a link', () => {
@@ -116,7 +116,7 @@ describe('the mail with the link', () => {
       expect.objectContaining({ to: api.email, tracking: { clicks: false, opens: false } }),
     ]);
     for (const body of [rows[0]?.text, rows[0]?.html]) {
-      expect(body).toContain(`${PUBLIC_URL}/v1/password_resets/`);
+      expect(body).toContain(`${PUBLIC_URL}/console/reset/`);
       expect(body).not.toContain('127.0.0.1');
       expect(body).not.toContain('evil');
     }
