@@ -1,4 +1,14 @@
 # One image for every role: docker run … carillon start api | start worker | start sender | start mail | migrate | …
+FROM node:24-slim AS console
+
+# The pages of the console: they are built with the development dependencies, which the image does not have.
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY src src
+COPY console console
+RUN node src/local/console/build-program.ts
+
 FROM node:24-slim
 
 WORKDIR /app
@@ -11,6 +21,7 @@ COPY src src
 COPY workflows workflows
 COPY activities activities
 COPY migrations migrations
+COPY --from=console /app/console/dist console/dist
 RUN ln -s /app/src/main.ts /usr/local/bin/carillon && install -d -o node -g node /data
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MAIL_LISTEN_HOST=0.0.0.0 MAIL_PORT=2525 CARILLON_HOME=/data

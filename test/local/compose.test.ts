@@ -60,3 +60,13 @@ describe('docker-compose.yml', () => {
     }
   });
 });
+
+describe('the Dockerfile', () => {
+  it('builds the console in a stage of its own, and ships only the bundle', () => {
+    const stages = readFileSync(new URL('Dockerfile', root), 'utf8').split(/^FROM /m);
+    const [build = '', image = ''] = stages.slice(-2);
+    expect(build).toContain('COPY console console\nRUN node src/local/console/build-program.ts\n');
+    expect(image).toContain('COPY --from=console /app/console/dist console/dist\n');
+    expect(image).not.toContain('COPY console');
+  });
+});
