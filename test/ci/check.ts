@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { findCommentFaults } from './comments.ts';
 import { findTypeFaults, TYPES_FILE } from './console-types.ts';
 import { findDocFaults } from './docs.ts';
-import { findLicenceFaults, type LicensedPackage, type Lock } from './licences.ts';
+import { findLicenceFaults, type LicensedPackage, type Lock, packagesIn } from './licences.ts';
 import { findRoomFaults } from './rooms.ts';
 import { findStatementFaults } from './statements.ts';
 
@@ -108,12 +108,20 @@ function checkRooms(files: readonly string[]): Outcome {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+/** The packages that the console imports. */
+function bundledPackages(): string[] {
+  const sources = allFiles().filter(
+    (file) => /^console\/src\/.*[.]tsx?$/.test(file) && existsSync(join(root, file)),
+  );
+  return [...new Set(sources.flatMap((file) => packagesIn(readFileSync(join(root, file), 'utf8'))))].sort();
+}
+
 function checkLicences(): Outcome {
   const read = (path: string) => readFileSync(join(root, path), 'utf8');
   const { dependencies } = JSON.parse(read('package.json')) as { dependencies: object };
   const faults = findLicenceFaults(
     read('docs/licences.md'),
-    Object.keys(dependencies),
+    { dependencies: Object.keys(dependencies), bundled: bundledPackages() },
     JSON.parse(read('package-lock.json')) as Lock,
     (folder) => {
       const path = `${folder}/package.json`;

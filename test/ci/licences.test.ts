@@ -1,6 +1,6 @@
 // Every package that Carillon runs with has an allowed licence, and docs/licences.md lists those that package.json names.
 import { describe, expect, it } from '@jest/globals';
-import { findLicenceFaults, type LicensedPackage, type Lock } from './licences.ts';
+import { findLicenceFaults, type LicensedPackage, type Lock, packagesIn } from './licences.ts';
 
 const PAGE = `
 | package | licence | why    |
@@ -8,24 +8,30 @@ const PAGE = `
 | \`koa\`   | MIT     | serves |
 `;
 
-type Given = Omit<LicensedPackage, 'name'> & { dev?: boolean; installed?: false };
+type Given = Omit<LicensedPackage, 'name'> & { dev?: boolean; installed?: false; needs?: string[] };
 
 /** Checks a project that has `koa` and some other packages. */
-function faultsOf(packages: Record<string, Given>, { page = PAGE, dependencies = ['koa'] } = {}): string[] {
+function faultsOf(
+  packages: Record<string, Given>,
+  { page = PAGE, dependencies = ['koa'], bundled = [] as string[] } = {},
+): string[] {
   const all: Record<string, Given> = { koa: { license: 'MIT' }, ...packages };
   const lock: Lock = { packages: { '': {}, ...lockedOf(all) } };
-  return findLicenceFaults(page, dependencies, lock, (folder) => {
-    const name = folder.replace('node_modules/', '');
+  return findLicenceFaults(page, { dependencies, bundled }, lock, (folder) => {
+    const name = folder.replace(/^.*node_modules[/]/, '');
     return all[name]?.installed === false ? null : { name, ...all[name] };
   });
 }
 
 /** The packages in the form of the lock file, which leaves out licences that are not text. */
 function lockedOf(packages: Record<string, Given>): Lock['packages'] {
-  const entries = Object.entries(packages).map(([name, { license, dev = false }]) => [
-    `node_modules/${name}`,
-    typeof license === 'string' ? { dev, license } : { dev },
-  ]);
+  const entries = Object.entries(packages).map(([name, { license, dev = false, needs = [] }]) => {
+    const dependencies = Object.fromEntries(needs.map((needed) => [needed, '1.0.0']));
+    return [
+      `node_modules/${name}`,
+      typeof license === 'string' ? { dev, license, dependencies } : { dev, dependencies },
+    ];
+  });
   return Object.fromEntries(entries) as Lock['packages'];
 }
 
@@ -78,5 +84,31 @@ describe('the check of licences', () => {
     expect(faultsOf({}, { page: PAGE.replace('MIT', 'ISC') })).toEqual([
       'docs/licences.md: koa has the licence MIT, not ISC.',
     ]);
+  });
+
+  it('asks for the licences of packages for development whose code is in the console, and of what they need', () => {
+    const page = `${PAGE}| \`react\` | MIT | shows |\n`;
+    const packages = {
+      react: { license: 'MIT', dev: true, needs: ['left'] },
+      left: { license: 'GPL-3.0', dev: true },
+    };
+    expect(faultsOf(packages, { page, bundled: ['react'] })).toEqual([
+      'node_modules/left has the licence GPL-3.0, which is not allowed.',
+    ]);
+    expect(faultsOf(packages, { bundled: ['react'] })).toContain('docs/licences.md: react is missing.');
+  });
+
+  it('finds the packages that a source file brings into the bundle', () => {
+    const source = `
+import type { Types } from 'only-types';
+import { useState } from 'react';
+import {
+  Dialog,
+} from '@radix-ui/dialog/parts';
+import 'uplot/dist/uPlot.min.css';
+import { own } from './own.ts';
+const later = import('cmdk');
+`;
+    expect(packagesIn(source)).toEqual(['react', '@radix-ui/dialog', 'uplot', 'cmdk']);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Which licences the packages that Carillon runs with may have. Also checks that docs/licences.md lists the packages
- * that package.json names.
+ * Which licences the packages that Carillon runs with, or whose code is in the console, may have. Also checks that
+ * docs/licences.md lists the packages that package.json and the console name.
  */
 
 /**
@@ -35,7 +35,51 @@ export interface LicensedPackage {
 
 /** The parts of a `package-lock.json` that are read. */
 export interface Lock {
-  packages: Readonly<Record<string, { dev?: boolean; license?: string }>>;
+  packages: Readonly<
+    Record<string, { dev?: boolean; license?: string; dependencies?: Readonly<Record<string, string>> }>
+  >;
+}
+
+/** The packages that package.json and the code name. */
+export interface NamedPackages {
+  /** The runtime packages in `package.json`. */
+  dependencies: readonly string[];
+  /** The packages that the console imports. They are for development, but their code is in the bundle. */
+  bundled: readonly string[];
+}
+
+const IMPORT = /(?:^|;|\n)\s*(?:import|export)\s+(?!type\b)(?:[^'"();]*?\sfrom\s+)?['"]([^'"]+)['"]/g;
+const DYNAMIC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]/g;
+
+/** Returns the names of the packages whose code a source file imports. */
+export function packagesIn(source: string): string[] {
+  const specifiers = [IMPORT, DYNAMIC_IMPORT].flatMap((pattern) =>
+    [...source.matchAll(pattern)].map(([, name = '']) => name),
+  );
+  const ofPackages = specifiers.filter((specifier) => /^[@a-z]/.test(specifier));
+  return ofPackages.map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+}
+
+/** Finds a package as Node.js does: in the folder that asks, then in those above it. */
+function folderOf(name: string, asking: string, { packages }: Lock): string | null {
+  for (let from = asking; ; from = from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))) {
+    const folder = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
+    if (packages[folder]) return folder;
+    if (from === '') return null;
+  }
+}
+
+/** Returns the folders of packages and of everything that they depend on. */
+function withDependencies(names: readonly string[], lock: Lock): Set<string> {
+  const found = new Set<string>();
+  const add = (name: string, asking: string): void => {
+    const folder = folderOf(name, asking, lock);
+    if (folder === null || found.has(folder)) return;
+    found.add(folder);
+    for (const next of Object.keys(lock.packages[folder]?.dependencies ?? {})) add(next, folder);
+  };
+  for (const name of names) add(name, '');
+  return found;
 }
 
 function licenceOf({ name, license, licenses }: LicensedPackage): string | null {
@@ -61,22 +105,22 @@ function listedIn(page: string): Map<string, string> {
 
 /**
  * @param page the text of docs/licences.md
- * @param dependencies the names of the runtime packages in `package.json`
  * @param readPackage reads the `package.json` in a folder such as `node_modules/koa`; null if it is not installed
  * @returns what is wrong: a package that the page lacks, lists needlessly or with another licence, or whose licence is
  *   not allowed
  */
 export function findLicenceFaults(
   page: string,
-  dependencies: readonly string[],
+  { dependencies, bundled }: NamedPackages,
   lock: Lock,
   readPackage: (folder: string) => LicensedPackage | null,
 ): string[] {
   const faults: string[] = [];
   const listed = listedIn(page);
   const licences = new Map<string, string | null>();
+  const inBundle = withDependencies(bundled, lock);
   for (const [folder, { dev = false, license }] of Object.entries(lock.packages)) {
-    if (folder === '' || dev) continue;
+    if (folder === '' || (dev && !inBundle.has(folder))) continue;
     const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
     // Packages for other platforms are not installed. The lock file states their licence.
     const licence = licenceOf(readPackage(folder) ?? { name, license });
@@ -84,13 +128,14 @@ export function findLicenceFaults(
     if (licence === null) faults.push(`${folder} names no licence.`);
     else if (!isAllowed(licence)) faults.push(`${folder} has the licence ${licence}, which is not allowed.`);
   }
-  for (const name of dependencies) {
+  const named = [...dependencies, ...bundled];
+  for (const name of named) {
     const licence = licences.get(name);
     if (!listed.has(name)) faults.push(`docs/licences.md: ${name} is missing.`);
     else if (licence && listed.get(name) !== licence) {
       faults.push(`docs/licences.md: ${name} has the licence ${licence}, not ${listed.get(name)}.`);
     }
   }
-  const unneeded = [...listed.keys()].filter((name) => !dependencies.includes(name));
+  const unneeded = [...listed.keys()].filter((name) => !named.includes(name));
   return [...faults, ...unneeded.map((name) => `docs/licences.md: ${name} is not a dependency.`)];
 }
