@@ -1,0 +1,66 @@
+import type { SubmitEvent } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, TextInput } from '../../ui/field.tsx';
+import { formText } from '../../ui/form.ts';
+import { useOpen } from '../../ui/links.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { useRequestKey } from '../../ui/request-key.ts';
+
+interface Given {
+  name: string;
+  provider?: string;
+}
+
+/** Registers a domain, and opens its page with the records to publish. */
+export function AddDomain({ onClose }: { onClose: () => void }) {
+  const open = useOpen();
+  const keyOf = useRequestKey();
+  const action = useAction({
+    work: (domain: Given) =>
+      call(() =>
+        api.POST('/v1/my/domains', {
+          params: { header: { 'Idempotency-Key': keyOf(domain) } },
+          body: { domain },
+        }),
+      ),
+    refresh: ['domains'],
+    fields: ['domain.name', 'domain.provider'],
+    onDone: ({ id }) => open(`/domains/${id}`),
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const provider = formText(form, 'provider').trim();
+    action.run({ name: formText(form, 'name').trim(), ...(provider === '' ? {} : { provider }) });
+  };
+  return (
+    <Dialog open onClose={onClose} title="Add a domain">
+      <form onSubmit={submit}>
+        <Field
+          label="Domain"
+          hint="A domain or a subdomain that you can add DNS records to, such as example.com or news.example.com."
+          error={action.errorOf('domain.name')}
+        >
+          <TextInput name="name" required autoFocus autoComplete="off" placeholder="example.com" />
+        </Field>
+        <Field
+          label="Provider"
+          hint="Only if an operator of this service has given you a name to use."
+          error={action.errorOf('domain.provider')}
+        >
+          <TextInput name="provider" autoComplete="off" />
+        </Field>
+        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={action.busy}>
+            Add domain
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
