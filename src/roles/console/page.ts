@@ -43,6 +43,13 @@ export function consolePage(parts: readonly string[]): RawResult {
   return html(200, parts.join(nonce), policyOf(nonce));
 }
 
+/** Sends a browser to the same page at the service's own name. */
+export const redirectTo = (location: string): RawResult => ({
+  status: 302,
+  raw: { contentType: 'text/plain; charset=utf-8', body: '' },
+  headers: { 'Cache-Control': 'no-store', Location: location },
+});
+
 const MISSING = `<!doctype html>
 <html lang="en">
 <head>

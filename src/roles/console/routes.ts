@@ -4,7 +4,7 @@ import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { HttpContext } from '../../platform/http/context.ts';
 import { defineRoute, type RawResult, type RouteDefinition } from '../../platform/http/route.ts';
 import { type Asset, createBundle } from './bundle.ts';
-import { consolePage, missingPage } from './page.ts';
+import { consolePage, missingPage, redirectTo } from './page.ts';
 
 export interface ConsoleRouteDeps {
   ownOrigin: OwnOrigin;
@@ -94,10 +94,14 @@ export function createConsoleRoutes({ ownOrigin, folder }: ConsoleRouteDeps): Ro
   const bundle = createBundle(folder ?? bundleFolder(PROJECT));
 
   async function answer(ctx: HttpContext): Promise<RawResult> {
-    // Names such as links.<domain> lead here, too. A page there would be part of a customer's site.
-    if (!ownOrigin.of(ctx.req.headers)) throw notFound('page');
-    const built = await bundle();
     const name = fileNameOf(ctx.path);
+    if (!ownOrigin.of(ctx.req.headers)) {
+      // Names such as links.<domain> lead here, too. A page there would be part of a customer's site.
+      const instead = name === null ? ownOrigin.insteadOf(ctx.req.headers) : null;
+      if (!instead) throw notFound('page');
+      return redirectTo(`${instead.origin}${ctx.path}${ctx.search}`);
+    }
+    const built = await bundle();
     if (name === null) return built ? consolePage(built.page) : missingPage();
     const asset = built?.files.get(name);
     if (!asset) throw notFound('file');
