@@ -5,11 +5,15 @@ import { domainRoutes } from './pages/domains/routes.ts';
 import { homeRoute } from './pages/home/routes.tsx';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { signInRoutes } from './pages/sign-in/routes.ts';
+import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
 
 const routeTree = rootRoute.addChildren([
   ...signInRoutes,
-  sessionRoute.addChildren([homeRoute, brandRoute.addChildren([...overviewRoutes, ...domainRoutes])]),
+  sessionRoute.addChildren([
+    homeRoute,
+    brandRoute.addChildren([...overviewRoutes, ...domainRoutes, ...webhookRoutes]),
+  ]),
 ]);
 
 export const createConsoleRouter = (queryClient: QueryClient) =>

@@ -1,0 +1,72 @@
+import { useState, type SubmitEvent } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { formText } from '../../ui/form.ts';
+import { useOpen } from '../../ui/links.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { useRequestKey } from '../../ui/request-key.ts';
+import type { EventType, Webhook } from './webhook-events.ts';
+import { tickedEvents, WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx';
+
+/** Creates a webhook, then shows its secret and how to use it. */
+export function CreateWebhook({ onClose }: { onClose: () => void }) {
+  const [created, setCreated] = useState<Webhook | null>(null);
+  return (
+    <Dialog open onClose={onClose} title={created ? 'The webhook is ready' : 'Create a webhook'}>
+      {created ? <Ready webhook={created} /> : <Form onCreated={setCreated} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Form({ onCreated, onClose }: { onCreated: (webhook: Webhook) => void; onClose: () => void }) {
+  const keyOf = useRequestKey();
+  const action = useAction({
+    work: (body: { url: string; events: EventType[] }) =>
+      call(() =>
+        api.POST('/v1/my/webhooks', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body }),
+      ),
+    refresh: ['webhooks'],
+    fields: WEBHOOK_FIELDS,
+    onDone: onCreated,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    action.run({ url: formText(form, 'url').trim(), events: tickedEvents(form) });
+  };
+  return (
+    <form onSubmit={submit}>
+      <WebhookFields errorOf={action.errorOf} />
+      {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
+      <div className="actions">
+        <Button type="submit" kind="primary" busy={action.busy}>
+          Create webhook
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
+
+const VERIFY = `import { Webhook } from 'standardwebhooks';
+
+const event = new Webhook(process.env.WEBHOOK_SECRET).verify(rawBody, request.headers);`;
+
+function Ready({ webhook: { id, secret } }: { webhook: Webhook }) {
+  const open = useOpen();
+  return (
+    <>
+      <p>Your server verifies each request with this secret, over the raw bytes of the body.</p>
+      <CodeBlock text={secret} label="Signing secret" />
+      <CodeBlock text={VERIFY} label="With a library of Standard Webhooks" />
+      <div className="actions">
+        <Button kind="primary" onClick={() => open(`/webhooks/${id}`)}>
+          Open the webhook
+        </Button>
+      </div>
+    </>
+  );
+}
