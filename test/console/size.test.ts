@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
-import { builtConsole } from '../support/console.ts';
+import { builtConsole } from '../support/console-project.ts';
 
 /** In bytes, compressed by brotli. */
 const MAX_FIRST = 200_000;

@@ -64,14 +64,10 @@ export interface CookieSession {
   headers: { Cookie: string; Origin: string; 'X-CSRF-Token': string };
 }
 
-export interface TestApi extends TestTenant {
+/** Two accounts in a running service. */
+export interface TestTenants extends TestTenant {
   baseUrl: string;
-  port: number;
-  /** URL of `/metrics`. */
-  opsUrl: string;
-  config: Config;
   database: Database;
-  routes: RouteDefinition[];
   /** Another account with its own brand, key and owner. */
   other: TestTenant;
   request<Body = TestBody>(method: string, path: string, options?: TestRequest): Promise<TestResponse<Body>>;
@@ -79,6 +75,14 @@ export interface TestApi extends TestTenant {
   signIn(email?: string): Promise<CookieSession>;
   /** Adds a user with this role to the first account, and logs them in. */
   addUser(role: Role): Promise<{ userId: number; email: string; userJwt: string }>;
+}
+
+export interface TestApi extends TestTenants {
+  port: number;
+  /** URL of `/metrics`. */
+  opsUrl: string;
+  config: Config;
+  routes: RouteDefinition[];
   close(): Promise<void>;
 }
 
@@ -187,6 +191,40 @@ async function signIn(api: Pick<TestApi, 'request'>, origin: string, email: stri
   return { cookie, csrfToken, headers: { Cookie: cookie, Origin: origin, 'X-CSRF-Token': csrfToken } };
 }
 
+/**
+ * Creates two accounts in a service that runs.
+ * @param names of the accounts; no other account of the service may have one of them
+ */
+export async function createTestTenants(
+  { database, baseUrl }: Pick<TestTenants, 'database' | 'baseUrl'>,
+  [name, otherName]: readonly [string, string] = ['Acme', 'Other Company'],
+): Promise<TestTenants> {
+  const own = await createTestTenant(database, name);
+  const other = await createTestTenant(database, otherName);
+  const domain = own.email.slice(own.email.indexOf('@') + 1);
+  let users = 0;
+  const tenants: TestTenants = {
+    ...own,
+    baseUrl,
+    database,
+    other,
+    request: (method, path, request = {}) => send(baseUrl, own.apiKey, method, path, request),
+    signIn: (email = own.email) => signIn(tenants, baseUrl, email),
+    async addUser(role) {
+      users += 1;
+      const email = `${role}-${users}@${domain}`;
+      const added = await addMember(database.pool, {
+        accountId: own.accountId,
+        role,
+        email,
+        password: TEST_PASSWORD,
+      });
+      return { userId: added.userId, email, userJwt: await sessionFor(database, added.userId) };
+    },
+  };
+  return tenants;
+}
+
 /** Starts the API on a free port and its own database, with two accounts. Call `close` in `afterAll`. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const test = await createTestDatabase();
@@ -200,32 +238,13 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     extraRoutes: options.extraRoutes ?? [],
     consoleFolder: options.consoleFolder,
   });
-  const own = await createTestTenant(database, 'Acme');
-  const other = await createTestTenant(database, 'Other Company');
-  const baseUrl = `http://127.0.0.1:${server.port}`;
-  let users = 0;
+  const tenants = await createTestTenants({ database, baseUrl: `http://127.0.0.1:${server.port}` });
   const api: TestApi = {
-    ...own,
-    baseUrl,
+    ...tenants,
     port: server.port,
     opsUrl: `http://127.0.0.1:${server.opsPort}`,
     config,
-    database,
     routes: server.routes,
-    other,
-    request: (method, path, request = {}) => send(baseUrl, own.apiKey, method, path, request),
-    signIn: (email = own.email) => signIn(api, baseUrl, email),
-    async addUser(role) {
-      users += 1;
-      const email = `${role}-${users}@acme.test`;
-      const added = await addMember(database.pool, {
-        accountId: own.accountId,
-        role,
-        email,
-        password: TEST_PASSWORD,
-      });
-      return { userId: added.userId, email, userJwt: await sessionFor(database, added.userId) };
-    },
     async close() {
       await server?.stop();
       await test.drop();

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { PROJECT } from '../../src/local/console/place.ts';
+import { provideConsole } from '../../src/local/console/build.ts';
+import { bundleFolder, PROJECT } from '../../src/local/console/place.ts';
 
 /** A small console in a folder of its own. */
 export interface ConsoleProject {
@@ -47,4 +48,16 @@ export async function makeConsoleProject(): Promise<ConsoleProject> {
   await write('console/vite.config.ts', SETTINGS);
   await symlink(join(PROJECT, 'node_modules'), path('node_modules'));
   return { folder, path, write, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/**
+ * Builds our own console if its sources have changed, and returns the folder of its bundle, which the API serves. Of
+ * several test files that run at the same time, one builds and the others wait.
+ * @throws Error that says why it could not be built
+ */
+export async function builtConsole(): Promise<string> {
+  const lines: string[] = [];
+  const state = await provideConsole({ progress: (line) => lines.push(line) });
+  if (state !== 'current') throw new Error(lines.join('\n'));
+  return bundleFolder(PROJECT);
 }

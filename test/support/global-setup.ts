@@ -1,3 +1,4 @@
+import { wholeService } from './whole-service.ts';
 import { engineService, workflowBundleService } from './engine-service.ts';
 import { keepForTeardown, startTestServices } from './test-services.ts';
 import { announceMissingTools, getTools } from './tools.ts';
@@ -9,6 +10,7 @@ export default async function setUp(): Promise<void> {
   const services = await startTestServices({
     engine: engineService(cache),
     'workflow-bundle': workflowBundleService,
+    whole: wholeService,
   });
   process.env.CARILLON_TEST_SERVICES = services.address;
   keepForTeardown(services);

@@ -54,8 +54,9 @@ export function findClamd(): string | undefined {
   return findProgram('clamd');
 }
 
-/** Returns the path of Chromium or Chrome. */
+/** Returns the path of Chromium or Chrome: that in `CHROMIUM_PATH`, or the first of the usual names. */
 export function findChromium(): string | undefined {
+  if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
   const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
   return names.map((name) => findProgram(name)).find((path) => path !== undefined);
 }
