@@ -7,6 +7,7 @@ import { Select } from '../ui/field.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { useBrand } from './brand.ts';
 import { navigation } from './navigation.ts';
+import { OwnInvitations } from './own-invitations.tsx';
 import { Palette } from './palette.tsx';
 
 /** The frame of all pages about a brand: what there is at the left, and who and where above. */
@@ -27,6 +28,7 @@ export function BrandFrame() {
         <TopBar />
         <Sidebar />
         <main id="content" tabIndex={-1}>
+          <OwnInvitations />
           <Outlet />
         </main>
       </div>

@@ -9,4 +9,14 @@ export const signInRoutes = [
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./sign-in-page.tsx'), 'SignInPage'),
   }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/sign-in/forgot',
+    component: lazyRouteComponent(() => import('./forgot-page.tsx'), 'ForgotPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/reset/$token',
+    component: lazyRouteComponent(() => import('./reset-page.tsx'), 'ResetPage'),
+  }),
 ];
