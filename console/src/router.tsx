@@ -1,11 +1,15 @@
 /** Every page, one line per folder of `pages/`. */
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
+import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
+import { exportRoutes } from './pages/exports/routes.ts';
 import { homeRoute } from './pages/home/routes.tsx';
 import { invitationRoutes } from './pages/invitations/routes.ts';
+import { listRoutes } from './pages/lists/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { profileRoutes } from './pages/profile/routes.ts';
+import { segmentRoutes } from './pages/segments/routes.ts';
 import { signInRoutes } from './pages/sign-in/routes.ts';
 import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
@@ -13,6 +17,10 @@ import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
 const brandPages = [
   // One line each, so that changes to it meet less often.
   ...overviewRoutes,
+  ...contactRoutes,
+  ...listRoutes,
+  ...segmentRoutes,
+  ...exportRoutes,
   ...domainRoutes,
   ...webhookRoutes,
   ...profileRoutes,

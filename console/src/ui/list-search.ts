@@ -15,9 +15,17 @@ export const listSearch = (search: Record<string, unknown>): ListSearch =>
     ),
   );
 
+const PLAIN_DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The API takes times; a date means its midnight in the zone of the viewer. */
+const valueForApi = (value: string) =>
+  PLAIN_DATE.test(value) ? new Date(`${value}T00:00:00`).toISOString() : value;
+
 export interface ListState {
   search: ListSearch;
   page: number;
+  /** The given filters, as the API takes them. */
+  filter: Record<string, string>;
   /** The query of the request: the given filters, `page` and `limit`. */
   query: Record<string, string | number>;
   /** Sets parameters of the URL; those without a value disappear. Another filter begins at the first page. */
@@ -29,11 +37,13 @@ export function useListSearch(filters: readonly string[]): ListState {
   const search: ListSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const page = Math.max(1, Math.trunc(Number(search.page ?? 1)) || 1);
-  const given = filters.flatMap((name) => (search[name] ? [[name, search[name]] as const] : []));
+  const given = filters.flatMap((name) => (search[name] ? [[name, valueForApi(search[name])] as const] : []));
+  const filter = Object.fromEntries(given);
   return {
     search,
     page,
-    query: { ...Object.fromEntries(given), page, limit: PAGE_SIZE },
+    filter,
+    query: { ...filter, page, limit: PAGE_SIZE },
     set(changes) {
       const next = listSearch({ ...search, ...('page' in changes ? {} : { page: undefined }), ...changes });
       void navigate({ to: '.', search: next, replace: true });

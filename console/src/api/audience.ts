@@ -1,0 +1,49 @@
+/** The lists and segments of the brand, to choose from. */
+import { useQuery } from '@tanstack/react-query';
+import { api, callPage, type Page, type Schemas } from './client.ts';
+
+const PAGE = 100;
+/** A brand has at most 1,000 segments; more lists than that cannot be chosen by name. */
+const MAX_PAGES = 10;
+const STALE_MS = 30_000;
+
+async function loadAll<Row>(loadPage: (page: number) => Promise<Page<Row>>): Promise<Row[]> {
+  const first = await loadPage(1);
+  const others = Array.from({ length: Math.min(first.pages, MAX_PAGES) - 1 }, (_, index) => index + 2);
+  const rows = [first.rows];
+  for (const page of others) rows.push((await loadPage(page)).rows);
+  return rows.flat();
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+const choiceOf = ({ id, name }: { id: number; name: string }): Choice => ({ value: String(id), label: name });
+
+/** Returns the lists of the brand, by name; none until they are loaded. */
+export function useListChoices(): Choice[] {
+  const { data = [] } = useQuery({
+    queryKey: ['lists', 'all'],
+    staleTime: STALE_MS,
+    queryFn: ({ signal }): Promise<Schemas['ContactList'][]> =>
+      loadAll((page) =>
+        callPage(() => api.GET('/v1/my/lists', { params: { query: { page, limit: PAGE } }, signal })),
+      ),
+  });
+  return data.map(choiceOf).sort((one, other) => one.label.localeCompare(other.label));
+}
+
+/** Returns the segments of the brand, by name; none until they are loaded. */
+export function useSegmentChoices(): Choice[] {
+  const { data = [] } = useQuery({
+    queryKey: ['segments', 'all'],
+    staleTime: STALE_MS,
+    queryFn: ({ signal }): Promise<Schemas['Segment'][]> =>
+      loadAll((page) =>
+        callPage(() => api.GET('/v1/my/segments', { params: { query: { page, limit: PAGE } }, signal })),
+      ),
+  });
+  return data.map(choiceOf).sort((one, other) => one.label.localeCompare(other.label));
+}

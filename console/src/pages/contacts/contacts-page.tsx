@@ -1,0 +1,114 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { api, callPage } from '../../api/client.ts';
+import { Button } from '../../ui/button.tsx';
+import { curlOf, EmptyState } from '../../ui/code.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { BrandLink, TabLinks, useOpen } from '../../ui/links.tsx';
+import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
+import { useListSearch } from '../../ui/list-search.ts';
+import { QueryView } from '../../ui/query-view.tsx';
+import { ExportButton } from '../exports/export-button.tsx';
+import { BulkActionMenu } from './bulk-action-menu.tsx';
+import { ContactForm } from './contact-form.tsx';
+import { ContactTable } from './contact-table.tsx';
+import { contactTabs } from './contact-tabs.ts';
+
+function useContactFilters(): readonly Filter[] {
+  const lists = useListChoices();
+  const segments = useSegmentChoices();
+  return [
+    { name: 'search', label: 'Name or beginning of address', type: 'search' },
+    { name: 'list_id', label: 'List', options: lists },
+    { name: 'segment_id', label: 'Segment', options: segments },
+    {
+      name: 'subscribed',
+      label: 'Subscribed',
+      options: [
+        { value: 'true', label: 'Yes' },
+        { value: 'false', label: 'No' },
+      ],
+    },
+    { name: 'verification_status', label: 'Verification', options: ['verified', 'suppressed', 'unverified'] },
+    { name: 'email', label: 'Exact email address', type: 'email' },
+    { name: 'phone', label: 'Exact phone number' },
+    { name: 'source', label: 'Source' },
+    { name: 'created_after', label: 'Created after', type: 'date' },
+    { name: 'created_before', label: 'Created before', type: 'date' },
+  ];
+}
+
+export function ContactsPage() {
+  const filters = useContactFilters();
+  const list = useListSearch(filters.map(({ name }) => name));
+  const [selected, setSelected] = useState<ReadonlySet<string | number>>(new Set());
+  const query = useQuery({
+    queryKey: ['contacts', list.query],
+    queryFn: ({ signal }) =>
+      callPage(() => api.GET('/v1/my/contacts', { params: { query: list.query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  const ids = [...selected].map(Number);
+  return (
+    <>
+      <PageHeader
+        title="Contacts"
+        actions={
+          <>
+            <BulkActionMenu filter={list.filter} selectedIds={ids} onStarted={() => setSelected(new Set())} />
+            <ExportButton resource="contacts" filters={list.filter} />
+            <NewContact />
+          </>
+        }
+      />
+      <TabLinks label="Contacts" tabs={contactTabs} />
+      <Filters filters={filters} list={list} />
+      <QueryView query={query}>
+        {({ rows }) => (
+          <ContactTable
+            label="Contacts"
+            rows={rows}
+            selection={{ selected, change: setSelected }}
+            empty={Object.keys(list.filter).length > 0 ? <p>No contact matches.</p> : <NoContacts />}
+          />
+        )}
+      </QueryView>
+      <Pager list={list} page={query.data} />
+    </>
+  );
+}
+
+function NewContact() {
+  const [creating, setCreating] = useState(false);
+  const open = useOpen();
+  return (
+    <>
+      <Button kind="primary" onClick={() => setCreating(true)}>
+        New contact
+      </Button>
+      <Dialog open={creating} onClose={() => setCreating(false)} title="New contact">
+        <ContactForm onDone={({ id }) => open(`/contacts/${id}`)} onCancel={() => setCreating(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function NoContacts() {
+  return (
+    <EmptyState
+      title="No contacts yet"
+      curl={curlOf('POST', '/v1/my/contacts', {
+        email: 'ada@example.com',
+        first_name: 'Ada',
+        data: { plan: 'pro' },
+      })}
+    >
+      <p>
+        The people you write to stand here, each with an email address, a phone number or both. Campaigns and
+        flows go to contacts. <BrandLink to="/imports/new">Import a CSV file</BrandLink>, or create the first
+        one above.
+      </p>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { api, callPage, type Schemas } from '../../api/client.ts';
+import { Button } from '../../ui/button.tsx';
+import { curlOf, EmptyState } from '../../ui/code.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/facts.tsx';
+import { filtersText } from '../../ui/filter-text.ts';
+import { BrandLink, useOpen } from '../../ui/links.tsx';
+import { PageHeader, Pager } from '../../ui/list-page.tsx';
+import { useListSearch } from '../../ui/list-search.ts';
+import { QueryView } from '../../ui/query-view.tsx';
+import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { SegmentCount } from './segment-count.tsx';
+import { SegmentForm } from './segment-form.tsx';
+
+function useColumns(): readonly TableColumn<Schemas['Segment']>[] {
+  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  return [
+    {
+      key: 'name',
+      header: 'Segment',
+      cell: ({ id, name }) => <BrandLink to={`/segments/${id}`}>{name}</BrandLink>,
+    },
+    {
+      key: 'count',
+      header: 'Contacts now',
+      align: 'right',
+      cell: ({ filters }) => <SegmentCount filters={filters} />,
+      width: '9rem',
+    },
+    { key: 'filters', header: 'Filters', cell: ({ filters }) => filtersText(filters, names), wideOnly: true },
+    {
+      key: 'updated',
+      header: 'Changed',
+      cell: ({ updated_at: at }) => <Time at={at} />,
+      width: '9rem',
+      wideOnly: true,
+    },
+  ];
+}
+
+export function SegmentsPage() {
+  const list = useListSearch([]);
+  const open = useOpen();
+  const columns = useColumns();
+  const [creating, setCreating] = useState(false);
+  const query = useQuery({
+    queryKey: ['segments', list.query],
+    queryFn: ({ signal }) =>
+      callPage(() => api.GET('/v1/my/segments', { params: { query: list.query }, signal })),
+  });
+  return (
+    <>
+      <PageHeader
+        title="Segments"
+        actions={
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            New segment
+          </Button>
+        }
+      />
+      <Dialog open={creating} onClose={() => setCreating(false)} title="New segment" wide>
+        <SegmentForm onDone={({ id }) => open(`/segments/${id}`)} onCancel={() => setCreating(false)} />
+      </Dialog>
+      <QueryView query={query}>
+        {({ rows }) => (
+          <DataTable
+            label="Segments"
+            rows={rows}
+            columns={columns}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => open(`/segments/${id}`)}
+            empty={<NoSegments />}
+          />
+        )}
+      </QueryView>
+      <Pager list={list} page={query.data} />
+    </>
+  );
+}
+
+function NoSegments() {
+  return (
+    <EmptyState
+      title="No segments yet"
+      curl={curlOf('POST', '/v1/my/segments', {
+        name: 'Pro customers in Germany',
+        filters: [
+          { name: 'country_code', predicate: 'eq', value: 'DE' },
+          { name: 'data.plan', predicate: 'eq', value: 'pro' },
+        ],
+      })}
+    >
+      <p>
+        A segment is a set of filters. It always contains the contacts that match them at the moment, by their
+        data, their lists, and what they did.
+      </p>
+    </EmptyState>
+  );
+}

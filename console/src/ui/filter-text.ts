@@ -1,0 +1,108 @@
+/** Filters of segments in words. */
+import type { Choice } from '../api/audience.ts';
+import type { Schemas } from '../api/client.ts';
+import { isObject } from './json-text.ts';
+
+type Filter = Schemas['Filter'];
+type Predicate = Filter['predicate'];
+
+/** The lists and segments that filters may name by id. */
+export interface AudienceNames {
+  lists: readonly Choice[];
+  segments: readonly Choice[];
+}
+
+const IS: Partial<Record<Predicate, string>> = {
+  eq: 'is',
+  not_eq: 'is not',
+  in: 'is one of',
+  not_in: 'is none of',
+  cont: 'contains',
+  not_cont: 'does not contain',
+  start: 'starts with',
+  end: 'ends with',
+  gt: 'is greater than',
+  gteq: 'is at least',
+  lt: 'is less than',
+  lteq: 'is at most',
+  between: 'is between',
+  present: 'is present',
+  blank: 'is blank',
+  true: 'is true',
+  false: 'is false',
+  within_last: 'is within the last',
+  older_than: 'is longer ago than',
+};
+
+const TIMES: Partial<Record<Predicate, string>> = {
+  gt: 'is after',
+  gteq: 'is at or after',
+  lt: 'is before',
+  lteq: 'is at or before',
+};
+
+const MEMBERSHIP: Partial<Record<Predicate, string>> = {
+  eq: 'is in',
+  in: 'is in one of',
+  not_eq: 'is not in',
+  not_in: 'is in none of',
+};
+
+function nameText(name: string): string {
+  if (name.startsWith('event.')) return `event ${name.slice('event.'.length)}`;
+  if (name.startsWith('data.')) return name;
+  return name.replaceAll('_', ' ');
+}
+
+function periodText(value: unknown): string {
+  if (!isObject(value)) return valueText(value);
+  const unit = String(value.unit);
+  return `${String(value.count)} ${value.count === 1 ? unit.replace(/s$/, '') : unit}`;
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
+  if (isObject(value)) return 'count' in value ? periodText(value) : JSON.stringify(value);
+  return typeof value === 'string' ? `“${value}”` : String(value);
+}
+
+function deedText({ name, predicate, value }: Filter): string {
+  const { at_least: atLeast, within } = isObject(value) ? value : {};
+  const often = typeof atLeast === 'number' && atLeast > 1 ? ` at least ${atLeast} times` : '';
+  const when = within === undefined || within === null ? '' : ` within the last ${periodText(within)}`;
+  return `${nameText(name)} ${predicate === 'did' ? 'happened' : 'did not happen'}${often}${when}`;
+}
+
+function membershipText({ name, predicate, value }: Filter, names: AudienceNames): string {
+  const choices = name === 'list' ? names.lists : names.segments;
+  const ids = Array.isArray(value) ? value : [value];
+  const labels = ids.map((id) => choices.find((choice) => choice.value === String(id))?.label);
+  const text = labels.map((label, index) => label ?? String(ids[index])).join(', ');
+  return `${MEMBERSHIP[predicate] ?? predicate} ${name} ${text}`;
+}
+
+/** Returns the filters of a group; null if the filter is not a group. */
+export const membersOf = ({ name, value }: Filter): Filter[] | null =>
+  (name === 'any' || name === 'all') && Array.isArray(value) ? (value as Filter[]) : null;
+
+/** Returns one filter in words, groups with their members in brackets. */
+export function filterText(filter: Filter, names: AudienceNames): string {
+  const { name, predicate, value } = filter;
+  const members = membersOf(filter);
+  if (members) {
+    const word = name === 'any' ? ' or ' : ' and ';
+    return `(${members.map((member) => filterText(member, names)).join(word)})`;
+  }
+  if (predicate === 'did' || predicate === 'did_not') return deedText(filter);
+  if (name === 'list' || name === 'segment') return membershipText(filter, names);
+  const verb = (name.endsWith('_at') ? TIMES[predicate] : undefined) ?? IS[predicate] ?? predicate;
+  const isPlain = ['present', 'blank', 'true', 'false'].includes(predicate);
+  if (isPlain) return `${nameText(name)} ${verb}`;
+  if (predicate === 'between' && Array.isArray(value))
+    return `${nameText(name)} ${verb} ${value.map(valueText).join(' and ')}`;
+  return `${nameText(name)} ${verb} ${valueText(value)}`;
+}
+
+/** Returns filters that must all match, in one line. */
+export const filtersText = (filters: readonly Filter[], names: AudienceNames): string =>
+  filters.length === 0 ? 'all contacts' : filters.map((filter) => filterText(filter, names)).join(' and ');
