@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCallbacks } from './callbacks.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchCompose } from './compose.ts';
+import { benchConsole } from './console.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEvents } from './events.ts';
 import { benchFairness } from './fairness.ts';
@@ -247,6 +248,17 @@ program
   .option('--content-share <share>', 'share of the messages whose content is still kept', Number, 0.1)
   .option('--seconds <n>', 'seconds of each measurement', Number, 20)
   .action(printing('size', benchSize));
+
+program
+  .command('console')
+  .description(
+    'lists of 100 over a large brand, first paint on a slow machine and line, tasks while scrolling',
+  )
+  .option('--messages <n>', 'messages sent in the last year, one in 20 by the brand', Number, 20_000_000)
+  .option('--accounts <n>', 'accounts that sent the others', Number, 10_000)
+  .option('--contacts <n>', 'contacts of the brand', Number, 1_000_000)
+  .option('--visits <n>', 'number of visits of each kind', Number, 5)
+  .action(printing('console', benchConsole));
 
 program
   .command('validation')

@@ -12,6 +12,9 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createOpenFolder } from '../support/open-folder.ts';
 import { usageOfFamily, type Usage } from './process-usage.ts';
 
+/** Who owns the account. */
+export const OWNER = { email: 'owner@bench.test', password: 'correct horse battery staple' };
+
 /** A durable PostgreSQL with one account, and the settings that the roles need. */
 export interface Stage {
   database: Database;
@@ -47,9 +50,8 @@ export async function openStage(options: { statements?: boolean } = {}): Promise
   const url = postgres.url();
   await migrate(url, upkeep.partitions);
   const database = openDatabase({ url, poolMax: 4 });
-  const owner = { email: 'owner@bench.test', password: 'correct horse battery staple' };
   const account = await inTransaction(database.pool, (trx) =>
-    createAccount(trx, { name: 'Bench', tier: 'trusted', sandboxMonthlyCap: 100_000_000, owner }),
+    createAccount(trx, { name: 'Bench', tier: 'trusted', sandboxMonthlyCap: 100_000_000, owner: OWNER }),
   );
   const accountId = account.account.id;
   const { key } = await createApiKey(database.pool, { accountId, rateLimitPerSecond: 0 });
