@@ -4329,6 +4329,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             temporal_ui_url: string | null;
+            temporal_namespace: string | null;
         };
         PasswordReset: {
             email: string;

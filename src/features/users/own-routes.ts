@@ -25,7 +25,7 @@ function changesOf({ first_name, last_name, mobile, country_code }: ChangeUserBo
 }
 
 export interface OwnUserRouteDeps {
-  config: { TEMPORAL_UI_PUBLIC_URL?: string | undefined };
+  config: { TEMPORAL_UI_PUBLIC_URL?: string | undefined; TEMPORAL_NAMESPACE: string };
   database: Database;
 }
 
@@ -44,7 +44,13 @@ export function createOwnUserRoutes({ config, database: { pool } }: OwnUserRoute
       responses: { 200: { description: 'The user.', schema: ownUserSchema } },
       async handler({ session }) {
         const user = presentUser(await getUser(pool, session.userId));
-        return { status: 200, body: { ...user, temporal_ui_url: user.admin ? temporalUi : null } };
+        const showsTemporal = user.admin && temporalUi !== null;
+        const body = {
+          ...user,
+          temporal_ui_url: showsTemporal ? temporalUi : null,
+          temporal_namespace: showsTemporal ? config.TEMPORAL_NAMESPACE : null,
+        };
+        return { status: 200, body };
       },
     }),
     defineRoute({

@@ -32,6 +32,10 @@ export const ownUserSchema = z
           'For operators (`admin`): the address of Temporal’s Web UI, to which `/namespaces/<namespace>/workflows/<id>` ' +
           'is added. Null for others, and if `TEMPORAL_UI_PUBLIC_URL` is not set.',
       }),
+    temporal_namespace: z
+      .string()
+      .nullable()
+      .meta({ description: 'The namespace of the workflows in that UI; null if `temporal_ui_url` is null.' }),
   })
   .meta({ id: 'OwnUser' });
 
@@ -54,7 +58,15 @@ export const changeUserBody = z.strictObject({
 export type ChangeUserBody = z.output<typeof changeUserBody>;
 
 /** A client may send a user back as it received it. */
-export const userReadOnlyFields = ['id', 'email', 'admin', 'temporal_ui_url', 'created_at', 'updated_at'];
+export const userReadOnlyFields = [
+  'id',
+  'email',
+  'admin',
+  'temporal_ui_url',
+  'temporal_namespace',
+  'created_at',
+  'updated_at',
+];
 
 /** A password that a user chooses. Sign-in accepts shorter ones, which older versions allowed. */
 export const newPassword = z.string().min(8).max(1_024).meta({ description: '8 to 1,024 characters.' });

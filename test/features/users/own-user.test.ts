@@ -36,7 +36,11 @@ describe('/user', () => {
     });
     const again = await patch(changed.body);
     expect([again.status, again.body]).toEqual([200, { ...changed.body, updated_at: again.body.updated_at }]);
-    expect((await get()).body).toEqual({ ...again.body, temporal_ui_url: null });
+    expect((await get()).body).toEqual({
+      ...again.body,
+      temporal_ui_url: null,
+      temporal_namespace: null,
+    });
     expect((await patch({ mobile: null, country_code: null })).body).toMatchObject({
       mobile: '',
       country_code: '',
@@ -47,7 +51,10 @@ describe('/user', () => {
     const { userJwt, userId } = await api.addUser('owner');
     expect((await get(userJwt)).body.temporal_ui_url).toBeNull();
     await api.database.pool.query('update users set admin = true where id = $1', [userId]);
-    expect((await get(userJwt)).body.temporal_ui_url).toBe('https://temporal.acme.test');
+    expect((await get(userJwt)).body).toMatchObject({
+      temporal_ui_url: 'https://temporal.acme.test',
+      temporal_namespace: 'default',
+    });
   });
 
   it('changes no other user', async () => {
