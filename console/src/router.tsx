@@ -7,6 +7,7 @@ import { exportRoutes } from './pages/exports/routes.ts';
 import { homeRoute } from './pages/home/routes.tsx';
 import { invitationRoutes } from './pages/invitations/routes.ts';
 import { listRoutes } from './pages/lists/routes.ts';
+import { messageRoutes } from './pages/messages/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { profileRoutes } from './pages/profile/routes.ts';
 import { segmentRoutes } from './pages/segments/routes.ts';
@@ -17,6 +18,7 @@ import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
 const brandPages = [
   // One line each, so that changes to it meet less often.
   ...overviewRoutes,
+  ...messageRoutes,
   ...contactRoutes,
   ...listRoutes,
   ...segmentRoutes,

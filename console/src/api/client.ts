@@ -104,6 +104,17 @@ export interface Page<Row> {
   pages: number;
   /** Whether `total` is an estimate. */
   estimated: boolean;
+  /**
+   * The id after which the list goes on; null at its end, and where pages have numbers only. A page may have few rows,
+   * even none, and still go on: some filters search a part of the list for each page.
+   */
+  after: string | null;
+}
+
+/** Reads the `after` of the link to the next page. */
+function nextAfter(links: string | null): string | null {
+  const url = /<([^>]*)>; rel="next"/.exec(links ?? '')?.[1];
+  return url === undefined ? null : new URL(url).searchParams.get('after');
 }
 
 /**
@@ -120,6 +131,7 @@ export async function callPage<Row>(request: () => Promise<Answer<Row[]>>): Prom
     total: header('x-total-count', rows.length),
     pages: header('x-total-pages', 1),
     estimated: response.headers.get('x-total-count-estimated') === 'true',
+    after: nextAfter(response.headers.get('link')),
   };
 }
 

@@ -57,10 +57,10 @@ const counted = new Intl.NumberFormat();
 
 /** Where the page stands in the list, and the way to the others. */
 export function Pager({ list, page }: { list: ListState; page: Page<unknown> | undefined }) {
-  if (!page || (page.pages <= 1 && list.page === 1)) {
-    return page && page.rows.length > 0 ? (
-      <p className="pager muted">{counted.format(page.total)} in all</p>
-    ) : null;
+  if (!page) return null;
+  if (list.after !== null || isCutShort(page)) return <SearchPager list={list} page={page} />;
+  if (page.pages <= 1 && list.page === 1) {
+    return page.rows.length > 0 ? <p className="pager muted">{counted.format(page.total)} in all</p> : null;
   }
   const first = (list.page - 1) * PAGE_SIZE + 1;
   const go = (next: number) => list.set({ page: next === 1 ? undefined : String(next) });
@@ -77,6 +77,27 @@ export function Pager({ list, page }: { list: ListState; page: Page<unknown> | u
       <Button disabled={list.page >= page.pages} onClick={() => go(list.page + 1)}>
         Next
       </Button>
+    </nav>
+  );
+}
+
+/** Whether a filter has searched only a part of the list. */
+export const isCutShort = ({ rows, after }: Page<unknown>): boolean =>
+  after !== null && rows.length < PAGE_SIZE;
+
+/** The way on in a search that goes through the list part by part, newest first. */
+function SearchPager({ list, page }: { list: ListState; page: Page<unknown> }) {
+  const { after } = page;
+  return (
+    <nav className="pager" aria-label="Pages">
+      {list.after !== null && (
+        <Button onClick={() => list.set({ after: undefined })}>Back to the newest</Button>
+      )}
+      <span>
+        {counted.format(page.rows.length)} found in this part
+        {after === null ? ', which is the last.' : '. There may be older ones.'}
+      </span>
+      {after !== null && <Button onClick={() => list.set({ after })}>Search older</Button>}
     </nav>
   );
 }

@@ -17,16 +17,20 @@ export const listSearch = (search: Record<string, unknown>): ListSearch =>
 
 const PLAIN_DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The API takes times; a date means its midnight in the zone of the viewer. */
-const valueForApi = (value: string) =>
-  PLAIN_DATE.test(value) ? new Date(`${value}T00:00:00`).toISOString() : value;
+/** The API takes times; a date means its midnight in the zone of the viewer. It refuses what is no date. */
+function valueForApi(value: string): string {
+  const at = PLAIN_DATE.test(value) ? new Date(`${value}T00:00:00`) : null;
+  return at && !Number.isNaN(at.getTime()) ? at.toISOString() : value;
+}
 
 export interface ListState {
   search: ListSearch;
   page: number;
   /** The given filters, as the API takes them. */
   filter: Record<string, string>;
-  /** The query of the request: the given filters, `page` and `limit`. */
+  /** The id after which a search goes on; null at its beginning. */
+  after: string | null;
+  /** The query of the request: the given filters, `page` or `after`, and `limit`. */
   query: Record<string, string | number>;
   /** Sets parameters of the URL; those without a value disappear. Another filter begins at the first page. */
   set: (changes: ListSearch) => void;
@@ -39,13 +43,16 @@ export function useListSearch(filters: readonly string[]): ListState {
   const page = Math.max(1, Math.trunc(Number(search.page ?? 1)) || 1);
   const given = filters.flatMap((name) => (search[name] ? [[name, valueForApi(search[name])] as const] : []));
   const filter = Object.fromEntries(given);
+  const after = search.after ?? null;
+  const place: Record<string, string | number> = after === null ? { page } : { after };
   return {
     search,
     page,
     filter,
-    query: { ...filter, page, limit: PAGE_SIZE },
+    after,
+    query: { ...filter, ...place, limit: PAGE_SIZE },
     set(changes) {
-      const next = listSearch({ ...search, ...('page' in changes ? {} : { page: undefined }), ...changes });
+      const next = listSearch({ ...search, page: undefined, after: undefined, ...changes });
       void navigate({ to: '.', search: next, replace: true });
     },
   };

@@ -1,0 +1,75 @@
+import { Tabs } from 'radix-ui';
+import type { ReactNode } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { CodeBlock, JsonBlock } from '../../ui/code.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { PreviewFrame } from '../../ui/preview-frame.tsx';
+
+type Message = Schemas['MessageDetail'];
+
+interface View {
+  key: string;
+  label: string;
+  shown: ReactNode;
+}
+
+/** What was sent, as the recipient sees it and as it is. Strangers' HTML is shown only in a frame without scripts. */
+export function MessageContent({ message }: { message: Message }) {
+  const views = viewsOf(message);
+  return (
+    <>
+      {message.html === null && message.text === null && (
+        <Notice>The content is not stored any more, or it cannot be rendered.</Notice>
+      )}
+      <Tabs.Root defaultValue={views[0]?.key ?? 'json'}>
+        <Tabs.List className="tabs" aria-label="Content">
+          {views.map(({ key, label }) => (
+            <Tabs.Trigger key={key} value={key}>
+              {label}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {views.map(({ key, shown }) => (
+          <Tabs.Content key={key} value={key} className="tab-content">
+            {shown}
+          </Tabs.Content>
+        ))}
+      </Tabs.Root>
+    </>
+  );
+}
+
+function viewsOf(message: Message): View[] {
+  const { id, html, text, headers, tags } = message;
+  return [
+    ...(html === null
+      ? []
+      : [
+          {
+            key: 'html',
+            label: 'Preview',
+            shown: <PreviewFrame of={{ message_id: id }} title="The message" />,
+          },
+        ]),
+    ...(text === null ? [] : [{ key: 'text', label: 'Plain text', shown: <CodeBlock text={text} /> }]),
+    { key: 'headers', label: 'Headers and tags', shown: <HeadersAndTags headers={headers} tags={tags} /> },
+    { key: 'json', label: 'JSON', shown: <JsonBlock value={message} label={`GET /v1/my/messages/${id}`} /> },
+  ];
+}
+
+function HeadersAndTags({ headers, tags }: Pick<Message, 'headers' | 'tags'>) {
+  return (
+    <>
+      <h3>Headers</h3>
+      <Pairs values={headers} none="The request gave no headers of its own." />
+      <h3>Tags</h3>
+      <Pairs values={tags} none="The message has no tags." />
+    </>
+  );
+}
+
+function Pairs({ values, none }: { values: Record<string, string>; none: string }) {
+  const items = Object.entries(values);
+  return items.length === 0 ? <p className="muted">{none}</p> : <Facts items={items} />;
+}

@@ -1,0 +1,68 @@
+import type { Schemas } from '../../api/client.ts';
+import { StatusBadge, Time } from '../../ui/facts.tsx';
+
+type Message = Schemas['MessageDetail'];
+type Event = Message['events'][number];
+
+const MEANINGS: Record<Event['type'], string> = {
+  sent: 'The provider accepted the message.',
+  delivered: 'The recipient’s mail server or phone network accepted the message.',
+  bounced: 'The message was refused because of the recipient.',
+  complained: 'The recipient reported the message as spam.',
+  deferred: 'It was put off for now. The message is tried again by itself.',
+  failed: 'The message will not be sent.',
+  unknown: 'The message was handed over, but the answer was lost.',
+  opened: 'Someone opened the message.',
+  clicked: 'Someone followed a link.',
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** What the event contains, such as the answer of the mail server or the link that was followed. */
+function EventData({ data }: { data: Event['data'] }) {
+  const items = Object.entries(data).filter(([, value]) => value !== null && value !== '');
+  if (items.length === 0) return null;
+  return (
+    <ul className="event-data">
+      {items.map(([name, value]) => (
+        <li key={name}>
+          <span className="muted">{name.replaceAll('_', ' ')}:</span> <code>{textOf(value)}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Everything that happened to the message, oldest first. */
+export function MessageTimeline({ message }: { message: Message }) {
+  const { events, status, hold } = message;
+  const attempts = new Set(events.map(({ attempt }) => attempt)).size;
+  return (
+    <ol className="timeline">
+      <li>
+        <StatusBadge status="accepted" /> <Time at={message.created_at} full />
+        <p>The message was stored, to be sent.</p>
+      </li>
+      {events.map((event, index) => (
+        <li key={`${index} ${event.type}`}>
+          <StatusBadge status={event.type} /> <Time at={event.occurred_at} full />
+          {attempts > 1 && <span className="muted"> attempt {event.attempt}</span>}
+          <p>{MEANINGS[event.type]}</p>
+          <EventData data={event.data} />
+        </li>
+      ))}
+      {(status === 'queued' || status === 'sending' || status === 'held') && (
+        <li>
+          <StatusBadge status={status} />
+          <p>{waitingText(status, hold)}</p>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function waitingText(status: 'queued' | 'sending' | 'held', hold: Message['hold']): string {
+  if (status === 'sending') return 'The message is being handed to the provider.';
+  if (status === 'queued') return 'The message waits for its turn.';
+  return `The message waits for a limit to end${hold ? `: ${hold.reason.replaceAll('_', ' ')}` : ''}.`;
+}

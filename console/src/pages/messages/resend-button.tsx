@@ -1,0 +1,42 @@
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { useOpen } from '../../ui/links.tsx';
+import { useRequestKey } from '../../ui/request-key.ts';
+
+type Message = Schemas['MessageDetail'];
+
+/** Messages of campaigns and flows, test messages, and those without recipient or content cannot be sent again. */
+const canResend = ({ campaign_id, flow_id, test, to, html, text }: Message) =>
+  campaign_id === null && flow_id === null && !test && to !== null && (html !== null || text !== null);
+
+/** Sends the same message once more, as a new message, and opens that. */
+export function ResendButton({ message }: { message: Message }) {
+  const open = useOpen();
+  const requestKey = useRequestKey();
+  const { id, to, updated_at: updatedAt } = message;
+  const resend = useAction({
+    work: () =>
+      call(() =>
+        api.POST('/v1/my/messages/{id}/resend', {
+          params: { path: { id }, header: { 'Idempotency-Key': requestKey([id, updatedAt]) } },
+        }),
+      ),
+    done: 'The message is accepted for sending once more.',
+    onDone: (sent) => open(`/messages/${sent.id}`),
+  });
+  if (!canResend(message)) return null;
+  return (
+    <ConfirmButton
+      label="Resend"
+      title="Send this message once more?"
+      kind="primary"
+      busy={resend.busy}
+      onConfirm={() => resend.run()}
+    >
+      <p>
+        A new message with the same content goes to {to}. It is checked and counted like any other message.
+      </p>
+    </ConfirmButton>
+  );
+}
