@@ -1,6 +1,7 @@
 /** Every page, one line per folder of `pages/`. */
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
+import { campaignRoutes } from './pages/campaigns/routes.ts';
 import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
@@ -12,6 +13,7 @@ import { overviewRoutes } from './pages/overview/routes.ts';
 import { profileRoutes } from './pages/profile/routes.ts';
 import { segmentRoutes } from './pages/segments/routes.ts';
 import { signInRoutes } from './pages/sign-in/routes.ts';
+import { templateRoutes } from './pages/templates/routes.ts';
 import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
 
@@ -19,6 +21,8 @@ const brandPages = [
   // One line each, so that changes to it meet less often.
   ...overviewRoutes,
   ...messageRoutes,
+  ...campaignRoutes,
+  ...templateRoutes,
   ...contactRoutes,
   ...listRoutes,
   ...segmentRoutes,

@@ -1,0 +1,169 @@
+import { useState } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { useOpen } from '../../ui/links.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { WorkflowLink } from '../../ui/temporal-link.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import type { Campaign } from './campaign-frame.tsx';
+import { SendDialog } from './send-dialog.tsx';
+import { isBegun } from './waiting.ts';
+
+const REFRESH = ['campaigns'] as const;
+
+/** What can be done with a campaign in its state. */
+export function CampaignActions({ campaign }: { campaign: Campaign }) {
+  const { status, data } = campaign;
+  const waits = status === 'active' || status === 'paused';
+  const sends = status === 'draft' || (waits && !isBegun(campaign));
+  return (
+    <>
+      {sends && <SendButton campaign={campaign} />}
+      {status === 'active' && <PauseButton campaign={campaign} />}
+      {status === 'paused' && <ResumeButton campaign={campaign} />}
+      {waits && <CancelButton campaign={campaign} />}
+      {status === 'completed' && data.progress.unknown_count > 0 && (
+        <ResendUnknownButton campaign={campaign} />
+      )}
+      {status === 'draft' && <DeleteButton campaign={campaign} />}
+      <DuplicateMenu campaign={campaign} />
+      {status !== 'draft' && <WorkflowLink id={`campaign/${campaign.id}`} />}
+    </>
+  );
+}
+
+function SendButton({ campaign }: { campaign: Campaign }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button kind="primary" onClick={() => setOpen(true)}>
+        Send
+      </Button>
+      {open && <SendDialog campaign={campaign} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+const changeStatus = (id: number, status: 'active' | 'paused') =>
+  call(() => api.PATCH('/v1/my/campaigns/{id}', { params: { path: { id } }, body: { status } }));
+
+function PauseButton({ campaign: { id } }: { campaign: Campaign }) {
+  const resume = useAction({
+    work: () => changeStatus(id, 'active'),
+    done: 'The campaign goes on.',
+    refresh: REFRESH,
+  });
+  const pause = useAction({
+    work: () => changeStatus(id, 'paused'),
+    refresh: REFRESH,
+    onDone: () => toast('The campaign is paused.', { undo: () => resume.run() }),
+  });
+  return (
+    <Button busy={pause.busy} onClick={() => pause.run()}>
+      Pause
+    </Button>
+  );
+}
+
+function ResumeButton({ campaign: { id } }: { campaign: Campaign }) {
+  const { run, busy } = useAction({
+    work: () => changeStatus(id, 'active'),
+    done: 'The campaign goes on.',
+    refresh: REFRESH,
+  });
+  return (
+    <Button kind="primary" busy={busy} onClick={() => run()}>
+      Resume
+    </Button>
+  );
+}
+
+function CancelButton({ campaign }: { campaign: Campaign }) {
+  const { id } = campaign;
+  const { run, busy } = useAction({
+    work: () => call(() => api.POST('/v1/my/campaigns/{id}/cancel', { params: { path: { id } } })),
+    done: (now) => (now.status === 'draft' ? 'The campaign is a draft again.' : 'The campaign is canceled.'),
+    refresh: REFRESH,
+  });
+  return (
+    <ConfirmButton
+      label="Cancel"
+      title="Cancel this campaign?"
+      confirm="Cancel it"
+      busy={busy}
+      onConfirm={run}
+    >
+      <p>
+        {isBegun(campaign)
+          ? 'Recipients who have not been sent to get nothing. This cannot be undone.'
+          : 'Nothing has been sent yet, so it becomes a draft again.'}
+      </p>
+    </ConfirmButton>
+  );
+}
+
+function ResendUnknownButton({ campaign }: { campaign: Campaign }) {
+  const { id, data } = campaign;
+  const { run, busy } = useAction({
+    work: () => call(() => api.POST('/v1/my/campaigns/{id}/resend_unknown', { params: { path: { id } } })),
+    done: 'The messages are sent again.',
+    refresh: REFRESH,
+  });
+  const count = data.progress.unknown_count;
+  return (
+    <ConfirmButton
+      label="Resend unknown"
+      title={`Send again to ${count} recipient${count === 1 ? '' : 's'}?`}
+      kind="secondary"
+      confirm="Send again"
+      busy={busy}
+      onConfirm={run}
+    >
+      <p>It is unknown whether the provider has their message. Some of them may get it twice.</p>
+    </ConfirmButton>
+  );
+}
+
+function DeleteButton({ campaign: { id } }: { campaign: Campaign }) {
+  const open = useOpen();
+  const { run, busy } = useAction({
+    work: () => call(() => api.DELETE('/v1/my/campaigns/{id}', { params: { path: { id } } })),
+    done: 'The draft is deleted.',
+    // The page is left, and must not ask for what is gone.
+    refresh: [],
+    onDone: () => open('/campaigns'),
+  });
+  return (
+    <ConfirmButton label="Delete" title="Delete this draft?" busy={busy} onConfirm={run}>
+      <p>Its content is deleted with it. This cannot be undone.</p>
+    </ConfirmButton>
+  );
+}
+
+function DuplicateMenu({ campaign: { id, status } }: { campaign: Campaign }) {
+  const open = useOpen();
+  const { run } = useAction({
+    work: (audience: 'same' | 'not_opened') =>
+      call(() =>
+        api.POST('/v1/my/campaigns/{id}/duplicate', { params: { path: { id } }, body: { audience } }),
+      ),
+    done: 'This is the copy. It is a draft.',
+    refresh: REFRESH,
+    onDone: (copy) => open(`/campaigns/${copy.id}`),
+  });
+  return (
+    <Menu
+      label="Duplicate"
+      items={[
+        { label: 'For the same audience', onSelect: () => run('same') },
+        {
+          label: 'For those who have not opened it',
+          disabled: status !== 'completed',
+          onSelect: () => run('not_opened'),
+        },
+      ]}
+    />
+  );
+}

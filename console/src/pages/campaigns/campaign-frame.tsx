@@ -1,0 +1,56 @@
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { POLL_MS } from '../../api/query-client.ts';
+import { StatusBadge } from '../../ui/facts.tsx';
+import { PageHeader } from '../../ui/list-page.tsx';
+import { TabLinks, useId } from '../../ui/links.tsx';
+import { QueryView } from '../../ui/query-view.tsx';
+import { CampaignActions } from './campaign-actions.tsx';
+import { CampaignState } from './campaign-state.tsx';
+import { isUnderWay } from './waiting.ts';
+
+export type Campaign = Schemas['Campaign'];
+
+function useCampaign(id: number): UseQueryResult<Campaign> {
+  return useQuery({
+    queryKey: ['campaigns', id],
+    queryFn: ({ signal }) =>
+      call(() => api.GET('/v1/my/campaigns/{id}', { params: { path: { id } }, signal })),
+    refetchInterval: (query) => (isUnderWay(query.state.data) ? POLL_MS : false),
+  });
+}
+
+/** What all pages of one campaign have in common: its name, its state, what can be done, and the way to the others. */
+export function CampaignFrame({ children }: { children: (campaign: Campaign) => ReactNode }) {
+  const id = useId('campaignId');
+  return (
+    <QueryView query={useCampaign(id)}>
+      {(campaign) => (
+        <>
+          <PageHeader title={campaign.name} actions={<CampaignActions campaign={campaign} />}>
+            <div className="actions">
+              <StatusBadge status={campaign.data.outcome ?? campaign.status} />
+              {campaign.approval_state !== 'not_required' && (
+                <span className="muted">approval: {campaign.approval_state.replaceAll('_', ' ')}</span>
+              )}
+              <span className="muted">
+                {campaign.channel} campaign {campaign.id}
+              </span>
+            </div>
+          </PageHeader>
+          <CampaignState campaign={campaign} />
+          <TabLinks
+            label="Campaign"
+            tabs={[
+              { to: `/campaigns/${id}`, text: 'Report' },
+              { to: `/campaigns/${id}/recipients`, text: 'Recipients' },
+              { to: `/campaigns/${id}/content`, text: 'Content' },
+            ]}
+          />
+          {children(campaign)}
+        </>
+      )}
+    </QueryView>
+  );
+}

@@ -1,0 +1,99 @@
+import { useState, type SubmitEvent } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Select, TextInput } from '../../ui/field.tsx';
+import { formText } from '../../ui/form.ts';
+import { Notice } from '../../ui/notice.tsx';
+import type { Campaign } from './campaign-frame.tsx';
+
+const pad = (part: number) => String(part).padStart(2, '0');
+
+/** Returns a time as `datetime-local` inputs take it: in the zone of the viewer. */
+function localText(at: string | null): string {
+  if (at === null) return '';
+  const date = new Date(at);
+  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join('-');
+  return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}`;
+}
+
+/** A change since the campaign was loaded stops the send, be it by someone else or by the same send before. */
+const tagOf = ({ revision }: Pick<Campaign, 'revision'>) => ({ 'If-Match': `"${revision}"` });
+
+/** Sets the time if it differs, then sends; the API waits for a time in the future by itself. */
+async function sendAt(campaign: Campaign, scheduledAt: string | null): Promise<Campaign> {
+  const path = { id: campaign.id };
+  const changes = campaign.scheduled_at !== scheduledAt;
+  // A campaign that waits can only move to another time; a send without one sends it at once.
+  const current =
+    changes && (scheduledAt !== null || campaign.status === 'draft')
+      ? await call(() =>
+          api.PATCH('/v1/my/campaigns/{id}', {
+            params: { path, header: tagOf(campaign) },
+            body: { scheduled_at: scheduledAt },
+          }),
+        )
+      : campaign;
+  if (scheduledAt !== null && campaign.status !== 'draft') return current;
+  return call(() =>
+    api.POST('/v1/my/campaigns/{id}/send', {
+      params: { path, header: tagOf(current) },
+    }),
+  );
+}
+
+/** Asks when to send, and shows everything that the check of the send finds. */
+export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
+  const [when, setWhen] = useState(campaign.scheduled_at === null ? 'now' : 'later');
+  const action = useAction({
+    work: (scheduledAt: string | null) => sendAt(campaign, scheduledAt),
+    done: (_, scheduledAt) =>
+      scheduledAt === null ? 'The campaign is being sent.' : 'The campaign is scheduled.',
+    refresh: ['campaigns'],
+    fields: ['scheduled_at'],
+    onDone: onClose,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const at = formText(new FormData(event.currentTarget), 'scheduled_at');
+    action.run(when === 'now' || at === '' ? null : new Date(at).toISOString());
+  };
+  return (
+    <Dialog open onClose={onClose} title={`Send “${campaign.name}”`}>
+      <form onSubmit={submit}>
+        <Field label="When">
+          <Select
+            value={when}
+            onChange={(event) => setWhen(event.target.value)}
+            options={[
+              { value: 'now', label: 'Now' },
+              { value: 'later', label: 'At a time' },
+            ]}
+          />
+        </Field>
+        {when === 'later' && (
+          <Field label="Time" hint="In your own time zone." error={action.errorOf('scheduled_at')}>
+            <TextInput
+              name="scheduled_at"
+              type="datetime-local"
+              defaultValue={localText(campaign.scheduled_at)}
+              required
+            />
+          </Field>
+        )}
+        {action.fault !== null && (
+          <Notice tone="bad" title="The campaign was not sent">
+            {action.fault}
+          </Notice>
+        )}
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={action.busy}>
+            {when === 'now' ? 'Send now' : 'Schedule'}
+          </Button>
+          <Button onClick={onClose}>Close</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
