@@ -6,6 +6,7 @@ import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
 import { homeRoute } from './pages/home/routes.tsx';
+import { inboxRoutes } from './pages/inbox/routes.ts';
 import { invitationRoutes } from './pages/invitations/routes.ts';
 import { listRoutes } from './pages/lists/routes.ts';
 import { messageRoutes } from './pages/messages/routes.ts';
@@ -29,6 +30,7 @@ const brandPages = [
   ...exportRoutes,
   ...domainRoutes,
   ...webhookRoutes,
+  ...inboxRoutes,
   ...profileRoutes,
 ];
 

@@ -1,0 +1,114 @@
+import { useState } from 'react';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { StatusBadge } from '../../ui/facts.tsx';
+import { saveFile } from '../../ui/save-file.ts';
+import type { Mail } from './mail-view.tsx';
+
+type Attachment = Schemas['ConversationAttachment'];
+
+const REASONS: Record<string, string> = {
+  encrypted: 'it is encrypted, so the scanner cannot read it',
+  too_large: 'it is too large for the scanner',
+  limit_exceeded: 'the scanner could not look at all of it',
+  too_deep: 'it is packed in too many levels',
+  no_scanner: 'this service has no virus scanner',
+  scanner_unavailable: 'the virus scanner was unavailable',
+  quarantined: 'the mail is in quarantine',
+  missing: 'the file is gone',
+};
+
+const sizes = new Intl.NumberFormat(undefined, { style: 'unit', unit: 'kilobyte', maximumFractionDigits: 1 });
+const sizeText = (bytes: number) => sizes.format(bytes / 1000);
+
+export function Attachments({ mail }: { mail: Mail }) {
+  if (mail.attachments.length === 0) return null;
+  return (
+    <ul className="attachments" aria-label="Attachments">
+      {mail.attachments.map((attachment) => (
+        <li key={attachment.id}>
+          <span className="name">{attachment.filename}</span>
+          <span className="muted">
+            {attachment.content_type}, {sizeText(attachment.size)}
+          </span>
+          <Scan attachment={attachment} />
+          {mail.conversation_id !== null && attachment.scan.status !== 'infected' && (
+            <Download attachment={attachment} mailId={mail.id} conversationId={mail.conversation_id} />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Scan({ attachment: { scanned, scan } }: { attachment: Attachment }) {
+  if (scanned) return <StatusBadge status="no virus found" tone="good" />;
+  if (scan.status === 'infected') {
+    return <StatusBadge status={`removed: ${scan.reason ?? 'a virus'}`} tone="bad" />;
+  }
+  return <StatusBadge status={scan.status === 'pending' ? 'being scanned' : 'not scanned'} tone="warn" />;
+}
+
+/** Saves an attachment; one that was not scanned only after the user has said so. */
+function Download({
+  attachment,
+  mailId,
+  conversationId,
+}: {
+  attachment: Attachment;
+  mailId: number;
+  conversationId: number;
+}) {
+  const [asking, setAsking] = useState(false);
+  const { id, filename, scanned, scan } = attachment;
+  const action = useAction({
+    work: (acknowledged: boolean) =>
+      call(() =>
+        api.GET(
+          '/v1/my/conversations/{conversation_id}/messages/{conversation_message_id}/attachments/{id}',
+          {
+            params: {
+              path: { conversation_id: conversationId, conversation_message_id: mailId, id },
+              query: acknowledged ? { acknowledge_unscanned: 'true' } : {},
+            },
+            parseAs: 'blob',
+          },
+        ),
+      ),
+    refresh: [],
+    onDone: (contents) => saveFile(contents, filename),
+  });
+  const reason = scan.status === 'pending' ? 'its scan is not finished' : REASONS[scan.reason ?? ''];
+  return (
+    <>
+      <Button
+        kind="quiet"
+        busy={action.busy}
+        aria-label={`Download ${filename}`}
+        onClick={() => (scanned ? action.run(false) : setAsking(true))}
+      >
+        Download
+      </Button>
+      <Dialog open={asking} onClose={() => setAsking(false)} title="This file was not scanned for viruses">
+        <p>
+          Nobody has checked “{filename}”{reason === undefined ? '' : `: ${reason}`}. Open it only if you
+          expect it from this sender.
+        </p>
+        <div className="actions">
+          <Button
+            kind="danger"
+            onClick={() => {
+              setAsking(false);
+              action.run(true);
+            }}
+          >
+            Download it unscanned
+          </Button>
+          <Button onClick={() => setAsking(false)}>Cancel</Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+/** What conversations can be filtered by and assigned to. */
+import { useQuery } from '@tanstack/react-query';
+import { api, call } from '../../api/client.ts';
+
+const MAX = 100;
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+/** Users of the account. */
+export function useAssignees(): readonly Choice[] {
+  const { data } = useQuery({
+    queryKey: ['users', 'choices'],
+    queryFn: ({ signal }) =>
+      call(() => api.GET('/v1/my/users', { params: { query: { limit: MAX } }, signal })),
+    staleTime: 60_000,
+  });
+  return (data ?? []).map(({ id, first_name: first, last_name: last, email }) => ({
+    value: String(id),
+    label: `${first} ${last}`.trim() || email,
+  }));
+}
+
+/** The inboxes of the brand; a brand has at most 100. */
+export function useInboxes(): readonly Choice[] {
+  const { data } = useQuery({
+    queryKey: ['inboxes', 'choices'],
+    queryFn: ({ signal }) =>
+      call(() => api.GET('/v1/my/inboxes', { params: { query: { limit: MAX } }, signal })),
+    staleTime: 60_000,
+  });
+  return (data ?? []).map(({ id, address }) => ({ value: String(id), label: address }));
+}
+
+/** Returns the label of a choice; its number if it is not there any more. */
+export const labelOf = (choices: readonly Choice[], id: number): string =>
+  choices.find(({ value }) => value === String(id))?.label ?? `number ${id}`;
+
+/** Returns the id in a parameter of the URL. */
+export const idOf = (text: string | undefined): number | undefined => Number(text) || undefined;

@@ -1,0 +1,65 @@
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Select } from '../../ui/field.tsx';
+import { useOpen } from '../../ui/links.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { useAssignees } from './choices.ts';
+
+type Conversation = Schemas['Conversation'];
+type Changes = Partial<Pick<Conversation, 'status' | 'assignee_id'>>;
+
+/** Closes, opens, assigns a conversation, and marks it as unread. */
+export function ConversationActions({ conversation }: { conversation: Conversation }) {
+  const { id, status, assignee_id: assigneeId } = conversation;
+  const open = useOpen();
+  const assignees = useAssignees();
+  const change = useAction({
+    work: (body: Changes) =>
+      call(() => api.PATCH('/v1/my/conversations/{id}', { params: { path: { id } }, body })),
+    refresh: ['conversations'],
+    onDone(_, changes) {
+      const before = 'status' in changes ? { status } : { assignee_id: assigneeId };
+      toast(doneText(changes), { undo: () => undo.run(before) });
+    },
+  });
+  const undo = useAction({
+    work: (body: Changes) =>
+      call(() => api.PATCH('/v1/my/conversations/{id}', { params: { path: { id } }, body })),
+    refresh: ['conversations'],
+  });
+  const unread = useAction({
+    work: () =>
+      call(() => api.POST('/v1/my/conversations/{id}/unread', { params: { path: { id } }, body: {} })),
+    done: 'The conversation is marked as unread.',
+    refresh: ['conversations'],
+    onDone: () => open('/inbox'),
+  });
+  return (
+    <>
+      <Select
+        aria-label="Assigned to"
+        value={assigneeId === null ? '' : String(assigneeId)}
+        disabled={change.busy}
+        options={[{ value: '', label: 'Not assigned' }, ...assignees]}
+        onChange={({ target: { value } }) => change.run({ assignee_id: value === '' ? null : Number(value) })}
+      />
+      <Button busy={unread.busy} onClick={() => unread.run()}>
+        Mark as unread
+      </Button>
+      <Button
+        kind="primary"
+        busy={change.busy}
+        onClick={() => change.run({ status: status === 'open' ? 'closed' : 'open' })}
+      >
+        {status === 'open' ? 'Close' : 'Open again'}
+      </Button>
+    </>
+  );
+}
+
+function doneText({ status, assignee_id: assigneeId }: Changes): string {
+  if (status === 'closed') return 'The conversation is closed. New mail opens it again.';
+  if (status === 'open') return 'The conversation is open.';
+  return assigneeId === null ? 'The conversation is assigned to nobody.' : 'The conversation is assigned.';
+}

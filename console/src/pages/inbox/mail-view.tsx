@@ -1,0 +1,69 @@
+import type { Schemas } from '../../api/client.ts';
+import { Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { BrandLink } from '../../ui/links.tsx';
+import { Attachments } from './attachments.tsx';
+import { textOfHtml } from './mail-text.ts';
+
+export type Mail = Schemas['ConversationMessage'];
+
+/** One message of a conversation, or one in quarantine. What strangers wrote is shown as text only. */
+export function MailView({ mail }: { mail: Mail }) {
+  const { direction, from, status, message_id: messageId, authentication, received_at: at } = mail;
+  return (
+    <article className={`mail ${direction}`}>
+      <header>
+        <h3>{from}</h3>
+        <span className="actions">
+          {mail.auto_submitted && <StatusBadge status="automatic" />}
+          {authentication?.aligned === false && <StatusBadge status="sender not proven" tone="warn" />}
+          {status !== null &&
+            (messageId === null ? (
+              <StatusBadge status={status} />
+            ) : (
+              <BrandLink to={`/messages/${messageId}`}>
+                <StatusBadge status={status} />
+              </BrandLink>
+            ))}
+          <Time at={at} full />
+        </span>
+      </header>
+      <p className="muted">
+        To {mail.to.join(', ')}
+        {mail.cc.length > 0 && `, copy to ${mail.cc.join(', ')}`}
+      </p>
+      <MailText mail={mail} />
+      <Attachments mail={mail} />
+      {authentication !== null && <Authentication found={authentication} />}
+    </article>
+  );
+}
+
+function MailText({ mail: { text, html, truncated } }: { mail: Mail }) {
+  const shown = text ?? (html === null ? null : textOfHtml(html));
+  if (shown === null) return <p className="muted">This message has no text that can be shown.</p>;
+  return (
+    <>
+      <div className="mail-text">{shown}</div>
+      {text === null && <p className="hint">This mail has only HTML. It is shown as text.</p>}
+      {truncated && <p className="hint">The end of this mail is cut off.</p>}
+    </>
+  );
+}
+
+/** Whether the mail really comes from the domain in its From field. */
+function Authentication({ found }: { found: NonNullable<Mail['authentication']> }) {
+  return (
+    <details>
+      <summary>Authentication</summary>
+      <Facts
+        items={[
+          ['Sender', found.aligned ? 'proven by its domain' : 'not proven: anyone could have sent it'],
+          ['SPF', found.spf.result],
+          ['DKIM', found.dkim.result],
+          ['DMARC', found.dmarc.result],
+          ['ARC', found.arc.result],
+        ]}
+      />
+    </details>
+  );
+}

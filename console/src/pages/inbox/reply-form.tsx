@@ -1,0 +1,55 @@
+import { useState, type SubmitEvent } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/facts.tsx';
+import { Field, TextArea } from '../../ui/field.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { useRequestKey } from '../../ui/request-key.ts';
+
+/** Answers a conversation with text. It goes to the contact, or to the sender of the last mail. */
+export function ReplyForm({ conversationId: id }: { conversationId: number }) {
+  const [text, setText] = useState('');
+  const [answers, setAnswers] = useState(0);
+  const keyOf = useRequestKey();
+  const action = useAction({
+    work: () =>
+      call(() =>
+        api.POST('/v1/my/conversations/{id}/reply', {
+          // The same words again are another answer once the first was accepted.
+          params: { path: { id }, header: { 'Idempotency-Key': keyOf({ text, answers }) } },
+          body: { text },
+        }),
+      ),
+    done: 'The answer is accepted for sending.',
+    refresh: ['conversations'],
+    fields: ['text'],
+    onDone() {
+      setText('');
+      setAnswers(answers + 1);
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    action.run();
+  };
+  return (
+    <Card title="Answer">
+      <form onSubmit={submit}>
+        <Field
+          label="Your answer"
+          hint="It goes to the contact or, without one, to the sender of the last mail, from the address of the inbox."
+          error={action.errorOf('text')}
+        >
+          <TextArea value={text} required rows={5} onChange={(event) => setText(event.target.value)} />
+        </Field>
+        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={action.busy}>
+            Send the answer
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
