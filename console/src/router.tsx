@@ -6,6 +6,7 @@ import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
 import { homeRoute } from './pages/home/routes.tsx';
+import { importRoutes } from './pages/imports/routes.ts';
 import { inboxRoutes } from './pages/inbox/routes.ts';
 import { invitationRoutes } from './pages/invitations/routes.ts';
 import { listRoutes } from './pages/lists/routes.ts';
@@ -14,6 +15,7 @@ import { overviewRoutes } from './pages/overview/routes.ts';
 import { profileRoutes } from './pages/profile/routes.ts';
 import { segmentRoutes } from './pages/segments/routes.ts';
 import { signInRoutes } from './pages/sign-in/routes.ts';
+import { suppressionRoutes } from './pages/suppressions/routes.ts';
 import { templateRoutes } from './pages/templates/routes.ts';
 import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
@@ -27,7 +29,9 @@ const brandPages = [
   ...contactRoutes,
   ...listRoutes,
   ...segmentRoutes,
+  ...importRoutes,
   ...exportRoutes,
+  ...suppressionRoutes,
   ...domainRoutes,
   ...webhookRoutes,
   ...inboxRoutes,

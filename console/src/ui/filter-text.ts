@@ -41,17 +41,21 @@ const TIMES: Partial<Record<Predicate, string>> = {
   lteq: 'is at or before',
 };
 
-const MEMBERSHIP: Partial<Record<Predicate, string>> = {
-  eq: 'is in',
-  in: 'is in one of',
-  not_eq: 'is not in',
-  not_in: 'is in none of',
+const NAMES: Record<string, string> = {
+  country_code: 'country',
+  created_at: 'creation',
+  updated_at: 'last change',
+  last_interacted_at: 'last interaction',
+  email_opt_in_at: 'email opt-in',
+  email_opt_out_at: 'email opt-out',
+  phone_opt_in_at: 'phone opt-in',
+  phone_opt_out_at: 'phone opt-out',
 };
 
 function nameText(name: string): string {
   if (name.startsWith('event.')) return `event ${name.slice('event.'.length)}`;
   if (name.startsWith('data.')) return name;
-  return name.replaceAll('_', ' ');
+  return NAMES[name] ?? name.replaceAll('_', ' ');
 }
 
 function periodText(value: unknown): string {
@@ -66,19 +70,28 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? `“${value}”` : String(value);
 }
 
+/** What a contact did or did not do, and how often: once if nothing is said. */
 function deedText({ name, predicate, value }: Filter): string {
-  const { at_least: atLeast, within } = isObject(value) ? value : {};
-  const often = typeof atLeast === 'number' && atLeast > 1 ? ` at least ${atLeast} times` : '';
+  const { at_least: given, within } = isObject(value) ? value : {};
+  const atLeast = typeof given === 'number' ? given : 1;
+  const often =
+    predicate === 'did'
+      ? `at least ${atLeast === 1 ? 'once' : `${atLeast} times`}`
+      : atLeast === 1
+        ? 'never'
+        : `fewer than ${atLeast} times`;
   const when = within === undefined || within === null ? '' : ` within the last ${periodText(within)}`;
-  return `${nameText(name)} ${predicate === 'did' ? 'happened' : 'did not happen'}${often}${when}`;
+  return `${nameText(name)}: ${often}${when}`;
 }
 
 function membershipText({ name, predicate, value }: Filter, names: AudienceNames): string {
   const choices = name === 'list' ? names.lists : names.segments;
   const ids = Array.isArray(value) ? value : [value];
-  const labels = ids.map((id) => choices.find((choice) => choice.value === String(id))?.label);
-  const text = labels.map((label, index) => label ?? String(ids[index])).join(', ');
-  return `${MEMBERSHIP[predicate] ?? predicate} ${name} ${text}`;
+  const labels = ids.map((id) => choices.find((choice) => choice.value === String(id))?.label ?? String(id));
+  const isNegative = predicate === 'not_eq' || predicate === 'not_in';
+  const which =
+    labels.length === 1 ? `the ${name}` : isNegative ? `any of the ${name}s` : `one of the ${name}s`;
+  return `is ${isNegative ? 'not ' : ''}in ${which} ${labels.join(', ')}`;
 }
 
 /** Returns the filters of a group; null if the filter is not a group. */

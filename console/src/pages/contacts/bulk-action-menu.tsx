@@ -11,21 +11,18 @@ const KINDS = ['add_to_list', 'remove_from_list', 'unsubscribe', 'delete'] as co
 export function BulkActionMenu({
   filter,
   selectedIds,
+  everyone,
   onStarted,
 }: {
   /** The filters of the list, as in its URL. */
   filter: Record<string, string>;
   selectedIds: readonly number[];
+  /** Whom the filters select, in words. */
+  everyone: string;
   onStarted: () => void;
 }) {
   const [kind, setKind] = useState<BulkKind | null>(null);
-  const isFiltered = Object.keys(filter).length > 0;
-  const audience =
-    selectedIds.length > 0
-      ? `${countText(selectedIds.length)} selected`
-      : isFiltered
-        ? 'all that match the filters'
-        : 'all contacts';
+  const audience = selectedIds.length > 0 ? `${countText(selectedIds.length)} selected` : everyone;
   return (
     <>
       <Menu

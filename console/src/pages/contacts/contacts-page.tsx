@@ -9,6 +9,7 @@ import { BrandLink, TabLinks, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
+import { useSelection } from '../../ui/selection.ts';
 import { ExportButton } from '../exports/export-button.tsx';
 import { BulkActionMenu } from './bulk-action-menu.tsx';
 import { ContactForm } from './contact-form.tsx';
@@ -42,21 +43,26 @@ function useContactFilters(): readonly Filter[] {
 export function ContactsPage() {
   const filters = useContactFilters();
   const list = useListSearch(filters.map(({ name }) => name));
-  const [selected, setSelected] = useState<ReadonlySet<string | number>>(new Set());
+  const { selected, change } = useSelection(JSON.stringify(list.filter));
+  const isFiltered = Object.keys(list.filter).length > 0;
   const query = useQuery({
     queryKey: ['contacts', list.query],
     queryFn: ({ signal }) =>
       callPage(() => api.GET('/v1/my/contacts', { params: { query: list.query }, signal })),
     placeholderData: keepPreviousData,
   });
-  const ids = [...selected].map(Number);
   return (
     <>
       <PageHeader
         title="Contacts"
         actions={
           <>
-            <BulkActionMenu filter={list.filter} selectedIds={ids} onStarted={() => setSelected(new Set())} />
+            <BulkActionMenu
+              filter={list.filter}
+              selectedIds={[...selected].map(Number)}
+              everyone={isFiltered ? 'all that match' : 'all contacts'}
+              onStarted={() => change(new Set())}
+            />
             <ExportButton resource="contacts" filters={list.filter} />
             <NewContact />
           </>
@@ -69,8 +75,8 @@ export function ContactsPage() {
           <ContactTable
             label="Contacts"
             rows={rows}
-            selection={{ selected, change: setSelected }}
-            empty={Object.keys(list.filter).length > 0 ? <p>No contact matches.</p> : <NoContacts />}
+            selection={{ selected, change }}
+            empty={isFiltered ? <p>No contact matches.</p> : <NoContacts />}
           />
         )}
       </QueryView>

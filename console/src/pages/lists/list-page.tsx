@@ -11,6 +11,7 @@ import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
+import { useSelection } from '../../ui/selection.ts';
 import { BulkActionMenu } from '../contacts/bulk-action-menu.tsx';
 import { ContactTable } from '../contacts/contact-table.tsx';
 import { ExportButton } from '../exports/export-button.tsx';
@@ -78,7 +79,7 @@ function Actions({ list }: { list: ContactList }) {
 
 function Members({ listId }: { listId: number }) {
   const list = useListSearch([]);
-  const [selected, setSelected] = useState<ReadonlySet<string | number>>(new Set());
+  const { selected, change } = useSelection(String(listId));
   const filter = { list_id: String(listId) };
   const query = useQuery({
     queryKey: ['contacts', { ...list.query, list_id: listId }],
@@ -94,7 +95,8 @@ function Members({ listId }: { listId: number }) {
         <BulkActionMenu
           filter={filter}
           selectedIds={[...selected].map(Number)}
-          onStarted={() => setSelected(new Set())}
+          everyone="all in the list"
+          onStarted={() => change(new Set())}
         />
         <ExportButton resource="contacts" filters={filter} />
         <BrandLink to="/contacts" search={filter}>
@@ -106,7 +108,7 @@ function Members({ listId }: { listId: number }) {
           <ContactTable
             label="Contacts of the list"
             rows={rows}
-            selection={{ selected, change: setSelected }}
+            selection={{ selected, change }}
             empty={<NoMembers listId={listId} />}
           />
         )}

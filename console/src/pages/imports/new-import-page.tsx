@@ -1,0 +1,179 @@
+import { useState, type SubmitEvent } from 'react';
+import { useListChoices } from '../../api/audience.ts';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock, curlOf } from '../../ui/code.tsx';
+import { Card } from '../../ui/facts.tsx';
+import { Checkbox, Field, Select, TextInput } from '../../ui/field.tsx';
+import { useOpen } from '../../ui/links.tsx';
+import { PageHeader } from '../../ui/list-page.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { ColumnMapping, type Mapping } from './column-mapping.tsx';
+import { readColumns, type CsvColumn } from './csv-header.ts';
+
+type Resource = Schemas['Import']['resource'];
+type Options = Partial<Schemas['Import']['options']>;
+
+interface Chosen {
+  file: File;
+  columns: CsvColumn[];
+}
+
+const RESOURCES: readonly { value: Resource; label: string }[] = [
+  { value: 'contacts', label: 'Contacts' },
+  { value: 'suppressions', label: 'Suppressions' },
+];
+
+/** Sends the file as a form, as `curl -F` does. */
+const send = (file: File, resource: Resource, options: Options, key: string) =>
+  call(() =>
+    api.POST('/v1/my/imports', {
+      params: { header: { 'Idempotency-Key': key } },
+      body: { file: file.name, resource, options: JSON.stringify(options) },
+      bodySerializer(fields) {
+        const form = new FormData();
+        if (fields.options !== undefined) form.set('options', fields.options);
+        if (fields.resource !== undefined) form.set('resource', fields.resource);
+        form.set('file', file);
+        return form;
+      },
+    }),
+  );
+
+export function NewImportPage() {
+  return (
+    <>
+      <PageHeader title="Import a file" />
+      <ImportForm />
+      <CodeBlock
+        label="Or by the API"
+        text={`${curlOf('POST', '/v1/my/imports')} \\\n  -F file=@contacts.csv -F resource=contacts`}
+      />
+    </>
+  );
+}
+
+function ImportForm() {
+  const open = useOpen();
+  const [resource, setResource] = useState<Resource>('contacts');
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const [mapping, setMapping] = useState<Mapping>({});
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  const start = useAction({
+    work: ({ file, options }: { file: File; options: Options }) => send(file, resource, options, key),
+    refresh: ['imports'],
+    fields: ['file', 'options'],
+    onDone: ({ id }) => open(`/imports/${id}`),
+  });
+  const choose = async (file: File | undefined) => {
+    setMapping({});
+    setKey(crypto.randomUUID());
+    setChosen(file ? { file, columns: await readColumns(file) } : null);
+  };
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (!chosen) return;
+    const form = new FormData(event.currentTarget);
+    const options = {
+      ...(resource === 'contacts'
+        ? {
+            list_ids: form.getAll('list_ids').map(Number),
+            update_existing: form.has('update_existing'),
+            subscribe: form.has('subscribe'),
+          }
+        : {}),
+      mapping,
+      dry_run: form.has('dry_run'),
+    };
+    start.run({ file: chosen.file, options });
+  };
+  return (
+    <form onSubmit={submit} onChange={() => start.fault !== null && setKey(crypto.randomUUID())}>
+      {start.fault !== null && <Notice tone="bad">{start.fault}</Notice>}
+      <Card title="File">
+        <Field label="What the rows are">
+          <Select
+            value={resource}
+            options={RESOURCES}
+            onChange={(event) => {
+              setMapping({});
+              setResource(event.target.value === 'suppressions' ? 'suppressions' : 'contacts');
+            }}
+          />
+        </Field>
+        <Field
+          label="CSV file"
+          hint="Up to 1 GB, with a header row. Commas, semicolons or tabs; the encoding is detected."
+          error={start.errorOf('file')}
+        >
+          <TextInput
+            type="file"
+            accept=".csv,.tsv,.txt,text/csv"
+            required
+            onChange={(event) => void choose(event.target.files?.[0])}
+          />
+        </Field>
+      </Card>
+      {chosen && (
+        <Card title="Columns">
+          <p className="muted">
+            {resource === 'contacts'
+              ? 'Columns with usual names are recognized; others become data of the contact.'
+              : 'Columns with usual names are recognized; others are ignored.'}
+          </p>
+          <ColumnMapping
+            resource={resource}
+            columns={chosen.columns}
+            mapping={mapping}
+            onChange={setMapping}
+          />
+        </Card>
+      )}
+      <OptionInputs resource={resource} errors={start.errorOf('options')} />
+      <div className="actions">
+        <Button type="submit" kind="primary" busy={start.busy} disabled={!chosen}>
+          {start.busy ? 'Uploading…' : 'Import'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function OptionInputs({ resource, errors }: { resource: Resource; errors: readonly string[] }) {
+  const lists = useListChoices();
+  return (
+    <Card title="Options">
+      {errors.length > 0 && <Notice tone="bad">{errors.join(' ')}</Notice>}
+      {resource === 'contacts' && (
+        <>
+          {lists.length > 0 && (
+            <fieldset className="choices">
+              <legend>Add every contact of the file to these lists</legend>
+              {lists.map(({ value, label }) => (
+                <Checkbox key={value} name="list_ids" value={value} label={label} />
+              ))}
+            </fieldset>
+          )}
+          <Checkbox
+            name="update_existing"
+            defaultChecked
+            label="Change existing contacts"
+            hint="Otherwise their rows only add them to the lists."
+          />
+          <Checkbox
+            name="subscribe"
+            defaultChecked
+            label="Subscribe new contacts"
+            hint="Only if they have asked for your mail. Addresses that have unsubscribed never are."
+          />
+        </>
+      )}
+      <Checkbox
+        name="dry_run"
+        label="Only try"
+        hint="Counts what the import would do, and changes nothing."
+      />
+    </Card>
+  );
+}

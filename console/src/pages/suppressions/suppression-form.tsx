@@ -1,0 +1,61 @@
+import type { SubmitEvent } from 'react';
+import { api, call } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Field, TextArea, TextInput } from '../../ui/field.tsx';
+import { formText } from '../../ui/form.ts';
+import { Notice } from '../../ui/notice.tsx';
+
+interface NewSuppression {
+  email?: string;
+  phone?: string;
+  diagnostic: string | null;
+  expires_at: string | null;
+}
+
+/** @param local what an input of type `datetime-local` has, in the zone of the viewer */
+const timeOf = (local: string) => (local === '' ? null : new Date(local).toISOString());
+
+/** Stops all messages to one address. */
+export function SuppressionForm({ onClose }: { onClose: () => void }) {
+  const save = useAction({
+    work: (body: NewSuppression) => call(() => api.POST('/v1/my/suppressions', { body })),
+    done: 'Suppression added.',
+    refresh: ['suppressions', 'contacts'],
+    fields: ['email', 'phone', 'diagnostic', 'expires_at'],
+    onDone: onClose,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const address = formText(form, 'address').trim();
+    save.run({
+      ...(address.includes('@') ? { email: address } : { phone: address }),
+      diagnostic: formText(form, 'diagnostic').trim() || null,
+      expires_at: timeOf(formText(form, 'expires_at')),
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
+      <Field
+        label="Email address or phone number"
+        error={[...save.errorOf('email'), ...save.errorOf('phone')]}
+      >
+        <TextInput name="address" required />
+      </Field>
+      <Field label="Note" hint="Why the address gets no messages." error={save.errorOf('diagnostic')}>
+        <TextArea name="diagnostic" rows={2} />
+      </Field>
+      <Field label="Until" hint="Without a time, until you end it." error={save.errorOf('expires_at')}>
+        <TextInput name="expires_at" type="datetime-local" />
+      </Field>
+      <div className="actions">
+        <Button type="submit" kind="primary" busy={save.busy}>
+          Suppress
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
