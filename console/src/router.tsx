@@ -1,21 +1,24 @@
 /** Every page, one line per folder of `pages/`. */
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
+import { apiKeyRoutes } from './pages/api-keys/routes.ts';
 import { campaignRoutes } from './pages/campaigns/routes.ts';
 import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
-import { homeRoute } from './pages/home/routes.tsx';
+import { homeRoutes } from './pages/home/routes.tsx';
 import { importRoutes } from './pages/imports/routes.ts';
 import { inboxRoutes } from './pages/inbox/routes.ts';
 import { invitationRoutes } from './pages/invitations/routes.ts';
 import { listRoutes } from './pages/lists/routes.ts';
+import { mcpRoutes } from './pages/mcp/routes.ts';
 import { messageRoutes } from './pages/messages/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { profileRoutes } from './pages/profile/routes.ts';
 import { segmentRoutes } from './pages/segments/routes.ts';
 import { signInRoutes } from './pages/sign-in/routes.ts';
 import { suppressionRoutes } from './pages/suppressions/routes.ts';
+import { teamRoutes } from './pages/team/routes.ts';
 import { templateRoutes } from './pages/templates/routes.ts';
 import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
@@ -36,12 +39,15 @@ const brandPages = [
   ...webhookRoutes,
   ...inboxRoutes,
   ...profileRoutes,
+  ...mcpRoutes,
+  ...apiKeyRoutes,
+  ...teamRoutes,
 ];
 
 const routeTree = rootRoute.addChildren([
   ...signInRoutes,
   ...invitationRoutes,
-  sessionRoute.addChildren([homeRoute, brandRoute.addChildren(brandPages)]),
+  sessionRoute.addChildren([...homeRoutes, brandRoute.addChildren(brandPages)]),
 ]);
 
 export const createConsoleRouter = (queryClient: QueryClient) =>

@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
-import { api, call } from '../api/client.ts';
 import { Menu } from '../ui/menu.tsx';
 import { useBrand } from './brand.ts';
 import { openPalette } from './palette-state.ts';
+import { signOut } from './sign-out.ts';
 import { nextTheme, setTheme, useTheme } from './theme.ts';
 
 /** What concerns the user, not the brand. */
@@ -10,11 +10,6 @@ export function AccountMenu() {
   const { brandId, signedIn } = useBrand();
   const navigate = useNavigate();
   const theme = useTheme();
-  const signOut = async () => {
-    await call(() => api.DELETE('/v1/my/session'));
-    // Everything that was loaded must go with the session.
-    globalThis.location.assign('/console/sign-in');
-  };
   const open = (path: string) => void navigate({ to: `/brands/${brandId}${path}` });
   return (
     <>
@@ -27,6 +22,7 @@ export function AccountMenu() {
         items={[
           { label: 'Profile and security', onSelect: () => open('/profile') },
           { label: 'Sessions', onSelect: () => open('/sessions') },
+          { label: 'New brand', onSelect: () => void navigate({ to: '/new-brand' }) },
           { label: `Theme: ${theme}`, onSelect: () => setTheme(nextTheme(theme)) },
           { label: 'Sign out', onSelect: () => void signOut() },
         ]}

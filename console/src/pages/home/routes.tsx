@@ -2,13 +2,18 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { leave } from '../../shell/leave.ts';
 import { sessionRoute } from '../../shell/root-route.tsx';
 
-/** Opens the user's first brand. */
-export const homeRoute = createRoute({
-  getParentRoute: () => sessionRoute,
-  path: '/',
-  component: lazyRouteComponent(() => import('./no-brand-page.tsx'), 'NoBrandPage'),
-  beforeLoad({ context }) {
-    const brand = context.signedIn.accounts.flatMap(({ brands }) => brands)[0];
-    if (brand) leave(`/brands/${brand.id}`);
-  },
-});
+const component = lazyRouteComponent(() => import('./new-brand-page.tsx'), 'NewBrandPage');
+
+export const homeRoutes = [
+  /** Opens the user's first brand; without one, asks for it. */
+  createRoute({
+    getParentRoute: () => sessionRoute,
+    path: '/',
+    component,
+    beforeLoad({ context }) {
+      const brand = context.signedIn.accounts.flatMap(({ brands }) => brands)[0];
+      if (brand) leave(`/brands/${brand.id}`);
+    },
+  }),
+  createRoute({ getParentRoute: () => sessionRoute, path: '/new-brand', component }),
+];

@@ -1,6 +1,7 @@
 import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
+import { LeaveButton } from '../../shell/leave-button.tsx';
 import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
@@ -10,7 +11,6 @@ import { formText } from '../../ui/form.ts';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { ProfileTabs } from './profile-tabs.tsx';
-import { LeaveButton } from './leave-button.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 

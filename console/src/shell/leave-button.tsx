@@ -1,8 +1,8 @@
-import { api, call } from '../../api/client.ts';
-import { useBrand } from '../../shell/brand.ts';
-import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
-import { useAction } from '../../ui/action.ts';
-import { ConfirmButton } from '../../ui/confirm.tsx';
+import { api, call } from '../api/client.ts';
+import { useBrand } from './brand.ts';
+import { useReloadSignedIn } from './reload-signed-in.ts';
+import { useAction } from '../ui/action.ts';
+import { ConfirmButton } from '../ui/confirm.tsx';
 
 /** Takes the signed-in user out of the current account. */
 export function LeaveButton() {

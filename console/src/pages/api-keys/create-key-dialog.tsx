@@ -1,0 +1,87 @@
+import { useState, type SubmitEvent } from 'react';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useBrand } from '../../shell/brand.ts';
+import { useAction } from '../../ui/action.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Select, TextInput } from '../../ui/field.tsx';
+import { formText } from '../../ui/form.ts';
+import { Notice } from '../../ui/notice.tsx';
+import { brandOptions } from './brand-options.ts';
+
+const FIELDS = ['name', 'test', 'brand_id', 'rate_limit_per_second'];
+const KINDS = [
+  { value: 'test', label: 'Test: messages are checked, but not sent' },
+  { value: 'live', label: 'Live: messages are sent' },
+];
+
+interface NewKey {
+  name: string;
+  test: boolean;
+  brand_id: number;
+  rate_limit_per_second: number | null;
+}
+
+function readKey(form: FormData): NewKey {
+  const limit = formText(form, 'rate_limit_per_second');
+  return {
+    name: formText(form, 'name').trim(),
+    test: formText(form, 'kind') === 'test',
+    brand_id: Number(formText(form, 'brand_id')),
+    rate_limit_per_second: limit === '' ? null : Number(limit),
+  };
+}
+
+export function CreateKeyDialog({
+  onClose,
+  onCreated,
+}: {
+  onClose: () => void;
+  onCreated: (key: Schemas['CreatedApiKey']) => void;
+}) {
+  const { account, brandId } = useBrand();
+  // A second press of the button must not make a second key.
+  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const create = useAction({
+    work: (body: NewKey) =>
+      call(() =>
+        api.POST('/v1/my/api_keys', { params: { header: { 'Idempotency-Key': idempotencyKey } }, body }),
+      ),
+    refresh: ['api_keys'],
+    fields: FIELDS,
+    onDone: onCreated,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    create.run(readKey(new FormData(event.currentTarget)));
+  };
+  return (
+    <Dialog open onClose={onClose} title="Create an API key">
+      <form onSubmit={submit}>
+        {create.fault !== null && <Notice tone="bad">{create.fault}</Notice>}
+        <Field label="Name" hint="Such as the program that will use it." error={create.errorOf('name')}>
+          <TextInput name="name" maxLength={100} autoComplete="off" required autoFocus />
+        </Field>
+        <Field label="Kind" error={create.errorOf('test')}>
+          <Select name="kind" options={KINDS} />
+        </Field>
+        <Field label="Brand" error={create.errorOf('brand_id')}>
+          <Select name="brand_id" options={brandOptions(account)} defaultValue={String(brandId)} />
+        </Field>
+        <Field
+          label="Requests a second"
+          hint="Empty: the limit of this service."
+          error={create.errorOf('rate_limit_per_second')}
+        >
+          <TextInput name="rate_limit_per_second" type="number" min={1} />
+        </Field>
+        <div className="actions">
+          <Button type="submit" kind="primary" busy={create.busy}>
+            Create
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
