@@ -69,11 +69,14 @@ function factsOf(message: Message) {
     ['To', message.to],
     ['From', message.from],
     ['Reply to', message.reply_to],
-    ['Contact', contact !== null && <BrandLink to={`/contacts/${contact}`}>Contact {contact}</BrandLink>],
+    [
+      'Contact',
+      contact === null ? null : <BrandLink to={`/contacts/${contact}`}>Contact {contact}</BrandLink>,
+    ],
     ['Sent by', <OriginLink key="origin" message={message} />],
     [
       'Template',
-      template !== null && <BrandLink to={`/templates/${template}`}>Template {template}</BrandLink>,
+      template === null ? null : <BrandLink to={`/templates/${template}`}>Template {template}</BrandLink>,
     ],
     ['Accepted', <Time key="accepted" at={message.created_at} full />],
     ['Sent', <Time key="sent" at={message.sent_at} full />],

@@ -16,7 +16,12 @@ const MEANINGS: Record<Event['type'], string> = {
   clicked: 'Someone followed a link.',
 };
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** Values in values, such as those of a bounce, stand one after another. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.values(value).map(textOf).join(' · ');
+}
 
 /** What the event contains, such as the answer of the mail server or the link that was followed. */
 function EventData({ data }: { data: Event['data'] }) {

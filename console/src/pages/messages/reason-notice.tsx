@@ -2,6 +2,7 @@ import type { Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
+import type { ListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { answerOf, codeOf, reasonOf, toneOf } from './reasons.ts';
 
@@ -38,10 +39,16 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
         </p>
       )}
       {page && (
-        <BrandLink to={page.to} className="button">
+        <BrandLink to={page.to} search={searchOf(page.to, message)} className="button">
           {page.text}
         </BrandLink>
       )}
     </Notice>
   );
+}
+
+/** The list of suppressions opens with the one of the recipient. */
+function searchOf(to: string, { channel, to: address }: Schemas['Message']): ListSearch {
+  if (to !== '/suppressions' || address === null) return {};
+  return channel === 'sms' ? { phone: address } : { email: address };
 }
