@@ -6,6 +6,7 @@ import { campaignRoutes } from './pages/campaigns/routes.ts';
 import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
+import { flowRoutes } from './pages/flows/routes.ts';
 import { homeRoutes } from './pages/home/routes.tsx';
 import { importRoutes } from './pages/imports/routes.ts';
 import { inboxRoutes } from './pages/inbox/routes.ts';
@@ -27,6 +28,7 @@ const brandPages = [
   // One line each, so that changes to it meet less often.
   ...overviewRoutes,
   ...messageRoutes,
+  ...flowRoutes,
   ...campaignRoutes,
   ...templateRoutes,
   ...contactRoutes,

@@ -23,7 +23,7 @@ export function CampaignState({ campaign }: { campaign: Campaign }) {
           <p>{STOP_TEXTS[stop.reason]}</p>
           {stop.rate !== null && stop.threshold !== null && (
             <p>
-              {shareText(stop.rate, 1)} of the messages, where {shareText(stop.threshold, 1)} are allowed.
+              {shareText(stop.rate, 1)} of its messages; {shareText(stop.threshold, 1)} are allowed.
             </p>
           )}
           <p className="muted">

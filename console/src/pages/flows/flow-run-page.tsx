@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { POLL_MS } from '../../api/query-client.ts';
+import { useAction } from '../../ui/action.ts';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { BrandLink, useId } from '../../ui/links.tsx';
+import { PageHeader } from '../../ui/list-page.tsx';
+import { useListSearch } from '../../ui/list-search.ts';
+import { Notice } from '../../ui/notice.tsx';
+import { QueryView } from '../../ui/query-view.tsx';
+import { WorkflowLink } from '../../ui/temporal-link.tsx';
+import { useFlow, type Flow } from './flow-frame.tsx';
+import { FlowGraph } from './flow-graph.tsx';
+import { RunPath } from './run-path.tsx';
+import { runText } from './run-text.ts';
+import { findStep, stepSummary, triggerText } from './step-text.ts';
+import { wayOf } from './way.ts';
+
+type Run = Schemas['FlowRun'];
+
+export function FlowRunPage() {
+  const id = useId('flowRunId');
+  const query = useQuery({
+    queryKey: ['flow_runs', id],
+    queryFn: ({ signal }) =>
+      call(() => api.GET('/v1/my/flow_runs/{id}', { params: { path: { id } }, signal })),
+    refetchInterval: (running) => (running.state.data?.state === 'active' ? POLL_MS : false),
+  });
+  return (
+    <QueryView query={query}>
+      {(run) => (
+        <>
+          <PageHeader
+            title={`Run ${run.id}`}
+            actions={
+              <>
+                {run.state === 'active' && <CancelButton run={run} />}
+                <WorkflowLink query={`FlowId = ${run.flow_id} AND ContactId = ${run.contact_id}`} />
+              </>
+            }
+          >
+            <div className="actions">
+              <StatusBadge status={run.state} />
+              <span>{runText(run)}</span>
+              {run.test && <span className="muted">test run: nothing leaves the service</span>}
+            </div>
+          </PageHeader>
+          <RunFacts run={run} />
+          <RunOnGraph run={run} />
+          <RunPath run={run} />
+        </>
+      )}
+    </QueryView>
+  );
+}
+
+function CancelButton({ run: { id } }: { run: Run }) {
+  const { run, busy } = useAction({
+    work: () => call(() => api.POST('/v1/my/flow_runs/{id}/cancel', { params: { path: { id } } })),
+    done: 'The run is canceled.',
+    refresh: ['flow_runs', 'flows'],
+  });
+  return (
+    <ConfirmButton label="Cancel" title="Cancel this run?" confirm="Cancel it" busy={busy} onConfirm={run}>
+      <p>The contact takes no further step. This cannot be undone.</p>
+    </ConfirmButton>
+  );
+}
+
+const CAUSES: Record<Run['cause'], string> = {
+  event: 'an event',
+  list: 'was added to the list',
+  segment: 'began to match the segment',
+  request: 'a request',
+};
+
+function RunFacts({ run }: { run: Run }) {
+  return (
+    <Card>
+      <Facts
+        items={[
+          ['Flow', <BrandLink key="flow" to={`/flows/${run.flow_id}`}>{`Flow ${run.flow_id}`}</BrandLink>],
+          [
+            'Contact',
+            <BrandLink
+              key="contact"
+              to={`/contacts/${run.contact_id}`}
+            >{`Contact ${run.contact_id}`}</BrandLink>,
+          ],
+          ['Entered by', run.event ? `the event ${run.event.name}` : CAUSES[run.cause]],
+          ['Entered', <Time key="entered" at={run.created_at} full />],
+          ['Due', run.due_at && <Time key="due" at={run.due_at} full />],
+          ['Ended', run.ended_at && <Time key="ended" at={run.ended_at} full />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** The run on the flow as it is now. A run keeps the version of its entry, of which some steps may be gone. */
+function RunOnGraph({ run }: { run: Run }) {
+  return <QueryView query={useFlow(run.flow_id)}>{(flow) => <Graph run={run} flow={flow} />}</QueryView>;
+}
+
+function Graph({ run, flow }: { run: Run; flow: Flow }) {
+  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const { search, set } = useListSearch([]);
+  const selected = Number(search.step) || null;
+  const way = wayOf(run);
+  const isMissing = [...run.path.map(({ step_id: id }) => id), run.step_id].some(
+    (id) => id !== null && !findStep(flow.steps, id),
+  );
+  return (
+    <Card title={flow.name}>
+      {isMissing && (
+        <Notice tone="warn">
+          <p>The run follows an earlier version of the flow. Steps that are gone are in its path only.</p>
+        </Notice>
+      )}
+      <FlowGraph
+        label={`Path of run ${run.id} through ${flow.name}`}
+        steps={flow.steps}
+        trigger={
+          <>
+            <strong>{triggerText(flow.trigger, names)}</strong>
+            <span className="flow-note">
+              entered <Time at={run.created_at} />
+            </span>
+          </>
+        }
+        end={run.state === 'completed' ? 'Completed' : 'End'}
+        summaryOf={(step) => stepSummary(step, names)}
+        noteOf={(step) => way.noteOf(step.id)}
+        selected={selected}
+        onSelect={(id) => set({ step: id === selected ? undefined : String(id) })}
+        way={way}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,47 @@
+import type { Schemas } from '../../api/client.ts';
+import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { BrandLink } from '../../ui/links.tsx';
+import { DataTable, type TableColumn } from '../../ui/table.tsx';
+
+type PathStep = Schemas['FlowRun']['path'][number];
+
+const COLUMNS: readonly TableColumn<PathStep>[] = [
+  {
+    key: 'step',
+    header: 'Step',
+    cell: ({ step_id: id, type }) => `${id}: ${type.replaceAll('_', ' ')}`,
+  },
+  { key: 'outcome', header: 'Outcome', cell: ({ outcome }) => outcome ?? <span className="muted">–</span> },
+  { key: 'message', header: 'Message', cell: messageOf },
+  { key: 'detail', header: 'Detail', wideOnly: true, cell: ({ detail }) => detail && detailText(detail) },
+  { key: 'entered', header: 'Reached', cell: ({ entered_at: at }) => <Time at={at} full /> },
+  { key: 'left', header: 'Left', wideOnly: true, cell: ({ left_at: at }) => <Time at={at} full /> },
+];
+
+function messageOf({ message }: PathStep) {
+  if (!message) return <span className="muted">–</span>;
+  return (
+    <>
+      <BrandLink to={`/messages/${message.id}`}>{message.id}</BrandLink>{' '}
+      <StatusBadge status={message.status} /> {message.failure?.message}
+    </>
+  );
+}
+
+const detailText = (detail: Record<string, unknown>) =>
+  Object.entries(detail)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+
+/** The steps that a run has taken, in their order. */
+export const RunPath = ({ run }: { run: Schemas['FlowRun'] }) => (
+  <Card title="Path">
+    <DataTable
+      label="Path"
+      rows={run.path}
+      columns={COLUMNS}
+      rowKey={({ step_id: id, entered_at: at }) => `${id} ${at}`}
+      empty={<p className="muted">It has not taken a step yet, or its path was removed with time.</p>}
+    />
+  </Card>
+);
