@@ -206,8 +206,20 @@ describe('at another name', () => {
     },
   );
 
+  it('a browser at the root is led to the description, and to the console at our own', async () => {
+    const lead = async (Host: string) => (await ask('/', { Host, Accept: 'text/html' })).headers.location;
+    expect([await lead('links.customer.test'), await lead(HOST)]).toEqual(['./docs', './console']);
+  });
+});
+
+describe('on this machine', () => {
+  let local: TestApi;
+  beforeAll(async () => {
+    local = await startTestApi({ env: { PUBLIC_URL: 'http://127.0.0.1:3000' }, consoleFolder: folder });
+  });
+  afterAll(() => local.close());
+
   it('a browser that names this machine otherwise is led to the name where its cookies count', async () => {
-    const local = await startTestApi({ env: { PUBLIC_URL: 'http://127.0.0.1:3000' }, consoleFolder: folder });
     const lead = async (Host: string, path: string) => {
       const request = http.request({ port: local.port, path, headers: { Host } }).end();
       const [response] = (await once(request, 'response')) as [http.IncomingMessage];
@@ -220,11 +232,5 @@ describe('at another name', () => {
     ]);
     expect(await lead('localhost:3000', '/console/assets/index-Ab_1-xyz.js')).toEqual([404, undefined]);
     expect(await lead('links.customer.test', '/console')).toEqual([404, undefined]);
-    await local.close();
-  });
-
-  it('a browser at the root is led to the description, and to the console at our own', async () => {
-    const lead = async (Host: string) => (await ask('/', { Host, Accept: 'text/html' })).headers.location;
-    expect([await lead('links.customer.test'), await lead(HOST)]).toEqual(['./docs', './console']);
   });
 });
