@@ -161,7 +161,8 @@ function OverTime({ report }: { report: Report }) {
     }),
     [buckets],
   );
-  if (buckets.length === 0) return null;
+  // One point is no line, and the results above say as much.
+  if (buckets.length < 2) return null;
   return (
     <Card title="Over time">
       <Chart label="Sent, opened and clicked over time" times={times} series={series} timeText={timeText} />

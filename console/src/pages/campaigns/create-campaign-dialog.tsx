@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type SubmitEvent } from 'react';
+import type { SubmitEvent } from 'react';
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, call, callPage } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
@@ -8,34 +9,20 @@ import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
+import { useRequestKey } from '../../ui/request-key.ts';
+import { templateName } from '../templates/owner-link.tsx';
 
-/** The most that a list of choices shows; more are chosen by their id through the API. */
+/** The newest templates; others are chosen by their id through the API. */
 const MAX_CHOICES = 100;
 const NONE = { value: '', label: 'None' };
 
-const optionsOf = (rows: readonly { id: number; name: string | null }[] | undefined) => [
-  NONE,
-  ...(rows ?? []).map(({ id, name }) => ({ value: String(id), label: `${name || 'No name'} (${id})` })),
-];
-
-function useChoices() {
-  const query = { limit: MAX_CHOICES };
-  const lists = useQuery({
-    queryKey: ['lists', query],
-    queryFn: ({ signal }) => callPage(() => api.GET('/v1/my/lists', { params: { query }, signal })),
-  });
-  const segments = useQuery({
-    queryKey: ['segments', query],
-    queryFn: ({ signal }) => callPage(() => api.GET('/v1/my/segments', { params: { query }, signal })),
-  });
-  const templates = useQuery({
+function useTemplateChoices() {
+  const query = { limit: MAX_CHOICES, summary: 'true' } as const;
+  const { data } = useQuery({
     queryKey: ['templates', query],
-    queryFn: ({ signal }) =>
-      callPage(() =>
-        api.GET('/v1/my/templates', { params: { query: { ...query, summary: 'true' } }, signal }),
-      ),
+    queryFn: ({ signal }) => callPage(() => api.GET('/v1/my/templates', { params: { query }, signal })),
   });
-  return { lists: lists.data?.rows, segments: segments.data?.rows, templates: templates.data?.rows };
+  return data?.rows ?? [];
 }
 
 interface Wanted {
@@ -50,19 +37,22 @@ const idOf = (form: FormData, name: string) => Number(formText(form, name)) || n
 /** Makes a draft of a name, an audience and a template. */
 export function CreateCampaignDialog({ onClose }: { onClose: () => void }) {
   const open = useOpen();
-  const { lists, segments, templates } = useChoices();
-  const [key] = useState(() => crypto.randomUUID());
+  const templates = useTemplateChoices();
+  const [lists, segments] = [useListChoices(), useSegmentChoices()];
+  const keyOf = useRequestKey();
   const action = useAction({
-    work: ({ name, listId, segmentId, templateId }: Wanted) =>
+    work: (wanted: Wanted) =>
       call(() =>
         api.POST('/v1/my/campaigns', {
-          params: { header: { 'Idempotency-Key': key } },
+          params: { header: { 'Idempotency-Key': keyOf(wanted) } },
           body: {
-            name,
-            channel: templates?.find(({ id }) => id === templateId)?.channel ?? 'email',
+            name: wanted.name,
+            channel: templates.find(({ id }) => id === wanted.templateId)?.channel ?? 'email',
             status: 'draft',
-            trigger_attributes: { contact_list_id: listId, segment_id: segmentId },
-            ...(templateId === null ? {} : { template_attributes: { template_id: templateId } }),
+            trigger_attributes: { contact_list_id: wanted.listId, segment_id: wanted.segmentId },
+            ...(wanted.templateId === null
+              ? {}
+              : { template_attributes: { template_id: wanted.templateId } }),
           },
         }),
       ),
@@ -85,16 +75,22 @@ export function CreateCampaignDialog({ onClose }: { onClose: () => void }) {
           <TextInput name="name" required autoFocus />
         </Field>
         <Field label="List">
-          <Select name="list" options={optionsOf(lists)} />
+          <Select name="list" options={[NONE, ...lists]} />
         </Field>
         <Field label="Segment" hint="With a list too, only contacts who are in both get it.">
-          <Select name="segment" options={optionsOf(segments)} />
+          <Select name="segment" options={[NONE, ...segments]} />
         </Field>
         <Field
           label="Template"
           hint="It is copied, so later changes of the template do not change the campaign."
         >
-          <Select name="template" options={optionsOf(templates)} />
+          <Select
+            name="template"
+            options={[
+              NONE,
+              ...templates.map((template) => ({ value: String(template.id), label: templateName(template) })),
+            ]}
+          />
         </Field>
         {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
         <div className="actions">

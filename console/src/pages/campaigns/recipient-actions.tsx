@@ -5,6 +5,7 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { useDownload } from '../../ui/download.ts';
 import { countText } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
@@ -28,9 +29,25 @@ export function RecipientActions(props: { campaign: Campaign; list: ListState; c
         Add all to a list
       </Button>
       {!allowed && <span className="muted">Clear the filter “Status of the message” to add to a list.</span>}
+      <DownloadButton campaign={campaign} list={list} />
       <Fills campaign={campaign} />
       {open && <AddToListDialog {...props} onClose={() => setOpen(false)} />}
     </div>
+  );
+}
+
+function DownloadButton({ campaign: { id }, list }: { campaign: Campaign; list: ListState }) {
+  const { page: _page, limit: _limit, ...filters } = list.query;
+  const { run, busy } = useDownload(`campaign-${id}-recipients.csv`, () =>
+    api.GET('/v1/my/campaigns/{id}/recipients', {
+      params: { path: { id }, query: { ...filters, format: 'csv' } },
+      parseAs: 'blob',
+    }),
+  );
+  return (
+    <Button busy={busy} onClick={() => run()}>
+      Download as CSV
+    </Button>
   );
 }
 

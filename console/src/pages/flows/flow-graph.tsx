@@ -34,22 +34,30 @@ function moveByKeys(event: KeyboardEvent<HTMLElement>): void {
   next.focus();
 }
 
+/** Scrolls a drawing that is larger than its frame to the step that matters, else to the trigger. */
+function showMiddle(frame: HTMLElement | null): void {
+  if (!frame) return;
+  const box = frame.querySelector<HTMLElement>('.here, [aria-pressed="true"]');
+  const middle = box ? box.offsetLeft + box.offsetWidth / 2 : frame.scrollWidth / 2;
+  frame.scrollLeft = middle - frame.clientWidth / 2;
+  if (box) frame.scrollTop = box.offsetTop - frame.clientHeight / 2;
+}
+
 /** The steps of a flow as boxes with lines between them. Each box is a button; the list of them is in reading order. */
 export function FlowGraph(props: FlowGraphProps) {
   const { steps, way } = props;
   const layout = useMemo(() => layOutFlow(steps), [steps]);
   const { width, height } = layout;
+  const rank = (edge: Edge) => (way?.isTaken(edge) === true ? 1 : 0);
+  // Lines that are drawn later lie above the others.
+  const edges = layout.edges.toSorted((a, b) => rank(a) - rank(b));
   const frame = useRef<HTMLDivElement>(null);
-  // A drawing that is wider than its frame begins in the middle, where its trigger stands.
-  useLayoutEffect(() => {
-    const element = frame.current;
-    if (element) element.scrollLeft = (element.scrollWidth - element.clientWidth) / 2;
-  }, [width]);
+  useLayoutEffect(() => showMiddle(frame.current), [width]);
   return (
     <div className="flow-frame" ref={frame} role="group" aria-label={props.label}>
       <div className={way ? 'flow-graph with-way' : 'flow-graph'} style={{ width, height }}>
         <svg width={width} height={height} aria-hidden="true">
-          {layout.edges.map((edge) => (
+          {edges.map((edge) => (
             <polyline
               key={pathOf(edge.points)}
               points={pathOf(edge.points)}

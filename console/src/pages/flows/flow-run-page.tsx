@@ -5,9 +5,8 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
-import { BrandLink, useId } from '../../ui/links.tsx';
+import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
-import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
@@ -106,8 +105,7 @@ function RunOnGraph({ run }: { run: Run }) {
 
 function Graph({ run, flow }: { run: Run; flow: Flow }) {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
-  const { search, set } = useListSearch([]);
-  const selected = Number(search.step) || null;
+  const open = useOpen();
   const way = wayOf(run);
   const isMissing = [...run.path.map(({ step_id: id }) => id), run.step_id].some(
     (id) => id !== null && !findStep(flow.steps, id),
@@ -133,8 +131,8 @@ function Graph({ run, flow }: { run: Run; flow: Flow }) {
         end={run.state === 'completed' ? 'Completed' : 'End'}
         summaryOf={(step) => stepSummary(step, names)}
         noteOf={(step) => way.noteOf(step.id)}
-        selected={selected}
-        onSelect={(id) => set({ step: id === selected ? undefined : String(id) })}
+        selected={null}
+        onSelect={(id) => open(`/flows/${flow.id}`, { step: String(id) })}
         way={way}
       />
     </Card>

@@ -31,7 +31,7 @@ export function StepPanel({
         <p>{stepSummary(step, names)}</p>
         <Facts
           items={[
-            ['Filters', step.filters?.length ? conditionsText(step.filters, names) : null],
+            ...(step.filters?.length ? [['Filters', conditionsText(step.filters, names)] as const] : []),
             [
               'Runs here now',
               <BrandLink
@@ -42,14 +42,7 @@ export function StepPanel({
                 {here === null ? 'too many to count' : countText(here ?? 0)}
               </BrandLink>,
             ],
-            [
-              'Template',
-              template && (
-                <BrandLink key="template" to={`/templates/${template.id}`}>
-                  {template.name ?? `Template ${template.id}`}
-                </BrandLink>
-              ),
-            ],
+            ...(template ? [['Template', <TemplateLink key="template" template={template} />] as const] : []),
           ]}
         />
         {report?.messages && <MessageFigures messages={report.messages} />}
@@ -66,6 +59,10 @@ export function StepPanel({
     </div>
   );
 }
+
+const TemplateLink = ({ template }: { template: Flow['templates'][number] }) => (
+  <BrandLink to={`/templates/${template.id}`}>{template.name ?? `Template ${template.id}`}</BrandLink>
+);
 
 const OUTCOMES = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained'] as const;
 
@@ -102,11 +99,11 @@ function StepSource({ step }: { step: FlowStep }) {
     ...(branches ? { branches: branches.map(({ weight }) => ({ weight })) } : {}),
   };
   return (
-    <>
+    <div>
       <Button kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Hide the JSON' : 'Show the JSON'}
       </Button>
       {open && <JsonBlock value={shown} />}
-    </>
+    </div>
   );
 }
