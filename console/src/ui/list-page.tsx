@@ -10,6 +10,8 @@ export interface Filter {
   label: string;
   /** The values to choose from; without them, text is typed. */
   options?: readonly (string | { value: string; label: string })[];
+  /** What stands for no value; by default "Any". */
+  any?: string;
   type?: 'text' | 'email' | 'search' | 'number' | 'date';
 }
 
@@ -18,7 +20,7 @@ export function Filters({ filters, list }: { filters: readonly Filter[]; list: L
   const isFiltered = filters.some(({ name }) => list.search[name] !== undefined);
   return (
     <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      {filters.map(({ name, label, options, type = 'text' }) => {
+      {filters.map(({ name, label, options, any = 'Any', type = 'text' }) => {
         const value = list.search[name] ?? '';
         const apply = (next: string) => next.trim() !== value && list.set({ [name]: next.trim() });
         return (
@@ -26,7 +28,7 @@ export function Filters({ filters, list }: { filters: readonly Filter[]; list: L
             {options ? (
               <Select
                 value={value}
-                options={[{ value: '', label: 'Any' }, ...options]}
+                options={[{ value: '', label: any }, ...options]}
                 onChange={(event) => apply(event.target.value)}
               />
             ) : (

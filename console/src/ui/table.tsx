@@ -51,6 +51,10 @@ function moveByKeys(event: KeyboardEvent<HTMLTableRowElement>, open: (() => void
   }
 }
 
+/** On narrow screens, the table scrolls in its frame rather than break words into letters. */
+const widthStyle = (width: string | undefined) =>
+  width === undefined ? {} : { width, minWidth: `min(${width}, 11rem)` };
+
 const classOf = (column: Pick<TableColumn<never>, 'align' | 'wideOnly'> | undefined) =>
   [column?.align === 'right' ? 'right' : '', column?.wideOnly === true ? 'wide-only' : ''].join(' ').trim() ||
   undefined;
@@ -120,7 +124,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                     key={header.id}
                     scope="col"
                     className={classOf(column)}
-                    style={{ width: column?.width }}
+                    style={widthStyle(column?.width)}
                   >
                     {column?.header}
                   </th>

@@ -20,7 +20,7 @@ export function ApiKeysPage() {
   const brands = brandOptions(account);
   const filters: readonly Filter[] = [
     { name: 'brand_id', label: 'Brand', options: brands },
-    { name: 'revoked', label: 'State', options: REVOKED },
+    { name: 'revoked', label: 'State', any: 'Valid', options: [{ value: 'true', label: 'Revoked' }] },
   ];
   const list = useListSearch(filters.map(({ name }) => name));
   const [creating, setCreating] = useState(false);
@@ -70,11 +70,6 @@ export function ApiKeysPage() {
   );
 }
 
-const REVOKED = [
-  { value: 'false', label: 'Valid' },
-  { value: 'true', label: 'Revoked' },
-];
-
 function NoKeys({ revoked }: { revoked: boolean }) {
   if (revoked) return <p className="muted">No key was revoked.</p>;
   return (
@@ -89,13 +84,13 @@ function NoKeys({ revoked }: { revoked: boolean }) {
 
 const columns = (brandText: (id: number) => string): readonly TableColumn<Schemas['ApiKey']>[] => [
   { key: 'name', header: 'Name', width: '14rem', cell: ({ name }) => name || <em>Without a name</em> },
-  { key: 'prefix', header: 'Key', cell: ({ prefix }) => <code>{prefix}…</code> },
+  { key: 'prefix', header: 'Key', width: '10rem', cell: ({ prefix }) => <code>{prefix}…</code> },
   {
     key: 'test',
     header: 'Kind',
     cell: ({ test }) => <StatusBadge status={test ? 'test' : 'live'} tone={test ? 'quiet' : 'good'} />,
   },
-  { key: 'brand_id', header: 'Brand', cell: (key) => brandText(key.brand_id), wideOnly: true },
+  { key: 'brand_id', header: 'Brand', width: '9rem', cell: (key) => brandText(key.brand_id), wideOnly: true },
   {
     key: 'rate_limit_per_second',
     header: 'Requests a second',
@@ -105,7 +100,7 @@ const columns = (brandText: (id: number) => string): readonly TableColumn<Schema
   },
   { key: 'last_used_at', header: 'Last used', cell: (key) => <Time at={key.last_used_at} /> },
   { key: 'created_at', header: 'Created', cell: (key) => <Time at={key.created_at} />, wideOnly: true },
-  { key: 'actions', header: 'Actions', cell: (key) => <KeyActions apiKey={key} /> },
+  { key: 'actions', header: 'Actions', width: '13rem', cell: (key) => <KeyActions apiKey={key} /> },
 ];
 
 const rateText = (limit: number | null) => (limit === 0 ? 'no limit' : String(limit ?? 'default'));

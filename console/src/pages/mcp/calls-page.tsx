@@ -61,15 +61,15 @@ function Outcome({ outcome }: Pick<Call, 'outcome'>) {
 
 const COLUMNS: readonly TableColumn<Call>[] = [
   { key: 'created_at', header: 'When', cell: (call) => <Time at={call.created_at} /> },
-  { key: 'client_name', header: 'Assistant', cell: (call) => call.client_name },
+  { key: 'client_name', header: 'Assistant', width: '12rem', cell: (call) => call.client_name },
   { key: 'user_email', header: 'For', cell: ({ user_email: email, user_id: id }) => email ?? `user ${id}` },
   {
     key: 'tool',
     header: 'Tool',
+    width: '14rem',
     cell: ({ tool, operation }) => (
       <>
-        {tool}
-        {operation !== null && <div className="muted">{operation}</div>}
+        {tool} {operation !== null && operation !== tool && <span className="muted">{operation}</span>}
       </>
     ),
   },

@@ -66,8 +66,9 @@ function ConnectCard() {
       </p>
       <CodeBlock text={`npx mcp-remote ${url}`} label="Bridge" />
       <p className="muted">
-        Its access ends here, if your password changes, or if it is not used for 30 days. Mail of strangers
-        may contain instructions to an assistant: let it read the inbox and send only if you watch it.
+        You end its access on this page. It also ends if your password changes, or if it is not used for 30
+        days. Mail of strangers may contain instructions to an assistant: let it read the inbox and send only
+        if you watch it.
       </p>
     </Card>
   );

@@ -8,6 +8,7 @@ import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { ProfileTabs } from './profile-tabs.tsx';
+import { programOf } from './user-agent.ts';
 
 /** Where the user is signed in. */
 export function SessionsPage() {
@@ -53,10 +54,11 @@ const COLUMNS: readonly TableColumn<Session>[] = [
   {
     key: 'user_agent',
     header: 'Program',
-    width: '24rem',
+    width: '20rem',
     cell: ({ user_agent: agent, current }) => (
       <>
-        {current && <StatusBadge status="this session" tone="good" />} {agent ?? 'Unknown'}
+        {current && <StatusBadge status="this session" tone="good" />}{' '}
+        <span title={agent ?? undefined}>{programOf(agent)}</span>
       </>
     ),
   },

@@ -58,7 +58,7 @@ function Outcome({ status }: Pick<Entry, 'status'>) {
 }
 
 const COLUMNS: readonly TableColumn<Entry>[] = [
-  { key: 'created_at', header: 'When', cell: (entry) => <Time at={entry.created_at} /> },
+  { key: 'created_at', header: 'When', width: '8rem', cell: (entry) => <Time at={entry.created_at} /> },
   {
     key: 'actor',
     header: 'Who',
@@ -72,7 +72,7 @@ const COLUMNS: readonly TableColumn<Entry>[] = [
       </>
     ),
   },
-  { key: 'action', header: 'Action', cell: ({ action }) => action },
+  { key: 'action', header: 'Action', width: '12rem', cell: ({ action }) => action },
   { key: 'resource_id', header: 'Resource', cell: ({ resource_id: id }) => id ?? '–' },
   { key: 'brand_id', header: 'Brand', cell: ({ brand_id: id }) => id ?? '–', wideOnly: true },
   { key: 'status', header: 'Status', cell: Outcome },
