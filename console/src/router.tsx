@@ -21,6 +21,7 @@ import { signInRoutes } from './pages/sign-in/routes.ts';
 import { suppressionRoutes } from './pages/suppressions/routes.ts';
 import { teamRoutes } from './pages/team/routes.ts';
 import { templateRoutes } from './pages/templates/routes.ts';
+import { validationRoutes } from './pages/validations/routes.ts';
 import { webhookRoutes } from './pages/webhooks/routes.ts';
 import { brandRoute, rootRoute, sessionRoute } from './shell/root-route.tsx';
 
@@ -37,6 +38,7 @@ const brandPages = [
   ...importRoutes,
   ...exportRoutes,
   ...suppressionRoutes,
+  ...validationRoutes,
   ...domainRoutes,
   ...webhookRoutes,
   ...inboxRoutes,

@@ -27,6 +27,7 @@ export const navigation: readonly { title: string; items: readonly NavigationIte
       { to: '/imports', text: 'Imports' },
       { to: '/exports', text: 'Exports' },
       { to: '/suppressions', text: 'Suppressions' },
+      { to: '/validations', text: 'Validations' },
     ],
   },
   { title: 'Inbox', items: [{ to: '/inbox', text: 'Conversations' }] },

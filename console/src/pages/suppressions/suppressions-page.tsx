@@ -56,7 +56,7 @@ const columns: readonly TableColumn<Suppression>[] = [
     header: 'Until',
     cell: ({ active, expires_at: at }) => {
       if (!active) return 'ended';
-      return at === null ? 'ended by you' : <Time at={at} />;
+      return at === null ? 'you end it' : <Time at={at} />;
     },
     wideOnly: true,
   },
