@@ -15,6 +15,7 @@ const PATHS: Partial<Record<Result['type'], string>> = {
   import: '/imports',
   export: '/exports',
   bulk_action: '/bulk-actions',
+  validation_operation: '/validations',
   webhook: '/webhooks',
   domain: '/domains',
 };

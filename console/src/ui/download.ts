@@ -1,15 +1,8 @@
 import { call } from '../api/client.ts';
 import { useAction, type Action } from './action.ts';
+import { saveFile } from './save-file.ts';
 
 type Request = Parameters<typeof call>[0];
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
 
 /**
  * Saves a file of the API. A plain link cannot, because the request names the account and brand of the tab in headers.
@@ -21,7 +14,7 @@ export function useDownload(name: string, request: Request): Action<void, void> 
     async work() {
       const file = await call(request);
       if (!(file instanceof Blob)) throw new Error('The response is not a file.');
-      save(file, name);
+      saveFile(file, name);
     },
     refresh: [],
   });

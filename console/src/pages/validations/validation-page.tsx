@@ -16,6 +16,7 @@ import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { audienceText, useAudienceNames } from './audience-text.ts';
 
 type Operation = Schemas['ValidationOperation'];
+type Item = Schemas['ValidationItem'];
 
 export function ValidationPage() {
   const id = useId('validationId');
@@ -109,7 +110,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'verdict', label: 'Verdict', options: ['deliverable', 'undeliverable', 'risky', 'unknown'] },
 ];
 
-const columns: readonly TableColumn<Schemas['ValidationItem']>[] = [
+const columns: readonly TableColumn<Item>[] = [
   {
     key: 'email',
     header: 'Email',
@@ -137,12 +138,14 @@ function Items({ operation }: { operation: Operation }) {
   const query = useQuery({
     queryKey: ['validation_operations', operation.id, 'items', list.query],
     queryFn: ({ signal }) =>
-      callPage(() =>
-        api.GET('/v1/my/validation_operations/{id}/items', {
+      callPage(async () => {
+        const { data, ...answer } = await api.GET('/v1/my/validation_operations/{id}/items', {
           params: { path: { id: operation.id }, query: list.query },
           signal,
-        }),
-      ),
+        });
+        // The other representation is CSV, which this request does not ask for.
+        return { ...answer, data: data as Item[] | undefined };
+      }),
     placeholderData: keepPreviousData,
     refetchInterval: isUnfinished(operation) ? POLL_MS : false,
   });
