@@ -2,11 +2,12 @@ import { Command } from 'cmdk';
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { api, call, type Schemas } from '../api/client.ts';
+import { StatusBadge } from '../ui/facts.tsx';
 import { useOpen } from '../ui/links.tsx';
 import { useBrand } from './brand.ts';
 import { navigation } from './navigation.ts';
 import { setPaletteOpen } from './palette-state.ts';
-import { pageOfResource } from './resource-pages.ts';
+import { pageOfResource, type ResourcePage } from './resource-pages.ts';
 
 const MIN_LETTERS = 2;
 
@@ -22,9 +23,9 @@ export function PaletteWindow() {
     queryFn: ({ signal }) =>
       call(() => api.GET('/v1/my/search', { params: { query: { q: asked } }, signal })),
   });
-  const go = (to: string) => {
+  const go = ({ to, search }: ResourcePage) => {
     setPaletteOpen(false);
-    openPage(to);
+    openPage(to, search);
   };
   return (
     <Command.Dialog
@@ -47,7 +48,11 @@ export function PaletteWindow() {
             {items
               .filter((item) => manages || item.managersOnly !== true)
               .map((item) => (
-                <Command.Item key={item.to} value={`${item.text} ${title}`} onSelect={() => go(item.to)}>
+                <Command.Item
+                  key={item.to}
+                  value={`${item.text} ${title}`}
+                  onSelect={() => go({ to: item.to })}
+                >
                   {item.text}
                 </Command.Item>
               ))}
@@ -66,11 +71,11 @@ function Found({
 }: {
   results: Schemas['SearchResult'][];
   asked: string;
-  go: (to: string) => void;
+  go: (page: ResourcePage) => void;
 }) {
   const items = results.flatMap((result) => {
-    const to = pageOfResource(result);
-    return to === null ? [] : [{ ...result, to }];
+    const page = pageOfResource(result);
+    return page === null ? [] : [{ ...result, page }];
   });
   if (items.length === 0) return null;
   return (
@@ -80,11 +85,12 @@ function Found({
           key={`${item.type} ${item.id}`}
           value={`${item.type} ${item.id}`}
           keywords={[asked, item.title ?? '']}
-          onSelect={() => go(item.to)}
+          onSelect={() => go(item.page)}
         >
           <span>{item.title ?? `${item.type.replaceAll('_', ' ')} ${item.id}`}</span>
           <span className="muted">
-            {item.type.replaceAll('_', ' ')} {item.id}
+            {item.status !== null && <StatusBadge status={item.status} />} {item.type.replaceAll('_', ' ')}{' '}
+            {item.id}
           </span>
         </Command.Item>
       ))}

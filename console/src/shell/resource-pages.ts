@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts';
+import type { ListSearch } from '../ui/list-search.ts';
 
 type Result = Pick<Schemas['SearchResult'], 'type' | 'id' | 'title'>;
 
@@ -20,9 +21,21 @@ const PATHS: Partial<Record<Result['type'], string>> = {
   domain: '/domains',
 };
 
-/** Returns the page of a resource, below the brand; null if it has none. */
-export function pageOfResource({ type, id, title }: Result): string | null {
-  if (type === 'suppression') return `/suppressions?email=${encodeURIComponent(title ?? '')}`;
+export interface ResourcePage {
+  /** Below the brand. */
+  to: string;
+  search?: ListSearch;
+}
+
+/** The list of suppressions, with only the one of an address. */
+export const pageOfSuppression = (address: string): ResourcePage => ({
+  to: '/suppressions',
+  search: address.includes('@') ? { email: address } : { phone: address },
+});
+
+/** Returns the page of a resource; null if it has none. */
+export function pageOfResource({ type, id, title }: Result): ResourcePage | null {
+  if (type === 'suppression') return title === null ? null : pageOfSuppression(title);
   const path = PATHS[type];
-  return path === undefined ? null : `${path}/${id}`;
+  return path === undefined ? null : { to: `${path}/${id}` };
 }

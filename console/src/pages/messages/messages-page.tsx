@@ -10,6 +10,7 @@ import { useListSearch, type ListState } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { ExportButton } from '../exports/export-button.tsx';
 import { OriginLink } from './origin-link.tsx';
 import { reasonOf } from './reasons.ts';
 import { SendMessageDialog } from './send-message-dialog.tsx';
@@ -43,11 +44,11 @@ const FILTERS: readonly Filter[] = [
 
 const COLUMNS: readonly TableColumn<Message>[] = [
   { key: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: 'why', header: 'Why', cell: (message) => reasonOf(message)?.title ?? '' },
   { key: 'to', header: 'To', cell: (message) => <MessageLink message={message} /> },
   { key: 'subject', header: 'Subject', cell: ({ subject, channel }) => subject ?? channel.toUpperCase() },
-  { key: 'why', header: 'Why', cell: (message) => reasonOf(message)?.title ?? '' },
-  { key: 'origin', header: 'Sent by', wideOnly: true, cell: (message) => <OriginLink message={message} /> },
   { key: 'created', header: 'Accepted', cell: ({ created_at }) => <Time at={created_at} /> },
+  { key: 'origin', header: 'Sent by', wideOnly: true, cell: (message) => <OriginLink message={message} /> },
 ];
 
 const MessageLink = ({ message }: { message: Message }) => (
@@ -74,6 +75,7 @@ export function MessagesPage() {
             <Button onClick={() => void query.refetch()} busy={query.isFetching}>
               Refresh
             </Button>
+            <ExportButton resource="messages" filters={list.filter} />
             <Button kind="primary" onClick={send}>
               Send a message
             </Button>

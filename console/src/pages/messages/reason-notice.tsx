@@ -1,10 +1,10 @@
 import type { Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
+import { pageOfSuppression } from '../../shell/resource-pages.ts';
 import { Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
-import type { ListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
-import { answerOf, codeOf, reasonOf, toneOf } from './reasons.ts';
+import { answerOf, codeOf, reasonOf, toneOf, type Reason } from './reasons.ts';
 
 /** Why a message waits or did not arrive, what to do, and the answer of the mail server in its own words. */
 export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
@@ -14,7 +14,8 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
   const code = codeOf(message);
   const answer = answerOf(message);
   const until = message.hold?.until;
-  const page = reason.page && (manages || reason.page.managersOnly !== true) ? reason.page : null;
+  const page =
+    reason.page && (manages || reason.page.managersOnly !== true) ? pageOf(reason.page, message) : null;
   return (
     <Notice tone={toneOf(message)} title={reason.title}>
       <p>{reason.text}</p>
@@ -39,7 +40,7 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
         </p>
       )}
       {page && (
-        <BrandLink to={page.to} search={searchOf(page.to, message)} className="button">
+        <BrandLink to={page.to} search={page.search ?? {}} className="button">
           {page.text}
         </BrandLink>
       )}
@@ -48,7 +49,9 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
 }
 
 /** The list of suppressions opens with the one of the recipient. */
-function searchOf(to: string, { channel, to: address }: Schemas['Message']): ListSearch {
-  if (to !== '/suppressions' || address === null) return {};
-  return channel === 'sms' ? { phone: address } : { email: address };
-}
+const pageOf = (page: NonNullable<Reason['page']>, { to: address }: Schemas['Message']) => ({
+  text: page.text,
+  ...(page.to === '/suppressions' && address !== null
+    ? pageOfSuppression(address)
+    : { to: page.to, search: {} }),
+});

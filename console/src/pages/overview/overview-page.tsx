@@ -42,7 +42,7 @@ function FindMessages() {
     if (to) open('/messages', { to });
   };
   return (
-    <form className="filters" role="search" aria-label="Find messages" onSubmit={submit}>
+    <form className="filters find" role="search" aria-label="Find messages" onSubmit={submit}>
       <Field label="A message did not arrive? Find it by its recipient">
         <TextInput name="to" placeholder="ada@example.com" />
       </Field>
