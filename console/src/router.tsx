@@ -1,7 +1,9 @@
 /** Every page, one line per folder of `pages/`. */
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
+import { accountRoutes } from './pages/account/routes.ts';
 import { apiKeyRoutes } from './pages/api-keys/routes.ts';
+import { brandPageRoutes } from './pages/brand/routes.ts';
 import { campaignRoutes } from './pages/campaigns/routes.ts';
 import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
@@ -46,6 +48,8 @@ const brandPages = [
   ...mcpRoutes,
   ...apiKeyRoutes,
   ...teamRoutes,
+  ...accountRoutes,
+  ...brandPageRoutes,
 ];
 
 const routeTree = rootRoute.addChildren([

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { Card } from '../../ui/facts.tsx';
+import { PageHeader } from '../../ui/list-page.tsx';
+import { PreviewFrame } from '../../ui/preview-frame.tsx';
+import { QueryView } from '../../ui/query-view.tsx';
+import { BrandForm } from './brand-form.tsx';
+import { brandQuery } from './brand-query.ts';
+import { LogoCard } from './logo-card.tsx';
+import { ScrapeCard } from './scrape-card.tsx';
+
+/** A letter with the pieces that take the colours, the fonts and the logo of the brand. */
+const SAMPLE = {
+  subject: 'How your brand looks',
+  footer: 'marketing',
+  design: {
+    sections: [
+      { type: 'header', props: { title: 'Welcome' } },
+      {
+        type: 'text',
+        props: { html: '<p>This is how a letter looks in the colours and fonts of your brand.</p>' },
+      },
+      { type: 'button', props: { label: 'Take a look', href: 'https://example.com' } },
+    ],
+  },
+} as const;
+
+/** Who the messages are from, and how they look. */
+export function BrandPage() {
+  const query = useQuery(brandQuery);
+  return (
+    <>
+      <PageHeader title="Brand">
+        <p className="muted">Who your messages are from, and how they look.</p>
+      </PageHeader>
+      <QueryView query={query}>
+        {({ data: brand, etag }) =>
+          brand && (
+            <div className="grid">
+              <ScrapeCard scrape={brand.scrape} />
+              <LogoCard logo={brand.logo} />
+              <BrandForm key={brand.revision} brand={brand} etag={etag} />
+              <Card title="Preview">
+                <PreviewFrame
+                  key={brand.revision}
+                  of={{ content: { ...SAMPLE, design: { sections: [...SAMPLE.design.sections] } } }}
+                  title="A letter in the look of the brand"
+                  height={520}
+                />
+              </Card>
+            </div>
+          )
+        }
+      </QueryView>
+    </>
+  );
+}
