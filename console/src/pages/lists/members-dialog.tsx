@@ -49,7 +49,7 @@ export function MembersDialog({ listId, onClose }: { listId: number; onClose: ()
         <Button type="submit" kind="primary" busy={change.busy}>
           Change the list
         </Button>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>Done</Button>
       </div>
     </form>
   );

@@ -46,7 +46,7 @@ export function BulkSuppressions({ onClose }: { onClose: () => void }) {
         <Button type="submit" kind="primary" busy={change.busy}>
           Change the suppressions
         </Button>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>Done</Button>
       </div>
     </form>
   );
