@@ -75,6 +75,11 @@ async function renewCsrfToken(): Promise<boolean> {
 const codeOf = ({ error }: Answer<unknown>): string | null =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
 
+const TAKE_PASSWORD = new Set(['/v1/login', '/v1/my/session/confirm']);
+
+/** Here a 401 means a wrong password; a session has not ended by it. */
+const isPasswordRefused = ({ url }: Response) => TAKE_PASSWORD.has(new URL(url).pathname);
+
 /** Sends a request, and once more if the user has given the password again or another tab has renewed the token. */
 async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
   const answer = await send(request);
@@ -82,7 +87,7 @@ async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answ
   const code = codeOf(answer);
   if (code === 'confirmation_required' && (await askPassword())) return send(request);
   if (code === 'forbidden' && (await renewCsrfToken())) return send(request);
-  if (code === 'unauthorized') onSignedOut();
+  if (code === 'unauthorized' && !isPasswordRefused(answer.response)) onSignedOut();
   return answer;
 }
 
