@@ -1,0 +1,156 @@
+// A person finds out at the console what is sent, how it goes, and why a message did not arrive.
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { pauseAccount } from '../../src/features/brakes/service.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { checkAccessibility, useConsole } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { testEvents } from '../support/events.ts';
+
+const stage = useConsole();
+
+const SCRIPT = '<img src=x onerror="document.title = 1">';
+
+async function send(fields: Record<string, unknown>): Promise<number> {
+  const body = { channel: 'email', subject: 'Your order', html: '<p>Thanks.</p>', ...fields };
+  const sent = await stage().request('POST', '/v1/my/messages', { body });
+  expect(sent.status).toBe(201);
+  return Number(sent.body.id);
+}
+
+async function waitForStatus(id: number, status: string): Promise<void> {
+  await eventually(async () => {
+    const { body } = await stage().request('GET', `/v1/my/messages/${id}`);
+    expect(body.status).toBe(status);
+  });
+}
+
+async function suppress(email: string): Promise<void> {
+  const { status } = await stage().request('POST', '/v1/my/suppressions', { body: { email } });
+  expect(status).toBe(201);
+}
+
+let shared: Promise<Page> | undefined;
+
+/** Opens a page in a window in which the owner is signed in, the same for all tests, because signing in takes long. */
+async function open(path: string): Promise<Page> {
+  shared ??= stage().signIn();
+  const page = await shared;
+  await stage().open(page, path);
+  return page;
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+describe('the overview', () => {
+  it('sends a first message to the user, and shows what became of it', async () => {
+    // What the API says of the wrong address.
+    stage().allow(/status of 422/);
+    const page = await open('');
+    await page.getByRole('listitem').getByRole('button', { name: 'Send a message to yourself' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send a message' });
+    await dialog.getByLabel('To').fill('nobody');
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('To').fill(stage().email);
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await heading(page, 'Hello from Carillon');
+    await page.getByText('The recipient’s mail server or phone network accepted the message.').waitFor();
+  });
+
+  it('leads from a recipient to the reason why a message failed', async () => {
+    await suppress('gone@example.com');
+    const id = await send({ to: 'gone@example.com' });
+    await waitForStatus(id, 'failed');
+    const page = await open('');
+    await page.getByLabel('A message did not arrive?').fill('gone@example.com');
+    await page.getByRole('button', { name: 'Find messages' }).click();
+    await page.getByRole('table', { name: 'Messages' }).getByText('The address is suppressed').waitFor();
+    await page.getByRole('link', { name: 'gone@example.com' }).click();
+    await heading(page, 'Your order');
+    await page.getByText('end its suppression and send again').waitFor();
+    await checkAccessibility(page);
+    await page.getByRole('link', { name: 'Open suppressions' }).click();
+    await page.waitForURL(/\/suppressions\?email=gone(@|%40)example\.com$/);
+  });
+
+  it('counts what was sent in the chosen period, and has the same figures in a table', async () => {
+    await waitForStatus(await send({ to: 'counted@example.com' }), 'delivered');
+    const page = await open('?period=7d&source=api');
+    const sent = page.locator('.figure').first().locator('strong');
+    await eventually(async () => {
+      await page.reload();
+      expect(Number(await sent.textContent())).toBeGreaterThanOrEqual(1);
+    });
+    await page.getByRole('button', { name: 'Show as a table' }).click();
+    // A row of the head, and one for each day.
+    await expect(
+      page.getByRole('table', { name: 'Messages, last 7 days' }).getByRole('row').count(),
+    ).resolves.toBe(8);
+    await page.getByLabel('Sent by').selectOption('flow');
+    await page.waitForURL(/source=flow/);
+    await eventually(async () => expect(await sent.textContent()).toBe('0'));
+    await checkAccessibility(page);
+  });
+});
+
+describe('a message', () => {
+  it('shows a stranger’s markup as text, and runs no script of its HTML', async () => {
+    const html = `<p>Hello</p>${SCRIPT}<script>document.title = 2</script>`;
+    const id = await send({ to: 'ada@example.com', subject: SCRIPT, html, tags: { kind: SCRIPT } });
+    const page = await stage().signIn({ at: `/messages/${id}`, theme: 'dark', width: 360 });
+    await heading(page, SCRIPT);
+    await page.frameLocator('iframe[title="The message"]').getByText('Hello').waitFor();
+    await page.getByRole('tab', { name: 'Headers and tags' }).click();
+    await page.getByRole('definition').filter({ hasText: SCRIPT }).waitFor();
+    await expect(page.title()).resolves.not.toMatch(/^[12]$/);
+    await expect(page.evaluate('document.documentElement.scrollWidth > innerWidth')).resolves.toBe(false);
+    await checkAccessibility(page);
+  });
+
+  it('is sent once more as a new message', async () => {
+    const id = await send({ to: 'again@example.com' });
+    const page = await open(`/messages/${id}`);
+    await page.getByRole('button', { name: 'Resend' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
+    await page.waitForURL((url) => /\/messages\/\d+$/.test(url.pathname) && !url.pathname.endsWith(`/${id}`));
+    const { body } = await stage().request('GET', '/v1/my/messages?to=again@example.com');
+    expect(body).toHaveLength(2);
+  });
+});
+
+describe('the list of messages', () => {
+  it('keeps its filters in the URL', async () => {
+    await send({ to: 'filter@example.com', subject: 'Receipt 4711' });
+    const page = await open('/messages');
+    await page.getByLabel('Subject contains').fill('receipt 4711');
+    await page.getByLabel('Subject contains').press('Enter');
+    await page.waitForURL(/subject=receipt/);
+    const rows = page.getByRole('table', { name: 'Messages' }).getByRole('row');
+    await eventually(async () => expect(await rows.count()).toBe(2));
+    await page.reload();
+    await page.getByRole('link', { name: 'filter@example.com' }).waitFor();
+    await expect(page.getByLabel('Subject contains').inputValue()).resolves.toBe('receipt 4711');
+    await checkAccessibility(page);
+  });
+});
+
+// Last, because no message of the account leaves afterwards.
+describe('a paused account', () => {
+  it('says on the overview and at the message why it waits', async () => {
+    const database = openDatabase({ url: stage().service.databaseUrl, poolMax: 1, applicationName: 'pause' });
+    await pauseAccount(database.pool, testEvents, stage().accountId, 'bounce_rate');
+    await database.close();
+    const id = await send({ to: 'waits@example.com' });
+    await waitForStatus(id, 'held');
+    const page = await open('');
+    await page.getByText('No message leaves').waitFor();
+    await page.getByText('Too many messages bounced.').waitFor();
+    await page
+      .getByRole('table', { name: 'Recent problems' })
+      .getByRole('link', { name: 'waits@example.com' })
+      .click();
+    await page.getByText('Sending is paused for the account').waitFor();
+    await page.getByText('Ask the operator of the service to resume sending.').waitFor();
+  });
+});
