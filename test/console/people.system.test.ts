@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { createReset } from '../../src/features/users/reset-links.ts';
+import { TEST_PASSWORD } from '../support/api.ts';
 import { checkAccessibility, submitLogin, useConsole } from '../support/console.ts';
 import { codeNow, secretOfUri } from '../support/second-factor.ts';
 
@@ -90,5 +92,44 @@ describe('the pages of people', () => {
     await elsewhere.getByLabel('Code').fill(codes[0] ?? '');
     await press(elsewhere, 'Sign in');
     await elsewhere.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('sets a new password by a link once, which ends all sessions', async () => {
+    stage().allow(/status of (401|404)/);
+    const { email, userId } = await stage().addUser('member');
+    const signedIn = await stage().signIn({ email });
+    const path = `/console/reset/${await createReset(stage().database.pool, userId)}`;
+    const page = await stage().newPage();
+    await page.goto(path);
+    await page.getByText(`For ${email}.`).waitFor();
+    await page.getByLabel('New password').fill('another good password');
+    await press(page, 'Set the password');
+    await page.getByText('The password is set').waitFor();
+    await page.goto(path);
+    await page.getByText('This link does not work').waitFor();
+    await signedIn.reload();
+    await signedIn.waitForURL(/sign-in/);
+    await submitLogin(signedIn, email, 'another good password');
+    await signedIn.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('asks for the password before a change after 15 minutes, and stays signed in after a wrong one', async () => {
+    stage().allow(/status of (401|403)/);
+    const { email, userId } = await stage().addUser('owner');
+    const page = await stage().signIn({ email, at: '/api-keys' });
+    await stage().database.pool.query(
+      "update sessions set confirmed_at = confirmed_at - interval '16 minutes' where user_id = $1",
+      [userId],
+    );
+    await press(page, 'Create a key');
+    await page.getByLabel('Name').fill('Late');
+    await press(page, 'Create');
+    const question = page.getByRole('dialog', { name: 'Give your password again' });
+    await question.getByLabel('Password').fill('not the password');
+    await question.getByRole('button', { name: 'Continue' }).click();
+    await question.getByRole('alert').waitFor();
+    await question.getByLabel('Password').fill(TEST_PASSWORD);
+    await question.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor();
   });
 });
