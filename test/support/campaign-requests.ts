@@ -53,7 +53,7 @@ export const content = { subject: 'Hi {{ contact.first_name }}', body: '<p>Sprin
 
 /** Creates a campaign that can be sent. */
 export async function readyCampaign(
-  api: TestApi,
+  api: Pick<TestApi, 'request'>,
   listId: number,
   more: Record<string, unknown> = {},
 ): Promise<number> {
@@ -69,7 +69,12 @@ export async function readyCampaign(
   return Number(body.id);
 }
 
-export const act = (api: TestApi, id: number, action: string, body?: unknown): Promise<TestResponse> =>
+export const act = (
+  api: Pick<TestApi, 'request'>,
+  id: number,
+  action: string,
+  body?: unknown,
+): Promise<TestResponse> =>
   api.request('POST', `${CAMPAIGNS}/${id}/${action}`, body === undefined ? {} : { body });
 
 export const change = (api: TestApi, id: number, body: unknown): Promise<TestResponse> =>

@@ -1,0 +1,157 @@
+/** A whole Carillon, and a real Chromium that uses its console. */
+import { randomBytes } from 'node:crypto';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { createTestTenants, TEST_PASSWORD, type TestTenants } from './api.ts';
+import { askService } from './ask-service.ts';
+import { findChromium } from './tools.ts';
+import type { WholeService } from './whole-service.ts';
+
+export interface WindowOptions {
+  theme?: 'light' | 'dark';
+  /** In CSS pixels. */
+  width?: number;
+}
+
+export interface SignInOptions extends WindowOptions {
+  /** By default the owner of the first account. Their password is that of all test users. */
+  email?: string;
+  /** The page to open, below the brand, such as `/messages`. By default the overview. */
+  at?: string;
+  /** By default that of the first account. */
+  brandId?: number;
+}
+
+export interface TestConsole extends Omit<TestTenants, 'signIn'> {
+  service: WholeService;
+  /** Opens a window in a browser profile of its own. Nobody is signed in. */
+  newPage(options?: WindowOptions): Promise<Page>;
+  /** Signs a user in at the page for it. */
+  signIn(options?: SignInOptions): Promise<Page>;
+  /** Opens a page of the console, below the first brand, and waits until it has loaded its data. */
+  open(page: Page, path: string): Promise<void>;
+  /**
+   * Lets the current test cause problems that match, such as `/status of 403/`. Every other message of the console,
+   * uncaught error and violation of the policy fails the test.
+   */
+  allow(problem: RegExp): void;
+  /** @throws Error with the problems of all pages since the last call */
+  requireNoProblems(): void;
+}
+
+export interface RunningConsole extends TestConsole {
+  close(): Promise<void>;
+}
+
+const HEIGHT = 900;
+/** For an action on a page, and for a page to load. Far more than a busy machine needs. */
+const TIMEOUT_MS = 20_000;
+
+/** Runs in each document before its own scripts. */
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+  const { effectiveDirective, blockedURI, sourceFile, lineNumber } = event;
+  reportViolation(effectiveDirective + ' blocks ' + blockedURI + ', ' + sourceFile + ':' + lineNumber);
+});`;
+
+/** Records what goes wrong in the pages of a browser. */
+function createWitness() {
+  const problems: string[] = [];
+  const allowed: RegExp[] = [];
+  return {
+    allow: (problem: RegExp) => void allowed.push(problem),
+    requireNoProblems() {
+      const found = problems.splice(0).filter((problem) => !allowed.some((pattern) => pattern.test(problem)));
+      allowed.length = 0;
+      if (found.length > 0) throw new Error(`problems in the browser:\n${[...new Set(found)].join('\n')}`);
+    },
+    async watch(context: BrowserContext): Promise<void> {
+      const report = (page: Page, text: string) => void problems.push(`${text} (at ${page.url()})`);
+      await context.exposeBinding('reportViolation', ({ page }, text: string) =>
+        report(page, `violation of the policy: ${text}`),
+      );
+      await context.addInitScript({ content: REPORT_VIOLATIONS });
+      context.on('page', (page) => {
+        page.on('pageerror', (error) => report(page, `uncaught ${error.stack ?? error.message}`));
+        page.on('crash', () => report(page, 'the page crashed'));
+        page.on('console', (message) => {
+          if (!['error', 'warning', 'assert'].includes(message.type())) return;
+          report(page, `${message.type()}: ${message.text()} ${message.location().url}`);
+        });
+      });
+    },
+  };
+}
+
+async function launch(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) {
+    throw new Error('no Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM_PATH');
+  }
+  // Chromium refuses to run as root otherwise.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath, args: [...args, '--disable-dev-shm-usage'] });
+}
+
+/** Fills in the form for signing in, and sends it. */
+export async function submitLogin(page: Page, email: string, password = TEST_PASSWORD): Promise<void> {
+  await page.getByLabel('Email address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Waits until the page has asked for its data and got it. */
+async function settle(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await page.locator('.loading').first().waitFor({ state: 'hidden' });
+}
+
+/**
+ * Starts a browser, and creates two accounts in the whole service of the run.
+ * @param names of the accounts; by default others for each call
+ */
+export async function startConsole(names?: readonly [string, string]): Promise<RunningConsole> {
+  const browser = await launch();
+  const service = await askService<WholeService>('whole');
+  const { baseUrl } = service;
+  const database = openDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'console test' });
+  const suffix = randomBytes(4).toString('hex');
+  const ownNames = [`Acme ${suffix}`, `Other Company ${suffix}`] as const;
+  const tenants = await createTestTenants({ database, baseUrl }, names ?? ownNames);
+  const witness = createWitness();
+
+  const newPage = async ({ theme = 'light', width = 1280 }: WindowOptions = {}) => {
+    const context = await browser.newContext({
+      colorScheme: theme,
+      viewport: { width, height: HEIGHT },
+      baseURL: baseUrl,
+    });
+    context.setDefaultTimeout(TIMEOUT_MS);
+    await witness.watch(context);
+    return context.newPage();
+  };
+  const pathOf = (path: string, brandId = tenants.brandId) => `/brands/${brandId}${path}`;
+  return {
+    ...tenants,
+    ...witness,
+    service,
+    newPage,
+    async signIn({ email = tenants.email, at = '', brandId, ...window } = {}) {
+      const page = await newPage(window);
+      const path = pathOf(at, brandId);
+      await page.goto(`/console/sign-in?return_to=${encodeURIComponent(path)}`);
+      await submitLogin(page, email);
+      await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'));
+      await settle(page);
+      return page;
+    },
+    async open(page, path) {
+      await page.goto(`/console${pathOf(path)}`);
+      await settle(page);
+    },
+    async close() {
+      await browser.close();
+      await database.close();
+    },
+  };
+}
