@@ -13,6 +13,7 @@ export interface Tenant {
 }
 
 const SAFE = new Set(['GET', 'HEAD']);
+const UNAUTHORIZED = 401;
 
 let tenant: Tenant | null = null;
 let csrfToken: string | null = null;
@@ -65,12 +66,9 @@ async function send<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<
   }
 }
 
-/** The token of the session; another tab may have renewed it. */
-async function renewCsrfToken(): Promise<boolean> {
-  const before = csrfToken;
-  await send(() => api.GET('/v1/my/session'));
-  return csrfToken !== before;
-}
+/** Asks whether the session lives, and for its token: another tab, or the password given again, may have renewed both. */
+const isSignedIn = async (): Promise<boolean> =>
+  (await send(() => api.GET('/v1/my/session'))).response.status !== UNAUTHORIZED;
 
 const codeOf = ({ error }: Answer<unknown>): string | null =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
@@ -80,14 +78,20 @@ const TAKE_PASSWORD = new Set(['/v1/login', '/v1/my/session/confirm']);
 /** Here a 401 means a wrong password; a session has not ended by it. */
 const isPasswordRefused = ({ url }: Response) => TAKE_PASSWORD.has(new URL(url).pathname);
 
-/** Sends a request, and once more if the user has given the password again or another tab has renewed the token. */
+/** Sends a request, and once more if the user has given the password again or the session has been renewed meanwhile. */
 async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
+  const before = { tenant, csrfToken };
   const answer = await send(request);
   if (answer.response.ok) return answer;
+  // What was meant for one brand must not be done to the next one.
+  const repeat = () => (tenant === before.tenant ? send(request) : answer);
   const code = codeOf(answer);
-  if (code === 'confirmation_required' && (await askPassword())) return send(request);
-  if (code === 'forbidden' && (await renewCsrfToken())) return send(request);
-  if (code === 'unauthorized' && !isPasswordRefused(answer.response)) onSignedOut();
+  if (code === 'confirmation_required') return (await askPassword()) ? repeat() : answer;
+  const isRefused = code === 'forbidden' || (code === 'unauthorized' && !isPasswordRefused(answer.response));
+  if (!isRefused) return answer;
+  // The password given again, here or in another tab, renews the cookie and its token.
+  if (!(await isSignedIn())) onSignedOut();
+  else if (csrfToken !== before.csrfToken) return repeat();
   return answer;
 }
 

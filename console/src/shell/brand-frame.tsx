@@ -1,9 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useLayoutEffect, useMemo } from 'react';
+import { setTenant } from '../api/client.ts';
 import { createQueryClient } from '../api/query-client.ts';
 import { signedInQuery } from '../api/session.ts';
 import { Select } from '../ui/field.tsx';
+import { dropUndo } from '../ui/toasts.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { useBrand } from './brand.ts';
 import { navigation } from './navigation.ts';
@@ -12,13 +14,19 @@ import { Palette } from './palette.tsx';
 
 /** The frame of all pages about a brand: what there is at the left, and who and where above. */
 export function BrandFrame() {
-  const { brandId, signedIn } = useBrand();
+  const { brandId, account, signedIn } = useBrand();
   // What was loaded for one brand must never be shown for another; a renewed session must not throw it away.
   const queryClient = useMemo(() => {
     const client = createQueryClient();
     client.setQueryData(signedInQuery.queryKey, signedIn);
     return client;
   }, [brandId]);
+  // Not before: while its code loads, the former brand is still shown and used. Queries begin after this.
+  useLayoutEffect(() => {
+    setTenant({ accountId: account.id, brandId });
+    // Later it would be done to another brand.
+    return dropUndo;
+  }, [account.id, brandId]);
   return (
     <QueryClientProvider client={queryClient}>
       <div className="frame" key={brandId}>

@@ -10,6 +10,7 @@ import { formText } from '../ui/form.ts';
 export function ConfirmPassword() {
   const answer = useRef<((given: boolean) => void) | null>(null);
   const [open, setOpen] = useState(false);
+  const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
 
   useEffect(() => {
@@ -33,12 +34,15 @@ export function ConfirmPassword() {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const otp = formText(form, 'otp');
+    setBusy(true);
     try {
       const body = { password: formText(form, 'password'), ...(otp ? { otp } : {}) };
       await call(() => api.POST('/v1/my/session/confirm', { body }));
       close(true);
     } catch (error) {
       setFault(messageOf(error));
+    } finally {
+      setBusy(false);
     }
   };
 
@@ -53,7 +57,7 @@ export function ConfirmPassword() {
           <TextInput name="otp" autoComplete="one-time-code" inputMode="numeric" />
         </Field>
         <div className="actions">
-          <Button type="submit" kind="primary">
+          <Button type="submit" kind="primary" busy={busy}>
             Continue
           </Button>
           <Button onClick={() => close(false)}>Cancel</Button>

@@ -1,7 +1,6 @@
 /** The routes above all pages: what is open to everyone, what needs a session, and what is about one brand. */
 import { createRootRouteWithContext, createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
-import { setTenant } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { accountOfBrand, signedInQuery } from '../api/session.ts';
 import { Failure } from './failure.tsx';
@@ -42,7 +41,6 @@ export const brandRoute = createRoute({
     const brandId = Number(params.brandId);
     const account = accountOfBrand(context.signedIn.accounts, brandId);
     if (!account) return leave('/');
-    setTenant({ accountId: account.id, brandId });
     return { brandId, account, role: account.role };
   },
 });

@@ -1,7 +1,14 @@
 import { api, call } from '../api/client.ts';
+import { messageOf } from '../api/errors.ts';
+import { toast } from '../ui/toasts.tsx';
 
 export async function signOut(): Promise<void> {
-  await call(() => api.DELETE('/v1/my/session'));
+  try {
+    await call(() => api.DELETE('/v1/my/session'));
+  } catch (error) {
+    toast(`You are still signed in: ${messageOf(error)}`, { tone: 'bad' });
+    return;
+  }
   // Everything that was loaded must go with the session.
   globalThis.location.assign('/console/sign-in');
 }

@@ -77,16 +77,18 @@ function useRowsInView(count: number, scroller: RefObject<HTMLDivElement | null>
   return { isVirtual, shown, above, below };
 }
 
+/**
+ * What stands in a cell. The function of a column may be another one each time: as a component of its own, it would
+ * take a dialog that is open in the cell, and what is typed there, away.
+ */
+const Cell = <Row,>({ show, row }: { show: ((row: Row) => ReactNode) | undefined; row: Row }) => show?.(row);
+
 /** A table of resources. With many rows it draws only those in view. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { rows: data, columns, rowKey, selection, onOpen } = props;
   const defined = useMemo(() => {
     const helper = createColumnHelper<typeof features, Row & object>();
-    return helper.columns(
-      columns.map(({ key, header, cell }) =>
-        helper.display({ id: key, header, cell: ({ row }) => cell(row.original) }),
-      ),
-    );
+    return helper.columns(columns.map(({ key, header }) => helper.display({ id: key, header })));
   }, [columns]);
   const table = useTable({
     features,
@@ -151,7 +153,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 {selection && <SelectRow rowKey={rowKey(row.original)} selection={selection} />}
                 {row.getAllCells().map((cell) => (
                   <td key={cell.id} className={classOf(byKey.get(cell.column.id))}>
-                    <table.FlexRender cell={cell} />
+                    <Cell show={byKey.get(cell.column.id)?.cell} row={row.original} />
                   </td>
                 ))}
               </tr>

@@ -33,6 +33,9 @@ export function toast(text: string, options: { tone?: Tone; undo?: () => void } 
   setTimeout(() => remove(id), SHOWN_MS);
 }
 
+/** Nothing that was reported so far can be undone from now on. */
+export const dropUndo = (): void => change(toasts.map(({ undo: _undo, ...rest }) => rest));
+
 const subscribe = (listener: () => void) => {
   listeners.add(listener);
   return () => listeners.delete(listener);
