@@ -1,4 +1,4 @@
-/** Proves that the layout of a flow's steps is one: no box covers another, and every branch leads on or ends. */
+// In the layout of a flow no box covers another, and every branch leads on or ends.
 import { describe, expect, it } from '@jest/globals';
 import {
   BOX,
