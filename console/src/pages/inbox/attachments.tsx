@@ -1,10 +1,9 @@
 import { useState } from 'react';
-import { api, call, type Schemas } from '../../api/client.ts';
-import { useAction } from '../../ui/action.ts';
+import { api, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { StatusBadge } from '../../ui/facts.tsx';
-import { saveFile } from '../../ui/save-file.ts';
+import { useDownload } from '../../ui/download.ts';
 import type { Mail } from './mail-view.tsx';
 
 type Attachment = Schemas['ConversationAttachment'];
@@ -20,8 +19,15 @@ const REASONS: Record<string, string> = {
   missing: 'the file is gone',
 };
 
-const sizes = new Intl.NumberFormat(undefined, { style: 'unit', unit: 'kilobyte', maximumFractionDigits: 1 });
-const sizeText = (bytes: number) => sizes.format(bytes / 1000);
+const KILOBYTE = 1000;
+const bytes = new Intl.NumberFormat(undefined, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
+const kilobytes = new Intl.NumberFormat(undefined, {
+  style: 'unit',
+  unit: 'kilobyte',
+  maximumFractionDigits: 1,
+});
+const sizeText = (size: number) =>
+  size < KILOBYTE ? bytes.format(size) : kilobytes.format(size / KILOBYTE);
 
 export function Attachments({ mail }: { mail: Mail }) {
   if (mail.attachments.length === 0) return null;
@@ -63,31 +69,23 @@ function Download({
 }) {
   const [asking, setAsking] = useState(false);
   const { id, filename, scanned, scan } = attachment;
-  const action = useAction({
-    work: (acknowledged: boolean) =>
-      call(() =>
-        api.GET(
-          '/v1/my/conversations/{conversation_id}/messages/{conversation_message_id}/attachments/{id}',
-          {
-            params: {
-              path: { conversation_id: conversationId, conversation_message_id: mailId, id },
-              query: acknowledged ? { acknowledge_unscanned: 'true' } : {},
-            },
-            parseAs: 'blob',
-          },
-        ),
-      ),
-    refresh: [],
-    onDone: (contents) => saveFile(contents, filename),
-  });
+  const download = useDownload(filename, () =>
+    api.GET('/v1/my/conversations/{conversation_id}/messages/{conversation_message_id}/attachments/{id}', {
+      params: {
+        path: { conversation_id: conversationId, conversation_message_id: mailId, id },
+        query: scanned ? {} : { acknowledge_unscanned: 'true' },
+      },
+      parseAs: 'blob',
+    }),
+  );
   const reason = scan.status === 'pending' ? 'its scan is not finished' : REASONS[scan.reason ?? ''];
   return (
     <>
       <Button
         kind="quiet"
-        busy={action.busy}
+        busy={download.busy}
         aria-label={`Download ${filename}`}
-        onClick={() => (scanned ? action.run(false) : setAsking(true))}
+        onClick={() => (scanned ? download.run() : setAsking(true))}
       >
         Download
       </Button>
@@ -101,7 +99,7 @@ function Download({
             kind="danger"
             onClick={() => {
               setAsking(false);
-              action.run(true);
+              download.run();
             }}
           >
             Download it unscanned

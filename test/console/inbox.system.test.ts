@@ -1,0 +1,112 @@
+// Mail in a real browser: a conversation is read and answered, an unscanned file needs a yes, quarantine lets mail arrive.
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { checkAccessibility, useConsole } from '../support/console.ts';
+import { deliver } from '../support/inbound.ts';
+import { allowInboxes } from '../support/inboxes.ts';
+
+const HOSTILE = '<script>document.title = "ran"</script>';
+/** The text that each spam filter must recognize. */
+const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
+
+const stage = useConsole();
+let address: string;
+
+function mailOf(name: string, subject: string, parts: string): string {
+  const head = [
+    `From: ${HOSTILE.replaceAll('"', "'")} <${name}@example.com>`,
+    `To: ${address}`,
+    `Subject: ${subject}`,
+    `Message-ID: <${name}@example.com>`,
+    'MIME-Version: 1.0',
+  ];
+  return `${head.join('\r\n')}\r\n${parts.replaceAll('\n', '\r\n')}\r\n`;
+}
+
+async function arrive(name: string, subject: string, parts: string): Promise<void> {
+  const data = mailOf(name, subject, parts);
+  const { mailPort } = stage().service;
+  await expect(deliver(mailPort, { from: `${name}@example.com`, to: address, data })).resolves.toMatch(/^250/);
+}
+
+beforeAll(async () => {
+  await allowInboxes(stage().database, stage().accountId);
+  const { body } = await stage().request('POST', '/v1/my/inboxes', { body: { name: 'Support' } });
+  address = String(body.address);
+});
+
+describe('the inbox', () => {
+  it('shows mail as text, is marked as read, and sends an answer', async () => {
+    const html = `<p>Dear team</p><p>See <a href="https://example.com/a">this</a></p>${HOSTILE}`;
+    await arrive('ada', `A question ${HOSTILE}`, `Content-Type: text/html\n\n${html}`);
+    const page = await stage().signIn({ at: '/inbox' });
+    const link = page.getByRole('link', { name: `A question ${HOSTILE}` });
+    await link.waitFor();
+    await page.getByText('1 unread').waitFor();
+    await checkAccessibility(page);
+    await link.click();
+    await page.getByText('See this (https://example.com/a)').waitFor();
+    await expect(page.title()).resolves.not.toBe('ran');
+    await checkAccessibility(page);
+
+    await page.getByLabel('Your answer').fill('It is on its way.');
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('The answer is accepted for sending.').waitFor();
+    await page.getByText('It is on its way.').waitFor();
+    await page.getByRole('link', { name: 'delivered' }).waitFor();
+    const { body } = await stage().request<{ unread_count: number }[]>('GET', '/v1/my/conversations');
+    expect(body.map((each) => each.unread_count)).toStrictEqual([0]);
+  });
+
+  it('assigns and closes a conversation, and undoes it', async () => {
+    const { body } = await stage().request<{ id: number }[]>('GET', '/v1/my/conversations');
+    const path = `/inbox/${body[0]?.id}`;
+    const page = await stage().signIn({ at: path, theme: 'dark', width: 360 });
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    await page.getByRole('button', { name: 'Open again' }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Close', exact: true }).waitFor();
+    await checkAccessibility(page);
+    await page.getByLabel('Assigned to').selectOption({ index: 1 });
+    await page.getByText('The conversation is assigned.').waitFor();
+    const { body: changed } = await stage().request('GET', `/v1/my/conversations/${body[0]?.id}`);
+    expect(changed).toMatchObject({ status: 'open', assignee_id: expect.any(Number) });
+  });
+
+  it('saves a file that was not scanned only after a yes', async () => {
+    const parts = [
+      'Content-Type: multipart/mixed; boundary=B\n',
+      '--B\nContent-Type: text/plain\n\nSee the file.',
+      '--B\nContent-Type: text/plain\nContent-Disposition: attachment; filename="note.txt"\n\nthe note\n--B--',
+    ];
+    await arrive('bob', 'With a file', parts.join('\n'));
+    const page = await stage().signIn({ at: '/inbox' });
+    await page.getByRole('link', { name: 'With a file' }).click();
+    await page.getByRole('button', { name: 'Download note.txt' }).click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download it unscanned' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe('note.txt');
+    await expect(readFile(await file.path(), 'utf8')).resolves.toMatch(/^the note/);
+  });
+
+  it('lets mail in quarantine arrive, and keeps that of a blocked sender', async () => {
+    await arrive('eve', 'Only a test', `Content-Type: text/plain\n\n${GTUBE}`);
+    const page = await stage().signIn({ at: '/inbox/quarantine' });
+    await page.getByRole('button', { name: 'Only a test' }).click();
+    await page.getByText(GTUBE).waitFor();
+    await checkAccessibility(page);
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.getByRole('heading', { name: 'Nothing is in quarantine' }).waitFor();
+    await stage().open(page, '/inbox');
+    await page.getByRole('link', { name: 'Only a test' }).waitFor();
+
+    await stage().open(page, '/inbox/blocks');
+    await page.getByLabel('Address or domain').fill('example.com');
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByRole('cell', { name: 'example.com', exact: true }).waitFor();
+    await arrive('eve2', 'Again', 'Content-Type: text/plain\n\nHello');
+    await stage().open(page, '/inbox/quarantine?reason=blocked');
+    await page.getByRole('button', { name: 'Again' }).waitFor();
+  });
+});
