@@ -26,8 +26,7 @@ const kilobytes = new Intl.NumberFormat(undefined, {
   unit: 'kilobyte',
   maximumFractionDigits: 1,
 });
-const sizeText = (size: number) =>
-  size < KILOBYTE ? bytes.format(size) : kilobytes.format(size / KILOBYTE);
+const sizeText = (size: number) => (size < KILOBYTE ? bytes.format(size) : kilobytes.format(size / KILOBYTE));
 
 export function Attachments({ mail }: { mail: Mail }) {
   if (mail.attachments.length === 0) return null;
