@@ -5089,6 +5089,7 @@ export interface components {
             test: boolean;
             /** Format: date-time */
             created_at: string;
+            request_body: string | null;
             attempts: {
                 number: number;
                 /** Format: date-time */

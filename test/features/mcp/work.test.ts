@@ -242,6 +242,20 @@ describe('mail of strangers', () => {
     expect(await read('get_event', id)).toMatchObject({ isError: false, result: null });
     expect(await read('get_contact_timeline', contact_id)).toMatchObject({ withheld: 1 });
   });
+
+  it('is left out of a webhook delivery without mcp:inbox', async () => {
+    const hook = { url: 'https://93.184.215.14/hook', events: ['email.received'] };
+    const { body: webhook } = await api.request('POST', '/v1/my/webhooks', { body: hook });
+    const readTest = async (type: string) => {
+      const path = `/v1/my/webhooks/${Number(webhook.id)}/test`;
+      const { body: delivery } = await api.request('POST', path, { body: { type } });
+      const ids = { id: webhook.id, delivery_id: delivery.id };
+      const input = { operation: 'get_webhook_delivery', arguments: ids };
+      return call('read_operation', input, WITHOUT_INBOX);
+    };
+    expect(await readTest('email.received')).toMatchObject({ isError: false, result: null });
+    expect(await readTest('email.sent')).toMatchObject({ result: { request_body: expect.any(String) } });
+  });
 });
 
 describe('arguments', () => {

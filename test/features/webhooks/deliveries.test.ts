@@ -197,6 +197,7 @@ describe('GET /webhooks/:id/deliveries/:delivery_id', () => {
       body.event_id,
       body.event_id,
     ]);
+    expect(receiver.requests.map((each) => each.body)).toEqual([body.request_body, body.request_body]);
   });
 
   it('keeps the status of the last response when a later attempt gets none', async () => {

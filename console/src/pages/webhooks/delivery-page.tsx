@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, call } from '../../api/client.ts';
-import { CodeBlock } from '../../ui/code.tsx';
+import { CodeBlock, JsonBlock } from '../../ui/code.tsx';
 import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
@@ -74,10 +74,20 @@ export function DeliveryPage() {
               ))}
             </ol>
           </Card>
+          <Card title="Request body">
+            <RequestBody text={delivery.request_body} />
+          </Card>
         </>
       )}
     </QueryView>
   );
+}
+
+/** Each attempt sends the same bytes; here they are indented. */
+function RequestBody({ text }: { text: string | null }) {
+  if (text === null) return <p className="muted">The event is no longer kept.</p>;
+  const event: unknown = JSON.parse(text);
+  return <JsonBlock value={event} />;
 }
 
 function AttemptView({ attempt }: { attempt: Attempt }) {

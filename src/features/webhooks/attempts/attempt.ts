@@ -51,8 +51,11 @@ export interface AttemptOutcome {
   retryAfterSeconds: number | null;
 }
 
+/** What the body of a request says. */
+export type SentEvent = Pick<DueDelivery, 'type' | 'occurredAt' | 'data'>;
+
 /** The body of a webhook request (interface §6.1). The signature is over exactly these bytes. */
-export function requestBody(event: Pick<DueDelivery, 'type' | 'occurredAt' | 'data'>): string {
+export function requestBody(event: SentEvent): string {
   return `{"type":${JSON.stringify(event.type)},"timestamp":"${event.occurredAt.toISOString()}","data":${event.data}}`;
 }
 

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { SentEvent } from '../attempts/attempt.ts';
 import type { EventType } from '../catalogue.ts';
 import {
   type DeliveryFilters,
@@ -103,6 +104,24 @@ export async function findAttempts(client: Queryable, webhookId: number, id: num
     [webhookId, id],
   );
   return rows;
+}
+
+/**
+ * The event of a webhook delivery, as it is sent.
+ * @param delivery of a webhook of the tenant
+ * @returns null if the event is no longer kept
+ */
+export async function findSentEvent(
+  client: Queryable,
+  { webhook_id: webhookId, id }: DeliveryRow,
+): Promise<SentEvent | null> {
+  const { rows } = await client.query<SentEvent>(
+    `select e.type, e.occurred_at as "occurredAt", e.data::text as data
+     from webhook_deliveries d join events e on e.id = d.event_id and e.created_at = d.created_at
+     where d.webhook_id = $1 and d.id = $2 and d.${visible}`,
+    [webhookId, id],
+  );
+  return rows[0] ?? null;
 }
 
 export interface TestEvent {

@@ -1,3 +1,4 @@
+import { requestBody, type SentEvent } from '../attempts/attempt.ts';
 import { webhookIdOf } from '../signature.ts';
 import type { AttemptRow, DeliveryRow } from './model.ts';
 import type { DeliveryDetail, DeliveryResource } from './schema.ts';
@@ -18,9 +19,15 @@ export function presentDelivery(row: DeliveryRow): DeliveryResource {
   };
 }
 
-export function presentDeliveryDetail(row: DeliveryRow, attempts: readonly AttemptRow[]): DeliveryDetail {
+/** @param event null if it is no longer kept */
+export function presentDeliveryDetail(
+  row: DeliveryRow,
+  event: SentEvent | null,
+  attempts: readonly AttemptRow[],
+): DeliveryDetail {
   return {
     ...presentDelivery(row),
+    request_body: event && requestBody(event),
     attempts: attempts.map((each) => ({
       number: each.attempt,
       started_at: each.started_at.toISOString(),

@@ -6,6 +6,7 @@ import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../
 import { webhookParams, webhookRoles as roles } from '../schema.ts';
 import {
   deliveryDetail,
+  type DeliveryDetail,
   deliveryParams,
   deliveryResource,
   listDeliveriesQuery,
@@ -20,6 +21,10 @@ export interface WebhookDeliveryRouteDeps {
   deliveries: WebhookDeliveries;
   waker: Pick<Waker, 'wake'>;
 }
+
+/** Whether the requests have mail of a stranger. @param item a delivery as clients see it */
+const sendsReceivedMail = (item: unknown): boolean =>
+  (item as Partial<DeliveryDetail> | null)?.type === 'email.received';
 
 const tag = 'Webhooks';
 const path = '/v1/my/webhooks/:id';
@@ -47,7 +52,11 @@ function testRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefini
       return { status: 200, body: delivery, resourceId: delivery.id, afterCommit };
     },
     load: async ({ tenant, params }, id) => {
-      const { attempts: _attempts, ...delivery } = await deliveries.get(tenant, params.id, id);
+      const {
+        attempts: _attempts,
+        request_body: _body,
+        ...delivery
+      } = await deliveries.get(tenant, params.id, id);
       return delivery;
     },
   });
@@ -76,7 +85,11 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
       return { status: 200, body: delivery, resourceId: delivery.id, afterCommit };
     },
     load: async ({ tenant, params }, id) => {
-      const { attempts: _attempts, ...delivery } = await deliveries.get(tenant, params.id, id);
+      const {
+        attempts: _attempts,
+        request_body: _body,
+        ...delivery
+      } = await deliveries.get(tenant, params.id, id);
       return delivery;
     },
   });
@@ -143,6 +156,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): Rou
       auth: 'brand',
       testKeys: 'refused',
       roles,
+      assistants: { mail: sendsReceivedMail },
       params: deliveryParams,
       responses: { 200: { description: 'The delivery', schema: deliveryDetail } },
       async handler({ tenant, params }) {

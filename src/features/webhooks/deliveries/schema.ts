@@ -83,6 +83,10 @@ export const deliveryResource = z
 /** A webhook delivery with its attempts. */
 export const deliveryDetail = deliveryResource
   .extend({
+    request_body: z.string().nullable().meta({
+      description:
+        'The body of each request, which its signature is over. Null if the event is no longer kept.',
+    }),
     attempts: z
       .array(
         z.object({

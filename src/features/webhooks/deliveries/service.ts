@@ -11,6 +11,7 @@ import {
   findAttempts,
   findDeliveries,
   findDelivery,
+  findSentEvent,
   insertTestDelivery,
   makeAllDue,
   makeDue,
@@ -112,7 +113,11 @@ export function createWebhookDeliveries({ pool }: { pool: pg.Pool }): WebhookDel
     async get(tenant, webhookId, id) {
       await requireWebhook(pool, tenant, webhookId);
       const row = await requireDelivery(pool, webhookId, id);
-      return presentDeliveryDetail(row, await findAttempts(pool, webhookId, id));
+      const [event, attempts] = await Promise.all([
+        findSentEvent(pool, row),
+        findAttempts(pool, webhookId, id),
+      ]);
+      return presentDeliveryDetail(row, event, attempts);
     },
     async sendTest(trx, tenant, webhookId, type) {
       await requireWebhook(trx, tenant, webhookId);
