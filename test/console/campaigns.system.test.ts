@@ -11,6 +11,8 @@ const SENT_FAR_LATER = 60_000;
 const stage = useConsole();
 let page: Page;
 let contactIds: number[];
+let listId: number;
+let templateId: number;
 
 async function post(path: string, body: unknown) {
   const response = await stage().request('POST', `/v1/my${path}`, { body });
@@ -21,7 +23,10 @@ async function post(path: string, body: unknown) {
 beforeAll(async () => {
   const { database } = stage();
   contactIds = await insertContacts(database.pool, stage(), 100);
-  const listId = Number((await post('/lists', { name: 'Customers' })).id);
+  await database.pool.query('update accounts set sandbox_monthly_cap = 1000 where id = $1', [
+    stage().accountId,
+  ]);
+  listId = Number((await post('/lists', { name: 'Customers' })).id);
   await database.pool.query(
     'insert into list_members (contact_id, list_id) select unnest($1::bigint[]), $2',
     [contactIds, listId],
@@ -30,11 +35,15 @@ beforeAll(async () => {
     body: { company_name: 'Acme', physical_address: '1 Bell Lane, Rotterdam' },
   });
   expect(brand.text).toContain('Bell Lane');
-  await post('/templates', {
-    name: 'Spring',
-    subject: `Hi {{ contact.first_name | default: "there" }} ${SCRIPT}`,
-    body: '<p>The spring is here. <a href="https://example.com/sale">See the sale</a></p>',
-  });
+  templateId = Number(
+    (
+      await post('/templates', {
+        name: 'Spring',
+        subject: `Hi {{ contact.first_name | default: "there" }} ${SCRIPT}`,
+        body: '<p>The spring is here. <a href="https://example.com/sale">See the sale</a></p>',
+      })
+    ).id,
+  );
   page = await stage().signIn({ at: '/campaigns' });
 }, 60_000);
 
@@ -86,6 +95,26 @@ describe('a campaign at the console', () => {
     await notice.getByText('template_attributes.subject').waitFor();
     const { body } = await stage().request('GET', `/v1/my/campaigns/${Number(id)}`);
     expect(body.status).toBe('draft');
+  });
+
+  it('goes back to a draft when it is canceled before its time', async () => {
+    const campaign = await post('/campaigns', {
+      name: 'Later',
+      scheduled_at: '2099-01-01T00:00:00Z',
+      trigger_attributes: { contact_list_id: listId },
+      template_attributes: { template_id: templateId },
+    });
+    const id = Number(campaign.id);
+    await post(`/campaigns/${id}/send`, {});
+    await stage().open(page, `/campaigns/${id}`);
+    await page.getByText('Waiting: schedule').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel it' }).click();
+    await page.getByText('draft', { exact: true }).waitFor();
   });
 });
 
@@ -142,5 +171,38 @@ describe('a flow at the console', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel it' }).click();
     await page.getByText('canceled', { exact: true }).first().waitFor();
+  });
+});
+
+describe('a template at the console', () => {
+  it('is shown as a contact gets it, sent as a test, duplicated and deleted', async () => {
+    await stage().open(page, '/templates');
+    await page.getByRole('link', { name: 'Spring' }).click();
+    await page.getByText(`Hi Ada ${SCRIPT}`).waitFor();
+    const [contactId] = contactIds;
+    const changed = await stage().request('PATCH', `/v1/my/contacts/${contactId}`, {
+      body: { first_name: 'Grace' },
+    });
+    expect(changed.status).toBe(200);
+    await page.getByLabel('As this contact gets it').fill('contact0@example.com');
+    await page.getByText(`Hi Grace ${SCRIPT}`).waitFor();
+
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByLabel('To', { exact: true }).fill('stranger@example.com');
+    stage().allow(/status of 422/);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('To', { exact: true }).fill(stage().email);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('link', { name: /^Message \d+ to/ }).waitFor();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+
+    await page.getByRole('button', { name: 'Duplicate' }).click();
+    await page.getByText('This is the copy.').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('The template is deleted.').waitFor();
+    const { list } = await stage().request('GET', '/v1/my/templates');
+    expect(list.map(({ id }) => Number(id))).toEqual([templateId]);
   });
 });
