@@ -58,6 +58,7 @@ async function sendCampaign(stage: RunningConsole): Promise<number> {
 async function takePictures(stage: RunningConsole, ids: Record<string, number>): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     const page = await stage.signIn({ theme });
+    await page.setViewportSize({ width: 1200, height: 720 });
     for (const { name, path } of pictures.filter((picture) => picture.theme === theme)) {
       await stage.open(page, pathWith(path, ids));
       const file = join(FOLDER, `console-${name}.png`);

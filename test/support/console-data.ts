@@ -1,6 +1,5 @@
 /** An account with one of everything that the console shows, and scripts in all that strangers write. */
-import { hash } from 'node:crypto';
-import type { TestBody, TestRequest } from './api.ts';
+import { TEST_PASSWORD, type TestBody, type TestRequest } from './api.ts';
 import { readyCampaign } from './campaign-requests.ts';
 import type { TestConsole } from './console-stage.ts';
 import { eventually } from './eventually.ts';
@@ -9,6 +8,7 @@ import { startReceiver } from './https-receiver.ts';
 import { importForm } from './imports.ts';
 import { deliver } from './inbound.ts';
 import { allowInboxes } from './inboxes.ts';
+import { giveFunds } from './validation.ts';
 
 /** What is needed of the console to fill an account. */
 type Stage = Pick<
@@ -37,115 +37,126 @@ export const strangersTexts = {
 };
 type Texts = typeof strangersTexts;
 
-/** Fills the first account. @param texts what strangers write @returns the ids of what it has, by the names of parameters in the console's paths */
-export async function fillAccount(
-  stage: Stage,
-  texts: Texts = strangersTexts,
-): Promise<Record<string, number>> {
-  const { database, accountId, brandId, userId, baseUrl } = stage;
-  const { pool } = database;
+type Ids = Record<string, number>;
+
+/** Requests of the first account that must succeed. */
+function requestsOf({ request }: Stage) {
   const send = async (method: string, path: string, options: TestRequest): Promise<TestBody> => {
-    const { status, body, text } = await stage.request(method, `/v1${path}`, options);
+    const { status, body, text } = await request(method, `/v1${path}`, options);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return body;
   };
-  const post = (path: string, body: unknown = {}) => send('POST', `/my${path}`, { body });
-  const domainName = `${hash('sha256', stage.email).slice(0, 12)}.test`;
+  return { send, post: (path: string, body: unknown = {}) => send('POST', `/my${path}`, { body }) };
+}
 
-  await pool.query('update accounts set sandbox_monthly_cap = 1000000 where id = $1', [accountId]);
+/** A contact who is in a list and a segment, and what is done with contacts. */
+async function fillAudience(stage: Stage, texts: Texts): Promise<Ids> {
+  const { send, post } = requestsOf(stage);
+  const contact = await post('/contacts', {
+    email: 'ada@example.com',
+    first_name: texts['first name'],
+    data: { plan: texts['contact data'] },
+    subscribed_email: true,
+  });
+  const list = await post('/lists', { name: 'Customers' });
+  await post(`/lists/${Number(list.id)}/contacts/bulk`, { add: [contact.id] });
+  const filters = [{ name: 'data.plan', predicate: 'eq', value: texts['contact data'] }];
+  const segment = await post('/segments', { name: 'On a plan', filters });
+  const file = 'email,first_name\nann@example.com,Ann\nnot an address,Bo\n';
+  const filename = texts['name of an imported file'];
+  const imported = await send('POST', '/my/imports', { rawBody: importForm({ file, filename }) });
+  const exported = await post('/exports', { resource: 'contacts' });
+  await post('/suppressions', { email: 'never@example.com' });
+  const action = { action: 'add_to_list', list_id: list.id, filter: { all: true }, dry_run: true };
+  const bulk = await post('/contacts/bulk_actions', action);
+  await giveFunds(stage.database.pool, stage.accountId, { price: 100, millicents: 1_000_000 });
+  const validation = await post('/validation_operations', { list_id: list.id });
+  return {
+    contactId: Number(contact.id),
+    listId: Number(list.id),
+    segmentId: Number(segment.id),
+    importId: Number(imported.id),
+    exportId: Number(exported.id),
+    bulkActionId: Number(bulk.id),
+    validationId: Number(validation.id),
+  };
+}
+
+/** A message that bounces, a flow that the contact enters, a campaign and a template. */
+async function fillSending(stage: Stage, listId: number, texts: Texts): Promise<Ids> {
+  const { post } = requestsOf(stage);
+  const template = await post('/templates', {
+    name: 'Welcome',
+    subject: 'Hello {{ contact.first_name }}',
+    body: '<p>Hello {{ contact.first_name }}</p>',
+  });
+  const message = await post('/messages', {
+    channel: 'email',
+    to: 'bo@example.com',
+    subject: texts['subject of a message'],
+    html: `<p>Your order is on its way.</p><p>${texts['subject of a message']}</p>`,
+  });
+  const flow = await post('/flows', {
+    name: 'Onboarding',
+    trigger: { event: 'signed_up' },
+    steps: [
+      { type: 'email', subject: 'Hi {{ contact.first_name }}', body: 'Welcome' },
+      { type: 'wait', duration: 86_400 },
+    ],
+  });
+  const flowId = Number(flow.id);
+  await post(`/flows/${flowId}/activate`);
+  const data = { note: texts['event data'] };
+  await post('/events', { event: 'signed_up', contact_email: 'ada@example.com', data });
+  const campaignId = await readyCampaign(stage, listId);
+  await bounce(stage, Number(message.id), texts['diagnostic of a bounce']);
+  const flowRunId = await firstOf(stage, `/flows/${flowId}/runs`);
+  return { templateId: Number(template.id), messageId: Number(message.id), flowId, flowRunId, campaignId };
+}
+
+/** An assistant that acts for the owner, and a browser in which the owner is signed in. */
+async function fillSecurity(stage: Stage, texts: Texts): Promise<void> {
+  const { database, accountId, brandId, userId, baseUrl, email } = stage;
+  await insertGrant(database.pool, {
+    baseUrl,
+    userId,
+    choices: [{ accountId, brandId }],
+    clientName: texts['name of an assistant'],
+  });
+  await requestsOf(stage).send('POST', '/login', {
+    token: null,
+    headers: { 'User-Agent': texts['user agent'], Origin: baseUrl },
+    body: { user: { email, password: TEST_PASSWORD }, session: 'cookie' },
+  });
+}
+
+/**
+ * Fills the first account.
+ * @param texts what strangers write
+ * @returns the ids of what it has, by the names of parameters in the console's paths
+ */
+export async function fillAccount(stage: Stage, texts: Texts = strangersTexts): Promise<Ids> {
+  const { database, accountId } = stage;
+  const { post } = requestsOf(stage);
+  await database.pool.query('update accounts set sandbox_monthly_cap = 1000000 where id = $1', [accountId]);
   await allowInboxes(database, accountId);
-  const domain = await post('/domains', { domain: { name: domainName } });
-  await verifySender(stage, Number(domain.id), domainName);
-
+  const [, name = ''] = stage.email.split('@');
+  const domain = await post('/domains', { domain: { name } });
+  await verifySender(stage, Number(domain.id), name);
   const receiver = await startReceiver({
     answer: (_request, response) => void response.writeHead(500).end(texts['response to a webhook']),
   });
   try {
-    const contact = await post('/contacts', {
-      email: 'ada@example.com',
-      first_name: texts['first name'],
-      data: { plan: texts['contact data'] },
-      subscribed_email: true,
-    });
-    const webhook = await post('/webhooks', {
-      url: receiver.url('/hook', '127.0.0.1'),
-      events: ['email.sent', 'email.bounced'],
-    });
-    const list = await post('/lists', { name: 'Customers' });
-    await post(`/lists/${Number(list.id)}/contacts/bulk`, { add: [contact.id] });
-    const filters = [{ name: 'data.plan', predicate: 'eq', value: texts['contact data'] }];
-    const segment = await post('/segments', { name: 'On a plan', filters });
-    const file = `email,first_name\nann@example.com,Ann\nnot an address,Bo\n`;
-    const filename = texts['name of an imported file'];
-    const imported = await send('POST', '/my/imports', { rawBody: importForm({ file, filename }) });
-    const exported = await post('/exports', { resource: 'contacts' });
-    await post('/suppressions', { email: 'never@example.com' });
-    const bulk = await post('/contacts/bulk_actions', {
-      action: 'add_to_list',
-      list_id: list.id,
-      filter: { all: true },
-      dry_run: true,
-    });
-    const template = await post('/templates', {
-      name: 'Welcome',
-      subject: 'Hello {{ contact.first_name }}',
-      body: '<p>Hello {{ contact.first_name }}</p>',
-    });
-    const message = await post('/messages', {
-      channel: 'email',
-      to: 'bo@example.com',
-      subject: texts['subject of a message'],
-      html: `<p>Your order is on its way.</p><p>${texts['subject of a message']}</p>`,
-    });
-    const flow = await post('/flows', {
-      name: 'Onboarding',
-      trigger: { event: 'signed_up' },
-      steps: [
-        { type: 'email', subject: 'Hi {{ contact.first_name }}', body: 'Welcome' },
-        { type: 'wait', duration: 86_400 },
-      ],
-    });
-    await post(`/flows/${Number(flow.id)}/activate`);
-    await post('/events', {
-      event: 'signed_up',
-      contact_email: 'ada@example.com',
-      data: { note: texts['event data'] },
-    });
-    const campaignId = await readyCampaign(stage, Number(list.id));
-    const inbox = await post('/inboxes', {});
+    const url = receiver.url('/hook', '127.0.0.1');
+    const webhook = await post('/webhooks', { url, events: ['email.sent', 'email.bounced'] });
+    const webhookId = Number(webhook.id);
+    const audience = await fillAudience(stage, texts);
+    const sending = await fillSending(stage, Number(audience.listId), texts);
+    const inbox = await post('/inboxes');
     const conversationId = await receiveMail(stage, String(inbox.address), texts);
-    await insertGrant(pool, {
-      baseUrl,
-      userId,
-      choices: [{ accountId, brandId }],
-      clientName: texts['name of an assistant'],
-    });
-    await send('POST', '/login', {
-      token: null,
-      headers: { 'User-Agent': texts['user agent'], Origin: baseUrl },
-      body: { user: { email: stage.email, password: 'correct horse battery staple' }, session: 'cookie' },
-    });
-    await bounce(stage, Number(message.id), texts['diagnostic of a bounce']);
-    const { deliveryId, flowRunId } = await eventually(() =>
-      findLater(stage, Number(webhook.id), Number(flow.id)),
-    );
-    return {
-      messageId: Number(message.id),
-      contactId: Number(contact.id),
-      listId: Number(list.id),
-      segmentId: Number(segment.id),
-      importId: Number(imported.id),
-      exportId: Number(exported.id),
-      bulkActionId: Number(bulk.id),
-      campaignId,
-      flowId: Number(flow.id),
-      flowRunId,
-      templateId: Number(template.id),
-      domainId: Number(domain.id),
-      webhookId: Number(webhook.id),
-      deliveryId,
-      conversationId,
-    };
+    await fillSecurity(stage, texts);
+    const deliveryId = await firstOf(stage, `/webhooks/${webhookId}/deliveries?status=retrying`);
+    return { ...audience, ...sending, domainId: Number(domain.id), webhookId, deliveryId, conversationId };
   } finally {
     await receiver.close();
   }
@@ -167,7 +178,7 @@ async function verifySender({ database, accountId, brandId }: Stage, domainId: n
 }
 
 /** Receives a mail with an attachment by SMTP. @returns the id of its conversation */
-async function receiveMail({ service, request }: Stage, to: string, texts: Texts): Promise<number> {
+async function receiveMail(stage: Stage, to: string, texts: Texts): Promise<number> {
   const encoded = (text: string) => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
   const data = [
     `From: "${encoded(texts['sender of a mail'])}" <ada@example.com>`.replaceAll('"', ''),
@@ -189,13 +200,9 @@ async function receiveMail({ service, request }: Stage, to: string, texts: Texts
     '--b--',
     '',
   ].join('\r\n');
-  const reply = await deliver(service.mailPort, { to, from: 'ada@example.com', data });
+  const reply = await deliver(stage.service.mailPort, { to, from: 'ada@example.com', data });
   if (!reply.startsWith('250')) throw new Error(reply);
-  return eventually(async () => {
-    const { list } = await request('GET', '/v1/my/conversations');
-    if (!list[0]) throw new Error('no conversation yet');
-    return Number(list[0].id);
-  });
+  return firstOf(stage, '/conversations');
 }
 
 /** Lets a message pass for bounced, once it is sent: the provider that captures mail reports no bounces. */
@@ -215,15 +222,10 @@ async function bounce(
   if (rowCount !== 1) throw new Error('no message has bounced');
 }
 
-/** What the service makes by itself. */
-async function findLater({ request }: Stage, webhookId: number, flowId: number) {
-  const first = async (path: string) => {
+/** Waits until a list has something. @returns the id of the first */
+const firstOf = ({ request }: Stage, path: string): Promise<number> =>
+  eventually(async () => {
     const { list, text } = await request('GET', `/v1/my${path}`);
     if (!list[0]) throw new Error(`${path}: ${text}`);
     return Number(list[0].id);
-  };
-  return {
-    deliveryId: await first(`/webhooks/${webhookId}/deliveries?status=retrying`),
-    flowRunId: await first(`/flows/${flowId}/runs`),
-  };
-}
+  });
