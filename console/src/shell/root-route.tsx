@@ -24,7 +24,7 @@ export const sessionRoute = createRoute({
   id: 'session',
   async beforeLoad({ context, location }) {
     try {
-      return { signedIn: await context.queryClient.ensureQueryData(signedInQuery) };
+      return { signedIn: await context.queryClient.fetchQuery(signedInQuery) };
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       return leave('/sign-in', { return_to: location.href });
