@@ -132,7 +132,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     Client: PlanningClient,
   });
   pool.on('connect', (client) => (client as unknown as PlanningClient).stopKeptPlans());
-  // The next query replaces a lost idle connection. Without a listener the event would end the process.
+  // A lost connection fails the running statement, and the next query replaces it. Without listeners the events would
+  // end the process, too; the pool's own listener is off while a client is in use.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   const stop = leaveFormerServers(pool, options.serverChanges);
   return {
