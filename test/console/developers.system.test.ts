@@ -123,11 +123,12 @@ describe('webhooks', () => {
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
     await page.getByText('The webhook is off.').waitFor();
+    await page.getByRole('row', { name: /email\.sent.*failed/ }).waitFor();
     await page.getByRole('button', { name: 'Turn on' }).click();
     receiver.answer = (_, response) => void response.end();
     await page.getByRole('button', { name: 'Retry all failed' }).click();
     await page.getByRole('button', { name: 'Retry all', exact: true }).click();
-    await page.getByText('1 deliveries are due now.').waitFor();
+    await page.getByText('1 delivery is due now.').waitFor();
     await page.getByRole('row', { name: /email\.sent.*delivered/ }).waitFor();
   });
 

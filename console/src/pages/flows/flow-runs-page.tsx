@@ -23,7 +23,7 @@ const FILTERS: readonly Filter[] = [
 ];
 
 const columnsOf = (flow: Flow): readonly TableColumn<Run>[] => [
-  { key: 'run', header: 'Run', cell: ({ id }) => <BrandLink to={`/flow-runs/${id}`}>{id}</BrandLink> },
+  { key: 'run', header: 'Run', cell: ({ id }) => <BrandLink to={`/flow-runs/${id}`}>Run {id}</BrandLink> },
   {
     key: 'contact',
     header: 'Contact',
