@@ -36,17 +36,19 @@ export function BrandPage() {
         {({ data: brand, etag }) =>
           brand && (
             <div className="grid">
-              <ScrapeCard scrape={brand.scrape} />
-              <LogoCard logo={brand.logo} />
               <BrandForm key={brand.revision} brand={brand} etag={etag} />
-              <Card title="Preview">
-                <PreviewFrame
-                  key={brand.revision}
-                  of={{ content: { ...SAMPLE, design: { sections: [...SAMPLE.design.sections] } } }}
-                  title="A letter in the look of the brand"
-                  height={520}
-                />
-              </Card>
+              <div className="stack">
+                <ScrapeCard scrape={brand.scrape} />
+                <LogoCard logo={brand.logo} />
+                <Card title="Preview">
+                  <PreviewFrame
+                    key={brand.revision}
+                    of={{ content: { ...SAMPLE, design: { sections: [...SAMPLE.design.sections] } } }}
+                    title="A letter in the look of the brand"
+                    height={520}
+                  />
+                </Card>
+              </div>
             </div>
           )
         }
