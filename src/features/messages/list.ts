@@ -4,6 +4,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { skipNewerDays } from './deep-page.ts';
 import { MESSAGES_ENDPOINT } from './kept-keys.ts';
 import { findIdSpan, type IdSpan } from './id-span.ts';
 import { messageColumns, sendingSql, subjectSql, VERSION_JOIN } from './model.ts';
@@ -176,16 +177,19 @@ async function countChecked(client: Queryable, { found, checked, values }: Condi
   return { total: Math.max(planned, matched), estimated: true };
 }
 
+const givenFilters = (filters: MessageFilters) =>
+  Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+
 function count(
   client: Queryable,
   tenant: Tenant,
   filters: MessageFilters,
   conditions: Conditions,
 ): Promise<RowCount> {
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  const given = givenFilters(filters);
   if (given.length === 0) return countAll(client, tenant);
   const { found, values } = conditions;
-  const byRecipient = given.every(([name]) => name === 'toKey');
+  const byRecipient = given.every((name) => name === 'toKey');
   return byRecipient
     ? countRows(client, `messages m where ${allOf(found)}`, values)
     : countChecked(client, conditions);
@@ -207,10 +211,11 @@ export async function listMessages(
     filters.idempotencyKey === undefined ? [] : findByKey(client, tenant, filters.idempotencyKey),
   ]);
   const conditions = conditionsOf(tenant, filters, span, keyed);
-  const [rows, counted] = await Promise.all([
-    findPage(client, conditions, page),
-    count(client, tenant, filters, conditions),
-  ]);
+  const findRows = async () => {
+    const isWhole = givenFilters(filters).length === 0;
+    return findPage(client, conditions, isWhole ? await skipNewerDays(client, tenant.brandId, page) : page);
+  };
+  const [rows, counted] = await Promise.all([findRows(), count(client, tenant, filters, conditions)]);
   if (rows.length === page.limit || conditions.checked.length === 0) return { rows, counted };
   const end = await findEndOfLook(client, conditions, page);
   return { rows, counted: end === null ? counted : { ...counted, continueAfter: end } };

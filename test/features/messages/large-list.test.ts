@@ -1,6 +1,9 @@
 // The message list reads few rows for every filter, however many messages the brand has.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { loadConfig } from '../../../src/config.ts';
 import { listMessages, type MessageFilters } from '../../../src/features/messages/list.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import type { Tenant } from '../../../src/platform/auth/tenant.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -38,6 +41,14 @@ beforeAll(async () => {
     [first + 20],
   );
   await pool.query('vacuum analyze messages');
+  const deps = {
+    config: loadConfig({}),
+    database: api.database,
+    log: pino({ level: 'silent' }),
+    ...upkeep,
+  };
+  const counts = upkeep.tasks.find(({ name }) => name === 'message_daily_counts');
+  await counts?.run(deps, new Date(), () => undefined);
   one = openDatabase({ url: api.database.url, poolMax: 1 });
   tenant = { accountId: api.accountId, brandId: api.brandId } as Tenant;
 }, 60_000);
@@ -54,10 +65,10 @@ async function rowsRead(): Promise<number> {
   return rows[0]?.read ?? 0;
 }
 
-/** Lists the first page. @returns the ids of the page, counted from 0 as the oldest, and the rows that were read */
-async function list(filters: MessageFilters, limit = 25) {
+/** Lists a page, by default the first. @returns the ids of the page, counted from 0 as the oldest, and the rows that were read */
+async function list(filters: MessageFilters, limit = 25, offset = 0) {
   const before = await rowsRead();
-  const page = { number: 1, limit, offset: 0, after: null };
+  const page = { number: offset / limit + 1, limit, offset, after: null };
   const { rows, counted } = await listMessages(one.pool, tenant, filters, page);
   return { found: rows.map(({ id }) => id - first), counted, read: (await rowsRead()) - before };
 }
@@ -67,6 +78,20 @@ describe('a list of many messages', () => {
     const { found, read } = await list({}, 2);
     expect(found).toEqual([MESSAGES - 1, MESSAGES - 2]);
     expect(read).toBeLessThan(FEW_ROWS);
+  });
+
+  it('reads a deep page from the day in which it begins', async () => {
+    const { found, read } = await list({}, 100, 50_000);
+    expect(found).toEqual(Array.from({ length: 100 }, (_, n) => MESSAGES - 50_001 - n));
+    // A day has 1,440 messages; those of the open days are counted once for the page, and once for the total.
+    expect(read).toBeLessThan(8 * 1_440);
+  });
+
+  it('lists each message once, whichever day a page begins in', async () => {
+    const found: number[] = [];
+    for (let offset = 0; offset < MESSAGES; offset += 1_250)
+      found.push(...(await list({}, 1_250, offset)).found);
+    expect(found).toEqual(Array.from({ length: MESSAGES }, (_, n) => MESSAGES - 1 - n));
   });
 
   it('finds old dates without reading newer messages', async () => {
