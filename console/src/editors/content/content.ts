@@ -1,0 +1,43 @@
+/** A letter or a text, as the API has it. */
+import type { Schemas } from '../../api/client.ts';
+
+export type Design = Schemas['Design'];
+export type Section = Schemas['DesignSection'];
+export type PlainSection = Schemas['PlainSection'];
+export type Theme = Schemas['DesignTheme'];
+
+/** A content. Fields that the editor does not know stay as they are. */
+export type Content = {
+  subject?: string | null;
+  preheader?: string | null;
+  body?: string | null;
+  design?: Design | null;
+  from_name?: string | null;
+  from_email?: string | null;
+  reply_to?: string | null;
+  /** Sample values by names of variables. */
+  variables?: Record<string, unknown> | null;
+} & Record<string, unknown>;
+
+/** What the API refused, by the path of the field, such as `design.sections.2.props.href`. */
+export type FieldErrors = Record<string, readonly string[]>;
+
+export interface ContentEditorProps {
+  value: Content;
+  onChange: (next: Content) => void;
+  channel: 'email' | 'sms';
+  /** `marketing`: the footer of campaigns and flows is added. */
+  footer: 'none' | 'marketing';
+  /** Names that only this place has, such as `event.data.plan` in a flow. */
+  names?: readonly string[];
+  errors?: FieldErrors;
+}
+
+const isGiven = (text: string | null | undefined): boolean => (text ?? '').trim() !== '';
+
+/** Which part is sent. The API decides in the same way; `content_from` breaks the tie if both are given. */
+export function sentPart({ body, design, content_from: from }: Content): 'body' | 'design' {
+  if (!design) return 'body';
+  if (!isGiven(body)) return 'design';
+  return from === 'body' ? 'body' : 'design';
+}
