@@ -1,0 +1,72 @@
+import { useState, type ReactNode } from 'react';
+import { messageOf } from '../../api/errors.ts';
+import { Button } from '../../ui/button.tsx';
+import { toast } from '../../ui/toasts.tsx';
+import { clockText } from './clock-text.ts';
+import { ConflictNotice } from './conflict-notice.tsx';
+import type { Draft } from './draft.ts';
+
+function stateText<Content>({ state, savedAt, fault }: Draft<Content>): string {
+  if (state === 'published') return 'Everything is published.';
+  if (state === 'saving') return 'Saving…';
+  if (state === 'conflict') return 'Not saved until you choose a version.';
+  if (state === 'failed') return `Not saved yet; kept in this browser. ${fault ?? ''}`;
+  return savedAt === null ? 'Unpublished changes.' : `Unpublished changes, saved ${clockText(savedAt)}.`;
+}
+
+/** What became of the changes in an editor, and what to do with them. */
+export function DraftBar<Content>({
+  draft,
+  publishLabel = 'Publish',
+  onPublish,
+  showVersion,
+  disabled = false,
+  busy = false,
+  children,
+}: {
+  draft: Draft<Content>;
+  publishLabel?: string;
+  onPublish: () => void;
+  /** Shows a version to someone who has to choose one. */
+  showVersion: (content: Content) => ReactNode;
+  /** What is written cannot be published as it is. */
+  disabled?: boolean;
+  /** It is being published. */
+  busy?: boolean;
+  /** More actions, before the others. */
+  children?: ReactNode;
+}) {
+  const [discarding, setDiscarding] = useState(false);
+  const { state, content, change } = draft;
+  const discard = async () => {
+    setDiscarding(true);
+    try {
+      await draft.discard();
+      toast('The changes are discarded.', { undo: () => change(() => content) });
+    } catch (error) {
+      toast(messageOf(error), { tone: 'bad' });
+    } finally {
+      setDiscarding(false);
+    }
+  };
+  const hasChanges = state !== 'published' && state !== 'conflict';
+  return (
+    <div className="draft-bar">
+      {draft.conflict && <ConflictNotice conflict={draft.conflict} showVersion={showVersion} />}
+      <span role="status" className={state === 'failed' ? 'bad' : 'muted'}>
+        {stateText(draft)}
+      </span>
+      <div className="actions">
+        {children}
+        {hasChanges && (
+          <Button kind="quiet" busy={discarding} onClick={() => void discard()}>
+            Discard changes
+          </Button>
+        )}
+        <Button kind="primary" busy={busy} disabled={disabled || !hasChanges} onClick={onPublish}>
+          {publishLabel}
+        </Button>
+      </div>
+    </div>
+  );
+}

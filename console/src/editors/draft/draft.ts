@@ -1,0 +1,46 @@
+/** What an editor edits: a draft beside the resource that is live. */
+
+export interface DraftOf {
+  kind: 'templates' | 'campaigns' | 'flows' | 'segments';
+  id: number;
+}
+
+/** The resource that is live, as far as the editor edits it. */
+export interface Published<Content> {
+  content: Content;
+  etag: string;
+  /** When it changed last, for people. */
+  at?: string;
+}
+
+/** Two versions of which one must be chosen. Nothing is saved until then, and neither is lost. */
+export interface Conflict<Content> {
+  /** Someone else saved the draft, or changed what is live. */
+  about: 'draft' | 'published';
+  /** Who did it, if it is known. */
+  by: string | null;
+  at: string | null;
+  mine: Content;
+  theirs: Content;
+  keepMine: () => void;
+  takeTheirs: () => void;
+}
+
+export interface Draft<Content> {
+  content: Content;
+  change: (next: (content: Content) => Content) => void;
+  /** `published`: nothing differs from what is live. */
+  state: 'published' | 'saving' | 'saved' | 'failed' | 'conflict';
+  savedAt: string | null;
+  /** Why the last save failed; null if it did not. The content is kept on this device until it is saved. */
+  fault: string | null;
+  conflict: Conflict<Content> | null;
+  /** Returns to what is live. */
+  discard: () => Promise<void>;
+  /**
+   * Saves what is unsaved, sends it, and deletes the draft.
+   * @param send changes the resource, with the ETag as `If-Match`, and returns it as it is now
+   * @throws what `send` throws; an Error while two versions are to be chosen from, or if the draft cannot be saved
+   */
+  publish: (send: (content: Content, etag: string) => Promise<Published<Content>>) => Promise<void>;
+}
