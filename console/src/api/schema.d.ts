@@ -1873,6 +1873,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/flows/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listFlowVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/my/flows/{id}/versions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getFlowVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/flows/{id}/simulate": {
         parameters: {
             query?: never;
@@ -3686,6 +3718,7 @@ export interface components {
             id: number;
             flow_id: number;
             contact_id: number;
+            version: number | null;
             /** @enum {string} */
             state: "active" | "completed" | "exited" | "canceled";
             reason: string | null;
@@ -3735,6 +3768,7 @@ export interface components {
             id: number;
             flow_id: number;
             contact_id: number;
+            version: number | null;
             /** @enum {string} */
             state: "active" | "completed" | "exited" | "canceled";
             reason: string | null;
@@ -3872,6 +3906,31 @@ export interface components {
                 exit_filters?: components["schemas"]["Filter"][];
                 reentry?: ("once" | "every_time") | components["schemas"]["ReentryDelayInput"];
             } | null;
+        };
+        FlowVersion: {
+            id: number;
+            flow_id: number;
+            number: number;
+            /** @enum {string} */
+            state: "current" | "pending" | "earlier";
+            goal: string | null;
+            trigger: components["schemas"]["FlowTrigger"];
+            active_run_count: number | null;
+            /** Format: date-time */
+            created_at: string;
+            steps: components["schemas"]["FlowStep"][];
+        };
+        FlowVersionSummary: {
+            id: number;
+            flow_id: number;
+            number: number;
+            /** @enum {string} */
+            state: "current" | "pending" | "earlier";
+            goal: string | null;
+            trigger: components["schemas"]["FlowTrigger"];
+            active_run_count: number | null;
+            /** Format: date-time */
+            created_at: string;
         };
         FooterSection: {
             /**
@@ -12578,6 +12637,7 @@ export interface operations {
                 contact_id?: string;
                 state?: "active" | "completed" | "exited" | "canceled";
                 step_id?: string;
+                version?: number;
                 created_after?: string;
                 created_before?: string;
             };
@@ -12732,6 +12792,88 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ConfirmationRequiredOrForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFlowVersions: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                after?: number;
+            };
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Total-Count": components["headers"]["X-Total-Count"];
+                    "X-Total-Count-Estimated": components["headers"]["X-Total-Count-Estimated"];
+                    "X-Total-Pages": components["headers"]["X-Total-Pages"];
+                    "X-Page-Number": components["headers"]["X-Page-Number"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowVersionSummary"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getFlowVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["BrandRequiredOrValidationError"];
             429: components["responses"]["RateLimited"];

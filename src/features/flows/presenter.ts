@@ -20,7 +20,10 @@ export function presentSteps(steps: readonly Step[], templates: Templates): Flow
   }));
 }
 
-function presentTrigger(row: FlowRow): FlowSummary['trigger'] {
+/** Presents who enters a flow. */
+export function presentTrigger(
+  row: Pick<FlowRow, 'trigger_event' | 'segment_id' | 'contact_list_id' | 'trigger_data'>,
+): FlowSummary['trigger'] {
   return {
     event: row.trigger_event,
     segment_id: row.segment_id,

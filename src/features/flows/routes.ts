@@ -18,6 +18,7 @@ import { createReportRoutes } from './report-routes.ts';
 import { createRunRoutes } from './runs-routes.ts';
 import { createSimulateRoutes } from './simulate-routes.ts';
 import { createUnsavedRoutes } from './unsaved-routes.ts';
+import { createVersionRoutes } from './version-routes.ts';
 
 /** The dependencies of the flow routes. Each file of routes declares the part that it needs. */
 export interface FlowDeps {
@@ -71,6 +72,7 @@ export function createFlowRoutes(deps: FlowDeps & { largeLists: LargeLists }): R
     ...createEntryRoutes(deps),
     ...createReportRoutes(deps),
     ...createRunRoutes(deps),
+    ...createVersionRoutes(deps),
     ...createSimulateRoutes(deps),
   ];
 }

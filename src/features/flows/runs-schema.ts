@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageStatuses } from '../../delivery/message.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idFilter, idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 
 const when = z.iso.datetime();
 
@@ -25,6 +25,7 @@ export const listRunsQuery = z.strictObject({
   contact_id: contactId.optional().meta({ description: 'Runs of this contact.' }),
   state: z.enum(runStates).optional(),
   step_id: stepId.optional().meta({ description: 'Active runs that are at this step.' }),
+  version: idFilter.meta({ description: 'Runs that follow the version with this number.' }),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
 });
@@ -34,6 +35,9 @@ const runFields = {
   id: z.int(),
   flow_id: z.int(),
   contact_id: z.int(),
+  version: z.int().nullable().meta({
+    description: 'The number of the version that the run follows; null if the version was deleted.',
+  }),
   state: z.enum(runStates),
   reason: z
     .string()

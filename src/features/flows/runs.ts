@@ -16,6 +16,7 @@ interface RunRow {
   id: number;
   flow_id: number;
   contact_id: number;
+  version: number | null;
   state: RunStateName;
   reason: string | null;
   step_id: number | null;
@@ -28,7 +29,8 @@ interface RunRow {
   ended_at: Date | null;
 }
 
-const COLUMNS = `r.id, r.flow_id, r.contact_id, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
+const COLUMNS = `r.id, r.flow_id, r.contact_id,
+  (select v.n from flow_versions v where v.id = r.version_id) as version, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
   r.created_at, r.updated_at, r.ended_at`;
 
 /** What started a run, by the first letter of `flow_runs.cause`. */
@@ -46,6 +48,7 @@ function presentRun(row: RunRow): RunSummary {
     id: row.id,
     flow_id: row.flow_id,
     contact_id: row.contact_id,
+    version: row.version,
     state: row.state,
     reason: row.reason,
     step_id: row.step_id,
@@ -73,7 +76,7 @@ export async function listRuns(
   db: Queryable,
   scope: BrandScope,
   flowId: number,
-  { contact_id, state, step_id, created_after, created_before }: ListRunsQuery,
+  { contact_id, state, step_id, version, created_after, created_before }: ListRunsQuery,
   page: Page,
 ): Promise<{ runs: RunSummary[]; count: RowCount }> {
   await requireFlow(db, scope, flowId);
@@ -88,6 +91,12 @@ export async function listRuns(
   const conditions = given.flatMap(([test, value]) =>
     value === undefined ? [] : [`and r.${test} $${values.push(value)}`],
   );
+  if (version !== undefined) {
+    const n = `$${values.push(version)}::bigint`;
+    conditions.push(
+      `and r.version_id = (select v.id from flow_versions v where v.flow_id = $1 and v.n = ${n})`,
+    );
+  }
   // Written as a literal, so that the planner can use the partial index of active runs.
   if (step_id !== undefined) conditions.push(`and r.state = 'active'`);
   const source = `flow_runs r where r.flow_id = $1 ${conditions.join(' ')}`;

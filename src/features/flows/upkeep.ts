@@ -109,9 +109,12 @@ const removedContents = batchTask(
   (_deps, asOf) => daysBefore(asOf, 1),
 );
 
+/** Unused versions that people may still compare with the present one. */
+const KEPT_VERSIONS = 10;
+
 /**
- * Deletes unused versions: those that are not the newest, in force, waiting for approval, or followed by a run that is
- * active or moves to them.
+ * Deletes unused versions: those that are not among the newest, in force, waiting for approval, or followed by a run
+ * that is active or moves to them.
  */
 const oldVersions = batchTask(
   'flow_versions',
@@ -119,7 +122,8 @@ const oldVersions = batchTask(
      select v.id from flow_versions v join flows f on f.id = v.flow_id
      where v.created_at < $1 and v.id is distinct from f.version_id
        and v.id is distinct from (f.pending ->> 'version_id')::bigint
-       and exists (select 1 from flow_versions newer where newer.flow_id = f.id and newer.n > v.n)
+       and v.n < (select n from flow_versions newer where newer.flow_id = f.id
+                  order by n desc limit 1 offset ${KEPT_VERSIONS - 1})
        and not exists (select 1 from flow_runs r where r.version_id = v.id and r.state = 'active')
        and not exists (
          select 1 from flow_changes c where c.flow_id = f.id and (c.data ->> 'version_id')::bigint = v.id)

@@ -233,12 +233,12 @@ describe('housekeeping of flows', () => {
     expect(await isLeft('flow_contents', 'flow_id', flowId)).toBe(true);
   });
 
-  it('deletes unused old versions', async () => {
+  it('deletes unused versions that are not among the newest ten', async () => {
     const { flowId } = await insertFlow(null);
     const { pool } = db.database;
     await pool.query(
       `insert into flow_versions (flow_id, n, steps, created_at)
-       select $1, n, '[]', $2 from generate_series(3, 6) n`,
+       select $1, n, '[]', $2 from generate_series(3, 16) n`,
       [flowId, LONG_AGO],
     );
     await pool.query('update flow_versions set created_at = $2 where flow_id = $1', [flowId, LONG_AGO]);
@@ -259,12 +259,13 @@ describe('housekeeping of flows', () => {
         await pool.query<{ n: number }>('select n from flow_versions where flow_id = $1 order by n', [flowId])
       ).rows.map(({ n }) => n);
     await run('flow_versions');
-    expect(await left()).toEqual([1, 2, 4, 5, 6]);
+    const newest = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+    expect(await left()).toEqual([1, 2, 4, 5, ...newest]);
     await pool.query(`update flow_runs set state = 'completed' where flow_id = $1`, [flowId]);
     await pool.query('delete from flow_changes where flow_id = $1', [flowId]);
     await pool.query('update flows set pending = null where id = $1', [flowId]);
     await run('flow_versions');
-    expect(await left()).toEqual([2, 6]);
+    expect(await left()).toEqual([2, ...newest]);
   });
 
   it('deletes candidates of flows that no segment feeds', async () => {
