@@ -17,6 +17,11 @@ export const flowRoutes = [
   }),
   createRoute({
     getParentRoute: () => brandRoute,
+    path: 'flows/$flowId/edit',
+    component: lazyRouteComponent(() => import('./editor/flow-edit-page.tsx'), 'FlowEditPage'),
+  }),
+  createRoute({
+    getParentRoute: () => brandRoute,
     path: 'flows/$flowId/report',
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./flow-report-page.tsx'), 'FlowReportPage'),

@@ -1,0 +1,140 @@
+/** Changes of the steps. Each returns the new steps, or says why it cannot be done; none leaves a broken flow. */
+import {
+  allSteps,
+  findStep,
+  keyOf,
+  mapSequence,
+  mapStep,
+  MAX_LEVELS,
+  MAX_STEPS,
+  sequenceAt,
+  type Place,
+  type Result,
+  type Step,
+  type StepKey,
+  type StepType,
+} from './model.ts';
+import { newStep } from './new-step.ts';
+import { namedIn, refusalOf } from './references.ts';
+
+const GONE = 'This place is no longer in the flow.';
+const NO_STEP = 'This step is no longer in the flow.';
+
+/** Every name in use, and those that steps use for others: a new step must not take one. */
+export function namesInUse(steps: readonly Step[]): Set<StepKey> {
+  const all = allSteps(steps).map(({ step }) => step);
+  return new Set(
+    all.flatMap((step) => [keyOf(step), ...(step.ref === undefined ? [] : [step.ref]), ...namedIn(step)]),
+  );
+}
+
+/** Returns a `ref` that is free, such as `email_2`, and marks it as used. */
+export function freeRef(type: string, used: Set<StepKey>): string {
+  let count = 1;
+  while (used.has(`${type}_${count}`)) count += 1;
+  const ref = `${type}_${count}`;
+  used.add(ref);
+  return ref;
+}
+
+/** Gives each step that has neither an id nor a `ref` a `ref`, such as those that a client has put into the draft. */
+export function withRefs(steps: readonly Step[]): readonly Step[] {
+  const nameless = allSteps(steps).some(({ step }) => keyOf(step) === '');
+  if (!nameless) return steps;
+  const used = namesInUse(steps);
+  const name = (sequence: readonly Step[]): readonly Step[] =>
+    sequence.map((step) => {
+      const named = keyOf(step) === '' ? { ...step, ref: freeRef(step.type, used) } : step;
+      return mapBranches(named, name);
+    });
+  return name(steps);
+}
+
+/** Replaces the steps of every branch. */
+export function mapBranches(step: Step, change: (steps: readonly Step[]) => readonly Step[]): Step {
+  const next = { ...step };
+  if (step.yes) next.yes = change(step.yes);
+  if (step.no) next.no = change(step.no);
+  if (step.branches)
+    next.branches = step.branches.map((branch) => ({ ...branch, steps: change(branch.steps) }));
+  return next;
+}
+
+/** Refuses steps that the API would refuse as a whole, and changes that break the names of steps. */
+export function checked(before: readonly Step[], after: readonly Step[]): { refused: string } | null {
+  const all = allSteps(after);
+  const growing = all.length > allSteps(before).length;
+  if (growing && all.length > MAX_STEPS) return { refused: `A flow has at most ${MAX_STEPS} steps.` };
+  if (all.some(({ level }) => level > MAX_LEVELS)) {
+    return { refused: `Branches are at most ${MAX_LEVELS} levels deep.` };
+  }
+  const refused = refusalOf(before, after);
+  return refused === null ? null : { refused };
+}
+
+/** Puts steps at a place. @returns null if there is no such place */
+export function putSteps(
+  steps: readonly Step[],
+  place: Place,
+  added: readonly Step[],
+): readonly Step[] | null {
+  const sequence = sequenceAt(steps, place.branch);
+  if (!sequence || place.index < 0 || place.index > sequence.length) return null;
+  return mapSequence(steps, place.branch, (each) => each.toSpliced(place.index, 0, ...added));
+}
+
+/** Puts a new step at a place. */
+export function insertStep(steps: readonly Step[], place: Place, type: StepType): Result {
+  const step = newStep(type, freeRef(type, namesInUse(steps)));
+  const next = putSteps(steps, place, [step]);
+  if (!next) return { refused: GONE };
+  return checked(steps, next) ?? { steps: next, select: keyOf(step) };
+}
+
+/** Takes a step out, with the steps in its branches, unless other steps name one of them. */
+export function removeStep(steps: readonly Step[], key: StepKey): Result {
+  const found = findStep(steps, key);
+  if (!found) return { refused: NO_STEP };
+  const { branch, index } = found.place;
+  const next = mapSequence(steps, branch, (each) => each.toSpliced(index, 1));
+  const neighbour = sequenceAt(next, branch)?.[index] ?? sequenceAt(next, branch)?.[index - 1];
+  const select = neighbour ? keyOf(neighbour) : (branch?.step ?? null);
+  return checked(steps, next) ?? { steps: next, select };
+}
+
+/** Moves a step with its branches. @param place as the steps are before the move */
+export function moveStep(steps: readonly Step[], key: StepKey, place: Place): Result {
+  const found = findStep(steps, key);
+  if (!found) return { refused: NO_STEP };
+  const { step, place: from } = found;
+  if (place.branch && findStep([step], place.branch.step)) {
+    return { refused: 'A step cannot move into its own branches.' };
+  }
+  const isSame = isSameSequence(from, place);
+  const index = isSame && place.index > from.index ? place.index - 1 : place.index;
+  if (isSame && index === from.index) return { steps, select: key };
+  const without = mapSequence(steps, from.branch, (each) => each.toSpliced(from.index, 1));
+  const next = putSteps(without, { branch: place.branch, index }, [step]);
+  if (!next) return { refused: GONE };
+  return checked(steps, next) ?? { steps: next, select: key };
+}
+
+const isSameSequence = ({ branch: one }: Place, { branch: other }: Place): boolean =>
+  one?.step === other?.step && one?.key === other?.key;
+
+/** Changes fields of a step; a field that is undefined is removed. Its own names are the user's to mend. */
+export function changeStep(steps: readonly Step[], key: StepKey, patch: Partial<Step>): Result {
+  const found = findStep(steps, key);
+  if (!found) return { refused: NO_STEP };
+  const changed = Object.fromEntries(
+    Object.entries({ ...found.step, ...patch }).filter(([, value]) => value !== undefined),
+  ) as unknown as Step;
+  const next = mapStep(steps, key, () => changed);
+  // Compared with its own new names in place, so that only what others lose counts.
+  const withOwnNames = mapStep(steps, key, (step) => ({
+    ...step,
+    filters: changed.filters,
+    include_since: changed.include_since,
+  }));
+  return checked(withOwnNames, next) ?? { steps: next };
+}
