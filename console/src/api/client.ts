@@ -73,13 +73,16 @@ const isSignedIn = async (): Promise<boolean> =>
 const codeOf = ({ error }: Answer<unknown>): string | null =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
 
-const TAKE_PASSWORD = new Set(['/v1/login', '/v1/my/session/confirm']);
-
-/** Here a 401 means a wrong password; a session has not ended by it. */
-const isPasswordRefused = ({ url }: Response) => TAKE_PASSWORD.has(new URL(url).pathname);
+/** What says that the session may have ended or been renewed. */
+const REFUSALS: ReadonlySet<string | null> = new Set(['forbidden', 'unauthorized']);
+/** To a wrong password the API answers `unauthorized`, too. */
+const REFUSALS_OF_PASSWORDS: ReadonlySet<string | null> = new Set(['forbidden']);
 
 /** Sends a request, and once more if the user has given the password again or the session has been renewed meanwhile. */
-async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answer<Data>> {
+async function persist<Data>(
+  request: () => Promise<Answer<Data>>,
+  refusals = REFUSALS,
+): Promise<Answer<Data>> {
   const before = { tenant, csrfToken };
   const answer = await send(request);
   if (answer.response.ok) return answer;
@@ -87,8 +90,7 @@ async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answ
   const repeat = () => (tenant === before.tenant ? send(request) : answer);
   const code = codeOf(answer);
   if (code === 'confirmation_required') return (await askPassword()) ? repeat() : answer;
-  const isRefused = code === 'forbidden' || (code === 'unauthorized' && !isPasswordRefused(answer.response));
-  if (!isRefused) return answer;
+  if (!refusals.has(code)) return answer;
   // The password given again, here or in another tab, renews the cookie and its token.
   if (!(await isSignedIn())) onSignedOut();
   else if (csrfToken !== before.csrfToken) return repeat();
@@ -102,6 +104,16 @@ async function persist<Data>(request: () => Promise<Answer<Data>>): Promise<Answ
  */
 export async function call<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {
   const { data, error, response } = await persist(request);
+  if (!response.ok) throw errorOf(response, error);
+  return data as Data;
+}
+
+/**
+ * Sends a password, and returns the resource. A wrong one does not end the session.
+ * @throws ApiError if the response is not 2xx
+ */
+export async function callWithPassword<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {
+  const { data, error, response } = await persist(request, REFUSALS_OF_PASSWORDS);
   if (!response.ok) throw errorOf(response, error);
   return data as Data;
 }

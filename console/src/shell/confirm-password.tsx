@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, type SubmitEvent } from 'react';
-import { api, call, onConfirmationRequired } from '../api/client.ts';
+import { api, callWithPassword, onConfirmationRequired } from '../api/client.ts';
 import { messageOf } from '../api/errors.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -37,7 +37,7 @@ export function ConfirmPassword() {
     setBusy(true);
     try {
       const body = { password: formText(form, 'password'), ...(otp ? { otp } : {}) };
-      await call(() => api.POST('/v1/my/session/confirm', { body }));
+      await callWithPassword(() => api.POST('/v1/my/session/confirm', { body }));
       close(true);
     } catch (error) {
       setFault(messageOf(error));

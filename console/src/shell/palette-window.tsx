@@ -24,8 +24,8 @@ export function PaletteWindow() {
       call(() => api.GET('/v1/my/search', { params: { query: { q: asked } }, signal })),
   });
   const go = ({ to, search }: ResourcePage) => {
-    setPaletteOpen(false);
     openPage(to, search);
+    setPaletteOpen(false);
   };
   return (
     <Command.Dialog

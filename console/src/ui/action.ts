@@ -1,5 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { ApiError, messageOf } from '../api/errors.ts';
+import { useStillShown } from './still-shown.ts';
 import { toast } from './toasts.tsx';
 
 export interface Action<Input, Output> {
@@ -13,50 +15,79 @@ export interface Action<Input, Output> {
   reset: () => void;
 }
 
+const faultsOf = (error: unknown) => (error instanceof ApiError ? error.fields : {});
+
+/** @returns what is wrong apart from the fields in `shown`; null if nothing is */
+function faultOf(error: unknown, shown: readonly string[]): string | null {
+  if (error === null) return null;
+  const faults = Object.entries(faultsOf(error));
+  if (faults.length === 0) return messageOf(error);
+  const others = faults.filter(([path]) => !shown.includes(path));
+  return others.length === 0 ? null : others.map(([path, texts]) => `${path}: ${texts.join(' ')}`).join('\n');
+}
+
+/** A file has no JSON; another one with these is the same. */
+const fileAsFacts = (_: string, value: unknown): unknown =>
+  value instanceof File ? [value.name, value.size, value.lastModified] : value;
+
+/**
+ * Returns the Idempotency-Key of an action: the same for the same input until it has succeeded, so that a retry after a
+ * lost response does nothing twice; then a new one, because the user means it once more.
+ */
+function useActionKey() {
+  const last = useRef<{ input: string; key: string } | null>(null);
+  return {
+    of(input: unknown): string {
+      const text = JSON.stringify(input, fileAsFacts) ?? '';
+      if (last.current?.input !== text) last.current = { input: text, key: crypto.randomUUID() };
+      return last.current.key;
+    },
+    renew() {
+      last.current = null;
+    },
+  };
+}
+
 /**
  * Something the user does: sends a request, says how it went, and reloads what it may have changed. Faults of named
- * fields are for the fields; everything else is in `fault`, and in a toast if the page has no form.
- * @param options.work the request
+ * fields are for the fields; everything else is in `fault`, and in a toast if there is no form, or no longer.
+ * @param options.work the request, with its Idempotency-Key for where the API takes one
  * @param options.done what to say on success
  * @param options.refresh the first parts of the query keys to reload; by default all of the brand
  * @param options.fields the paths of the fields that the form shows errors at; a page without a form leaves it out
  */
 export function useAction<Input = void, Output = unknown>(options: {
-  work: (input: Input) => Promise<Output>;
+  work: (input: Input, key: string) => Promise<Output>;
   done?: string | ((output: Output, input: Input) => string);
   refresh?: readonly string[];
   fields?: readonly string[];
   onDone?: (output: Output, input: Input) => void;
 }): Action<Input, Output> {
   const queryClient = useQueryClient();
+  const isStillShown = useStillShown();
+  const key = useActionKey();
   const { work, done, refresh, fields, onDone } = options;
   const mutation = useMutation({
-    mutationFn: work,
+    mutationFn: (input: Input) => work(input, key.of(input)),
     async onSuccess(output, input) {
+      key.renew();
       if (done !== undefined) toast(typeof done === 'string' ? done : done(output, input));
       onDone?.(output, input);
       await (refresh
-        ? Promise.all(refresh.map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
+        ? Promise.all(refresh.map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
         : queryClient.invalidateQueries());
     },
     onError(error) {
-      if (fields === undefined) toast(messageOf(error), { tone: 'bad' });
+      // A form that is closed while it sends cannot show what is wrong.
+      const isSaid = fields !== undefined && isStillShown();
+      if (!isSaid) toast(faultOf(error, []) ?? messageOf(error), { tone: 'bad' });
     },
   });
-  const faults = mutation.error instanceof ApiError ? mutation.error.fields : {};
-  const unnamed = Object.entries(faults).filter(([path]) => fields?.includes(path) !== true);
-  const faultText = () => {
-    if (!mutation.error) return null;
-    if (Object.keys(faults).length === 0) return messageOf(mutation.error);
-    return unnamed.length === 0
-      ? null
-      : unnamed.map(([path, texts]) => `${path}: ${texts.join(' ')}`).join('\n');
-  };
   return {
     run: (input) => mutation.mutate(input),
     busy: mutation.isPending,
-    errorOf: (path) => faults[path] ?? [],
-    fault: faultText(),
+    errorOf: (path) => faultsOf(mutation.error)[path] ?? [],
+    fault: faultOf(mutation.error, fields ?? []),
     result: mutation.data,
     reset: mutation.reset,
   };

@@ -2,7 +2,7 @@ import { countText, StatusBadge } from './facts.tsx';
 import { Notice } from './notice.tsx';
 import { DataTable, type TableColumn } from './table.tsx';
 
-interface ItemResult {
+export interface ItemResult {
   input: string | number;
   status: string;
   reason: string | null;

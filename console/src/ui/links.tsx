@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useBrand } from '../shell/brand.ts';
 import type { ListSearch } from './list-search.ts';
+import { useStillShown } from './still-shown.ts';
 
 interface BrandLinkProps {
   /** The path below the brand, such as `/messages/12`. */
@@ -21,11 +22,17 @@ export function BrandLink({ to, search, className, children }: BrandLinkProps) {
   );
 }
 
-/** Returns a function that opens a page of the current brand. */
+/**
+ * Returns a function that opens a page of the current brand. It does nothing once the user has left the component, so
+ * that what ends late, such as the creation of a resource, does not lead away from another page.
+ */
 export function useOpen(): (to: string, search?: ListSearch) => void {
   const { brandId } = useBrand();
   const navigate = useNavigate();
-  return (to, search) => void navigate({ to: `/brands/${brandId}${to}`, search: search ?? {} });
+  const isStillShown = useStillShown();
+  return (to, search) => {
+    if (isStillShown()) void navigate({ to: `/brands/${brandId}${to}`, search: search ?? {} });
+  };
 }
 
 /** Returns the number in the path of the page, such as the id of a message. */

@@ -11,9 +11,6 @@ export interface Queryable {
 /** Runs `work` on one client of the pool. A client whose connection broke is discarded instead of pooled again. */
 export async function onClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // A lost connection fails the running statement. Without a listener the client's event would end the process, too.
-  const ignore = () => undefined;
-  client.on('error', ignore);
   let broken = false;
   try {
     return await work(client);
@@ -22,7 +19,6 @@ export async function onClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) =
     throw error;
   } finally {
     client.release(broken);
-    client.off('error', ignore);
   }
 }
 

@@ -1,12 +1,10 @@
-import { useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { Notice } from '../../ui/notice.tsx';
 import { brandOptions } from './brand-options.ts';
 
 const FIELDS = ['name', 'test', 'brand_id', 'rate_limit_per_second'];
@@ -40,25 +38,22 @@ export function CreateKeyDialog({
   onCreated: (key: Schemas['CreatedApiKey']) => void;
 }) {
   const { account, brandId } = useBrand();
-  // A second press of the button must not make a second key.
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
   const create = useAction({
-    work: (body: NewKey) =>
-      call(() =>
-        api.POST('/v1/my/api_keys', { params: { header: { 'Idempotency-Key': idempotencyKey } }, body }),
-      ),
+    work: (body: NewKey, key) =>
+      call(() => api.POST('/v1/my/api_keys', { params: { header: { 'Idempotency-Key': key } }, body })),
     refresh: ['api_keys'],
     fields: FIELDS,
     onDone: onCreated,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    create.run(readKey(new FormData(event.currentTarget)));
-  };
+  const submit = (form: FormData) => create.run(readKey(form));
   return (
     <Dialog open onClose={onClose} title="Create an API key">
-      <form onSubmit={submit}>
-        {create.fault !== null && <Notice tone="bad">{create.fault}</Notice>}
+      <ActionForm
+        action={create}
+        onSubmit={submit}
+        submit="Create"
+        close={{ label: 'Cancel', onClick: onClose }}
+      >
         <Field label="Name" hint="Such as the program that will use it." error={create.errorOf('name')}>
           <TextInput name="name" maxLength={100} autoComplete="off" required autoFocus />
         </Field>
@@ -75,13 +70,7 @@ export function CreateKeyDialog({
         >
           <TextInput name="rate_limit_per_second" type="number" min={1} />
         </Field>
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={create.busy}>
-            Create
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

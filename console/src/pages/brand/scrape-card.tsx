@@ -20,8 +20,8 @@ const REASONS: Record<NonNullable<Scrape['error']>, string> = {
 /** Fills the brand from a website. */
 export function ScrapeCard({ scrape }: { scrape: Scrape | null }) {
   const start = useAction({
-    work: (body: { url: string; overwrite: boolean }) =>
-      call(() => api.POST('/v1/my/brand/scrape', { body })),
+    work: (body: { url: string; overwrite: boolean }, key) =>
+      call(() => api.POST('/v1/my/brand/scrape', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'The website is being read.',
     refresh: ['brands'],
     fields: ['url'],

@@ -107,7 +107,12 @@ function CancelButton({ campaign }: { campaign: Campaign }) {
 function ResendUnknownButton({ campaign }: { campaign: Campaign }) {
   const { id, data } = campaign;
   const { run, busy } = useAction({
-    work: () => call(() => api.POST('/v1/my/campaigns/{id}/resend_unknown', { params: { path: { id } } })),
+    work: (_, key) =>
+      call(() =>
+        api.POST('/v1/my/campaigns/{id}/resend_unknown', {
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+        }),
+      ),
     done: 'The messages are sent again.',
     refresh: REFRESH,
   });
@@ -145,9 +150,12 @@ function DeleteButton({ campaign: { id } }: { campaign: Campaign }) {
 function DuplicateMenu({ campaign: { id, status } }: { campaign: Campaign }) {
   const open = useOpen();
   const { run } = useAction({
-    work: (audience: 'same' | 'not_opened') =>
+    work: (audience: 'same' | 'not_opened', key) =>
       call(() =>
-        api.POST('/v1/my/campaigns/{id}/duplicate', { params: { path: { id } }, body: { audience } }),
+        api.POST('/v1/my/campaigns/{id}/duplicate', {
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+          body: { audience },
+        }),
       ),
     done: 'This is the copy. It is a draft.',
     refresh: REFRESH,

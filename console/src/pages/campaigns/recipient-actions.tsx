@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type SubmitEvent } from 'react';
+import { useState } from 'react';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useDownload } from '../../ui/download.ts';
@@ -11,7 +12,6 @@ import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import type { ListState } from '../../ui/list-search.ts';
-import { Notice } from '../../ui/notice.tsx';
 import type { Campaign } from './campaign-frame.tsx';
 
 type Fill = Schemas['CampaignListFill'];
@@ -73,10 +73,10 @@ function AddToListDialog({
   onClose: () => void;
 }) {
   const action = useAction({
-    work: (name: string) =>
+    work: (name: string, key) =>
       call(() =>
         api.POST('/v1/my/campaigns/{id}/recipients/to_list', {
-          params: { path: { id } },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
           body: { name, ...filtersOf(list.search) },
         }),
       ),
@@ -85,24 +85,19 @@ function AddToListDialog({
     fields: ['name'],
     onDone: onClose,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    action.run(formText(new FormData(event.currentTarget), 'name'));
-  };
+  const submit = (form: FormData) => action.run(formText(form, 'name'));
   return (
     <Dialog open onClose={onClose} title={`Add ${countText(count)} recipients to a list`}>
-      <form onSubmit={submit}>
+      <ActionForm
+        action={action}
+        onSubmit={submit}
+        submit="Make the list"
+        close={{ label: 'Close', onClick: onClose }}
+      >
         <Field label="Name of the new list" error={action.errorOf('name')}>
           <TextInput name="name" required autoFocus />
         </Field>
-        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={action.busy}>
-            Make the list
-          </Button>
-          <Button onClick={onClose}>Close</Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

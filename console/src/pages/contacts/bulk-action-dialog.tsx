@@ -44,7 +44,7 @@ export function BulkActionDialog({
   const [wish, setWish] = useState<Wish | null>(null);
   const { effect, needsList } = actionTexts[kind];
   const count = useAction({
-    work: (next: Wish) => post({ ...next, dry_run: true }, crypto.randomUUID()),
+    work: (next: Wish, key) => post({ ...next, dry_run: true }, key),
     refresh: [],
     fields: ['list_id'],
     onDone: (_, next) => setWish(next),
@@ -97,7 +97,6 @@ function Counted({
   onCancel: () => void;
 }) {
   const open = useOpen();
-  const [key] = useState(() => crypto.randomUUID());
   const counting = useQuery({
     queryKey: ['bulk_actions', dryRun.id],
     queryFn: ({ signal }) =>
@@ -108,7 +107,7 @@ function Counted({
     refetchInterval: (query) => (isUnfinished(query.state.data) ? POLL_MS : false),
   });
   const start = useAction({
-    work: () => post({ ...wish, dry_run: false }, key),
+    work: (_, key) => post({ ...wish, dry_run: false }, key),
     fields: [],
     onDone: ({ id }) => {
       onStarted();

@@ -49,10 +49,10 @@ export function ContactForm({
 }) {
   const [dataFault, setDataFault] = useState<string | null>(null);
   const save = useAction({
-    work: (body: ReturnType<typeof attributesOf>) =>
+    work: (body: ReturnType<typeof attributesOf>, key) =>
       contact
         ? call(() => api.PATCH('/v1/my/contacts/{id}', { params: { path: { id: contact.id } }, body }))
-        : call(() => api.POST('/v1/my/contacts', { body })),
+        : call(() => api.POST('/v1/my/contacts', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'Contact saved.',
     fields: FIELDS,
     onDone,

@@ -1,13 +1,10 @@
-import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { useOpen } from '../../ui/links.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 
 interface Given {
   name: string;
@@ -17,12 +14,11 @@ interface Given {
 /** Registers a domain, and opens its page with the records to publish. */
 export function AddDomain({ onClose }: { onClose: () => void }) {
   const open = useOpen();
-  const keyOf = useRequestKey();
   const action = useAction({
-    work: (domain: Given) =>
+    work: (domain: Given, key) =>
       call(() =>
         api.POST('/v1/my/domains', {
-          params: { header: { 'Idempotency-Key': keyOf(domain) } },
+          params: { header: { 'Idempotency-Key': key } },
           body: { domain },
         }),
       ),
@@ -30,15 +26,18 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     fields: ['domain.name', 'domain.provider'],
     onDone: ({ id }) => open(`/domains/${id}`),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = (form: FormData) => {
     const provider = formText(form, 'provider').trim();
     action.run({ name: formText(form, 'name').trim(), ...(provider === '' ? {} : { provider }) });
   };
   return (
     <Dialog open onClose={onClose} title="Add a domain">
-      <form onSubmit={submit}>
+      <ActionForm
+        action={action}
+        onSubmit={submit}
+        submit="Add domain"
+        close={{ label: 'Cancel', onClick: onClose }}
+      >
         <Field
           label="Domain"
           hint="A domain or a subdomain that you can add DNS records to, such as example.com or news.example.com."
@@ -53,14 +52,7 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
         >
           <TextInput name="provider" autoComplete="off" />
         </Field>
-        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={action.busy}>
-            Add domain
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -13,7 +13,13 @@ export function ExportButton({
 }) {
   const open = useOpen();
   const create = useAction({
-    work: () => call(() => api.POST('/v1/my/exports', { body: { resource, filters } })),
+    work: (_, key) =>
+      call(() =>
+        api.POST('/v1/my/exports', {
+          params: { header: { 'Idempotency-Key': key } },
+          body: { resource, filters },
+        }),
+      ),
     refresh: ['exports'],
     onDone: ({ id }) => open(`/exports/${id}`),
   });

@@ -31,8 +31,10 @@ export function NewExport() {
 function ExportForm({ onCancel }: { onCancel: () => void }) {
   const open = useOpen();
   const create = useAction({
-    work: (resource: Schemas['Export']['resource']) =>
-      call(() => api.POST('/v1/my/exports', { body: { resource } })),
+    work: (resource: Schemas['Export']['resource'], key) =>
+      call(() =>
+        api.POST('/v1/my/exports', { params: { header: { 'Idempotency-Key': key } }, body: { resource } }),
+      ),
     refresh: ['exports'],
     fields: ['resource'],
     onDone: ({ id }) => open(`/exports/${id}`),

@@ -152,7 +152,12 @@ function ResumeButton({ flow }: { flow: Flow }) {
 function DuplicateButton({ flow: { id } }: { flow: Flow }) {
   const open = useOpen();
   const { run, busy } = useAction({
-    work: () => call(() => api.POST('/v1/my/flows/{id}/duplicate', { params: { path: { id } } })),
+    work: (_, key) =>
+      call(() =>
+        api.POST('/v1/my/flows/{id}/duplicate', {
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+        }),
+      ),
     done: 'This is the copy. It is a draft.',
     refresh: REFRESH,
     onDone: (copy) => open(`/flows/${copy.id}`),

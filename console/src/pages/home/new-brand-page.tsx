@@ -1,5 +1,4 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type SubmitEvent } from 'react';
 import { api, call, setTenant } from '../../api/client.ts';
 import type { SignedIn } from '../../api/session.ts';
 import { Entrance } from '../../shell/entrance.tsx';
@@ -8,10 +7,10 @@ import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { sessionRoute } from '../../shell/root-route.tsx';
 import { signOut } from '../../shell/sign-out.ts';
 import { useAction } from '../../ui/action.ts';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { Notice } from '../../ui/notice.tsx';
 
 /** Creates a brand. Users whose accounts have none come here after the sign-in. */
 export function NewBrandPage() {
@@ -34,30 +33,26 @@ export function NewBrandPage() {
 function BrandForm({ accounts }: Pick<SignedIn, 'accounts'>) {
   const navigate = useNavigate();
   const reloadSignedIn = useReloadSignedIn();
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
   const create = useAction({
-    work(body: { company_name: string; accountId: number }) {
+    work(body: { company_name: string; accountId: number }, key) {
       const { accountId, company_name } = body;
       setTenant({ accountId, brandId: null });
-      const params = { header: { 'Idempotency-Key': idempotencyKey } };
+      const params = { header: { 'Idempotency-Key': key } };
       return call(() => api.POST('/v1/my/brands', { params, body: { company_name } }));
     },
     refresh: [],
     fields: ['company_name'],
     onDone: ({ id }) => void reloadSignedIn().then(() => navigate({ to: `/brands/${id}` })),
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = (form: FormData) => {
     create.run({
       company_name: formText(form, 'company_name').trim(),
       accountId: Number(formText(form, 'account_id')),
     });
   };
   return (
-    <form onSubmit={submit}>
+    <ActionForm action={create} onSubmit={submit} submit="Create the brand">
       <p>A brand is what your recipients see as the sender. Contacts, templates and keys belong to one.</p>
-      {create.fault !== null && <Notice tone="bad">{create.fault}</Notice>}
       <Field label="Name of the company or product" error={create.errorOf('company_name')}>
         <TextInput name="company_name" autoComplete="organization" required autoFocus />
       </Field>
@@ -71,11 +66,6 @@ function BrandForm({ accounts }: Pick<SignedIn, 'accounts'>) {
           />
         </Field>
       )}
-      <div className="actions">
-        <Button type="submit" kind="primary" busy={create.busy}>
-          Create the brand
-        </Button>
-      </div>
-    </form>
+    </ActionForm>
   );
 }

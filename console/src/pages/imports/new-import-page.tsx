@@ -20,13 +20,19 @@ interface Chosen {
   columns: CsvColumn[];
 }
 
+interface Wanted {
+  file: File;
+  resource: Resource;
+  options: Options;
+}
+
 const RESOURCES: readonly { value: Resource; label: string }[] = [
   { value: 'contacts', label: 'Contacts' },
   { value: 'suppressions', label: 'Suppressions' },
 ];
 
 /** Sends the file as a form, as `curl -F` does. */
-const send = (file: File, resource: Resource, options: Options, key: string) =>
+const send = ({ file, resource, options }: Wanted, key: string) =>
   call(() =>
     api.POST('/v1/my/imports', {
       params: { header: { 'Idempotency-Key': key } },
@@ -59,16 +65,14 @@ function ImportForm() {
   const [resource, setResource] = useState<Resource>('contacts');
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const [mapping, setMapping] = useState<Mapping>({});
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const start = useAction({
-    work: ({ file, options }: { file: File; options: Options }) => send(file, resource, options, key),
+    work: send,
     refresh: ['imports'],
     fields: ['file', 'options'],
     onDone: ({ id }) => open(`/imports/${id}`),
   });
   const choose = async (file: File | undefined) => {
     setMapping({});
-    setKey(crypto.randomUUID());
     setChosen(file ? { file, columns: await readColumns(file) } : null);
   };
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -86,10 +90,10 @@ function ImportForm() {
       mapping,
       dry_run: form.has('dry_run'),
     };
-    start.run({ file: chosen.file, options });
+    start.run({ file: chosen.file, resource, options });
   };
   return (
-    <form onSubmit={submit} onChange={() => start.fault !== null && setKey(crypto.randomUUID())}>
+    <form onSubmit={submit}>
       {start.fault !== null && <Notice tone="bad">{start.fault}</Notice>}
       <Card title="File">
         <Field label="What the rows are">

@@ -12,7 +12,6 @@ import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { InboxTabs } from './inbox-tabs.tsx';
@@ -75,12 +74,11 @@ export function BlocksPage() {
 }
 
 function useBlock(whenDone: (block: Block) => void) {
-  const keyOf = useRequestKey();
   return useAction({
-    work: ({ who, given }: { who: string; given: number }) =>
+    work: (who: string, key) =>
       call(() =>
         api.POST('/v1/my/inbox_blocks', {
-          params: { header: { 'Idempotency-Key': keyOf({ who, given }) } },
+          params: { header: { 'Idempotency-Key': key } },
           body: bodyOf(who),
         }),
       ),
@@ -96,7 +94,7 @@ function BlockForm() {
   const action = useBlock(() => setBlocked(blocked + 1));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    action.run({ who: formText(new FormData(event.currentTarget), 'who').trim(), given: blocked });
+    action.run(formText(new FormData(event.currentTarget), 'who').trim());
   };
   return (
     <Card title="Block a sender">
@@ -131,7 +129,7 @@ function EndBlock({ block }: { block: Block }) {
     refresh: ['inbox_blocks'],
     onDone: () =>
       toast(`${whoOf(block)} is no longer blocked.`, {
-        undo: () => again.run({ who: whoOf(block), given: block.id }),
+        undo: () => again.run(whoOf(block)),
       }),
   });
   return (

@@ -1,12 +1,9 @@
-import type { SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Checkbox, Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 
 type Inbox = Schemas['Inbox'];
 
@@ -29,13 +26,10 @@ function givenIn(form: FormData): Given {
 
 /** Creates or changes an inbox. @param inbox the one to change */
 export function InboxForm({ inbox, onClose }: { inbox?: Inbox; onClose: () => void }) {
-  const keyOf = useRequestKey();
-  const save = (body: Given) =>
+  const save = (body: Given, key: string) =>
     inbox
       ? call(() => api.PATCH('/v1/my/inboxes/{id}', { params: { path: { id: inbox.id } }, body }))
-      : call(() =>
-          api.POST('/v1/my/inboxes', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body }),
-        );
+      : call(() => api.POST('/v1/my/inboxes', { params: { header: { 'Idempotency-Key': key } }, body }));
   const action = useAction({
     work: save,
     done: ({ address }) => (inbox ? `${address} is changed.` : `${address} is created.`),
@@ -43,13 +37,15 @@ export function InboxForm({ inbox, onClose }: { inbox?: Inbox; onClose: () => vo
     fields: ['address', 'name'],
     onDone: onClose,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    action.run(givenIn(new FormData(event.currentTarget)));
-  };
+  const submit = (form: FormData) => action.run(givenIn(form));
   return (
     <Dialog open onClose={onClose} title={inbox ? `Edit ${inbox.address}` : 'Create an inbox'}>
-      <form onSubmit={submit}>
+      <ActionForm
+        action={action}
+        onSubmit={submit}
+        submit={inbox ? 'Save' : 'Create inbox'}
+        close={{ label: 'Cancel', onClick: onClose }}
+      >
         {!inbox && (
           <Field
             label="Address"
@@ -69,14 +65,7 @@ export function InboxForm({ inbox, onClose }: { inbox?: Inbox; onClose: () => vo
           label="Create a contact for each new proven sender"
           hint="The contact is not subscribed to anything."
         />
-        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={action.busy}>
-            {inbox ? 'Save' : 'Create inbox'}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -5,33 +5,26 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Field, TextArea } from '../../ui/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 
 /** Answers a conversation with text. It goes to the contact, or to the sender of the last mail. */
 export function ReplyForm({ conversationId: id }: { conversationId: number }) {
   const [text, setText] = useState('');
-  const [answers, setAnswers] = useState(0);
-  const keyOf = useRequestKey();
   const action = useAction({
-    work: () =>
+    work: (answer: string, key) =>
       call(() =>
         api.POST('/v1/my/conversations/{id}/reply', {
-          // The same words again are another answer once the first was accepted.
-          params: { path: { id }, header: { 'Idempotency-Key': keyOf({ text, answers }) } },
-          body: { text },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+          body: { text: answer },
         }),
       ),
     done: 'The answer is accepted for sending.',
     refresh: ['conversations'],
     fields: ['text'],
-    onDone() {
-      setText('');
-      setAnswers(answers + 1);
-    },
+    onDone: () => setText(''),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    action.run();
+    action.run(text);
   };
   return (
     <Card title="Answer">

@@ -2,7 +2,6 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useOpen } from '../../ui/links.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 
 type Message = Schemas['MessageDetail'];
 
@@ -13,13 +12,12 @@ const canResend = ({ campaign_id, flow_id, test, to, html, text }: Message) =>
 /** Sends the same message once more, as a new message, and opens that. */
 export function ResendButton({ message }: { message: Message }) {
   const open = useOpen();
-  const requestKey = useRequestKey();
-  const { id, to, updated_at: updatedAt } = message;
+  const { id, to } = message;
   const resend = useAction({
-    work: () =>
+    work: (_, key) =>
       call(() =>
         api.POST('/v1/my/messages/{id}/resend', {
-          params: { path: { id }, header: { 'Idempotency-Key': requestKey([id, updatedAt]) } },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
         }),
       ),
     done: 'The message is accepted for sending once more.',

@@ -8,7 +8,6 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 
 type Body = Schemas['EmailMessage'] | Schemas['SmsMessage'];
 type Channel = Body['channel'];
@@ -29,7 +28,6 @@ const bodyOf = ({ channel, to, subject, text }: Draft): Body =>
 export function SendMessageDialog({ onClose }: { onClose: () => void }) {
   const { user } = useBrand().signedIn;
   const open = useOpen();
-  const requestKey = useRequestKey();
   const [draft, setDraft] = useState<Draft>({
     channel: 'email',
     to: user.email,
@@ -38,11 +36,11 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
   });
   const body = bodyOf(draft);
   const send = useAction({
-    work: () =>
+    work: (wanted: Body, key) =>
       call(() =>
         api.POST('/v1/my/messages', {
-          body,
-          params: { header: { 'Idempotency-Key': requestKey(body) } },
+          body: wanted,
+          params: { header: { 'Idempotency-Key': key } },
         }),
       ),
     done: 'The message is accepted for sending.',
@@ -55,7 +53,7 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
   const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    send.run();
+    send.run(body);
   };
   return (
     <Dialog open onClose={onClose} title="Send a message">

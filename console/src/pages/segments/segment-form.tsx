@@ -46,7 +46,7 @@ export function SegmentForm({
   const fault = 'fault' in parsed ? parsed.fault : null;
   const filters = 'filters' in parsed ? parsed.filters : null;
   const save = useAction({
-    work: (body: { name: string; filters: Filters }) =>
+    work: (body: { name: string; filters: Filters }, key) =>
       segment
         ? call(() =>
             api.PATCH('/v1/my/segments/{id}', {
@@ -54,7 +54,7 @@ export function SegmentForm({
               body,
             }),
           )
-        : call(() => api.POST('/v1/my/segments', { body })),
+        : call(() => api.POST('/v1/my/segments', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'Segment saved.',
     refresh: ['segments'],
     fields: ['name', 'filters'],

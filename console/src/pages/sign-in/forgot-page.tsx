@@ -1,9 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { Entrance } from '../../shell/entrance.tsx';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
@@ -15,10 +14,6 @@ export function ForgotPage() {
     refresh: [],
     fields: ['email'],
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    ask.run(formText(new FormData(event.currentTarget), 'email'));
-  };
   return (
     <Entrance title="Set a new password">
       {ask.result ? (
@@ -29,8 +24,7 @@ export function ForgotPage() {
           </p>
         </Notice>
       ) : (
-        <form onSubmit={submit}>
-          {ask.fault !== null && <Notice tone="bad">{ask.fault}</Notice>}
+        <ActionForm action={ask} onSubmit={(form) => ask.run(formText(form, 'email'))} submit="Send the link">
           <Field
             label="Email address"
             hint="You get a link, with which you set a new password."
@@ -38,12 +32,7 @@ export function ForgotPage() {
           >
             <TextInput name="email" type="email" autoComplete="username" required autoFocus />
           </Field>
-          <div className="actions">
-            <Button type="submit" kind="primary" busy={ask.busy}>
-              Send the link
-            </Button>
-          </div>
-        </form>
+        </ActionForm>
       )}
       <Link to="/sign-in">Back to the sign-in</Link>
     </Entrance>

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { Entrance } from '../../shell/entrance.tsx';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { formText } from '../../ui/form.ts';
 import { NewPassword } from '../../ui/new-password.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -26,10 +25,6 @@ export function ResetPage() {
     refresh: [],
     fields: ['password'],
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    reset.run(formText(new FormData(event.currentTarget), 'password'));
-  };
   return (
     <Entrance title="Set a new password">
       {reset.result ? (
@@ -44,24 +39,22 @@ export function ResetPage() {
           </p>
         </Notice>
       ) : (
-        <form onSubmit={submit}>
+        <ActionForm
+          action={reset}
+          onSubmit={(form) => reset.run(formText(form, 'password'))}
+          submit="Set the password"
+        >
           {shown.data && (
             <p>
               For {shown.data.email}. The link works until <Time at={shown.data.expires_at} full />.
             </p>
           )}
-          {reset.fault !== null && <Notice tone="bad">{reset.fault}</Notice>}
           <NewPassword
             label="New password"
             username={shown.data?.email ?? ''}
             error={reset.errorOf('password')}
           />
-          <div className="actions">
-            <Button type="submit" kind="primary" busy={reset.busy}>
-              Set the password
-            </Button>
-          </div>
-        </form>
+        </ActionForm>
       )}
       <Link to="/sign-in">Go to the sign-in</Link>
     </Entrance>

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type SubmitEvent } from 'react';
-import { api, call } from '../../api/client.ts';
+import { api, callWithPassword } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
 import { Entrance } from '../../shell/entrance.tsx';
 import { useAction } from '../../ui/action.ts';
@@ -31,7 +31,7 @@ export function SignInPage() {
   const signIn = useAction({
     async work(user: Credentials) {
       try {
-        await call(() => api.POST('/v1/login', { body: { user, session: 'cookie' } }));
+        await callWithPassword(() => api.POST('/v1/login', { body: { user, session: 'cookie' } }));
         return true;
       } catch (error) {
         // The first time it only means that the user has a second factor.

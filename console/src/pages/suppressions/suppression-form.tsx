@@ -1,10 +1,8 @@
-import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { Notice } from '../../ui/notice.tsx';
 
 interface NewSuppression {
   email?: string;
@@ -19,15 +17,14 @@ const timeOf = (local: string) => (local === '' ? null : new Date(local).toISOSt
 /** Stops all messages to one address. */
 export function SuppressionForm({ onClose }: { onClose: () => void }) {
   const save = useAction({
-    work: (body: NewSuppression) => call(() => api.POST('/v1/my/suppressions', { body })),
+    work: (body: NewSuppression, key) =>
+      call(() => api.POST('/v1/my/suppressions', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'Suppression added.',
     refresh: ['suppressions', 'contacts'],
     fields: ['email', 'phone', 'diagnostic', 'expires_at'],
     onDone: onClose,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = (form: FormData) => {
     const address = formText(form, 'address').trim();
     save.run({
       ...(address.includes('@') ? { email: address } : { phone: address }),
@@ -36,8 +33,12 @@ export function SuppressionForm({ onClose }: { onClose: () => void }) {
     });
   };
   return (
-    <form onSubmit={submit}>
-      {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
+    <ActionForm
+      action={save}
+      onSubmit={submit}
+      submit="Suppress"
+      close={{ label: 'Cancel', onClick: onClose }}
+    >
       <Field
         label="Email address or phone number"
         error={[...save.errorOf('email'), ...save.errorOf('phone')]}
@@ -50,12 +51,6 @@ export function SuppressionForm({ onClose }: { onClose: () => void }) {
       <Field label="Until" hint="Without a time, until you end it." error={save.errorOf('expires_at')}>
         <TextInput name="expires_at" type="datetime-local" />
       </Field>
-      <div className="actions">
-        <Button type="submit" kind="primary" busy={save.busy}>
-          Suppress
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </form>
+    </ActionForm>
   );
 }

@@ -27,7 +27,12 @@ export function TemplateActions({ template }: { template: Template }) {
 function DuplicateButton({ template: { id } }: { template: Template }) {
   const open = useOpen();
   const { run, busy } = useAction({
-    work: () => call(() => api.POST('/v1/my/templates/{id}/duplicate', { params: { path: { id } } })),
+    work: (_, key) =>
+      call(() =>
+        api.POST('/v1/my/templates/{id}/duplicate', {
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+        }),
+      ),
     done: 'This is the copy.',
     refresh: ['templates'],
     onDone: (copy) => open(`/templates/${copy.id}`),
@@ -72,9 +77,8 @@ const addressesOf = (text: string) => text.split(/[\s,;]+/).filter((address) => 
 function SendTestDialog({ template, onClose }: { template: Template; onClose: () => void }) {
   const { id, channel } = template;
   const { contactId, field } = useContactChoice('With the data of this contact');
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const action = useAction({
-    work: (to: string[]) =>
+    work: (to: string[], key) =>
       call(() =>
         api.POST('/v1/my/templates/{id}/send_test', {
           params: { path: { id }, header: { 'Idempotency-Key': key } },
@@ -87,8 +91,6 @@ function SendTestDialog({ template, onClose }: { template: Template; onClose: ()
     done: 'The test is on its way.',
     refresh: ['messages'],
     fields: ['to'],
-    // The next press means another test.
-    onDone: () => setKey(crypto.randomUUID()),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -23,7 +23,6 @@ export function ValidationForm({ onCancel }: { onCancel: () => void }) {
   const open = useOpen();
   const { lists, segments } = useAudienceNames();
   const [choice, setChoice] = useState('');
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const audience = audienceOf(choice);
   const quote = useAction({
     work: (body: Audience) => call(() => api.POST('/v1/my/validation_operations/quote', { body })),
@@ -31,7 +30,7 @@ export function ValidationForm({ onCancel }: { onCancel: () => void }) {
     fields: FIELDS,
   });
   const start = useAction({
-    work: (body: Audience) =>
+    work: (body: Audience, key) =>
       call(() =>
         api.POST('/v1/my/validation_operations', { params: { header: { 'Idempotency-Key': key } }, body }),
       ),
@@ -41,7 +40,6 @@ export function ValidationForm({ onCancel }: { onCancel: () => void }) {
   });
   const choose = (next: string) => {
     setChoice(next);
-    setKey(crypto.randomUUID());
     quote.reset();
     start.reset();
   };

@@ -1,13 +1,12 @@
-import { useState, type SubmitEvent } from 'react';
+import { useState } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { formText } from '../../ui/form.ts';
 import { useOpen } from '../../ui/links.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import type { EventType, Webhook } from './webhook-events.ts';
 import { tickedEvents, WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx';
 
@@ -22,32 +21,25 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
 }
 
 function Form({ onCreated, onClose }: { onCreated: (webhook: Webhook) => void; onClose: () => void }) {
-  const keyOf = useRequestKey();
   const action = useAction({
-    work: (body: { url: string; events: EventType[] }) =>
-      call(() =>
-        api.POST('/v1/my/webhooks', { params: { header: { 'Idempotency-Key': keyOf(body) } }, body }),
-      ),
+    work: (body: { url: string; events: EventType[] }, key) =>
+      call(() => api.POST('/v1/my/webhooks', { params: { header: { 'Idempotency-Key': key } }, body })),
     refresh: ['webhooks'],
     fields: WEBHOOK_FIELDS,
     onDone: onCreated,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = (form: FormData) => {
     action.run({ url: formText(form, 'url').trim(), events: tickedEvents(form) });
   };
   return (
-    <form onSubmit={submit}>
+    <ActionForm
+      action={action}
+      onSubmit={submit}
+      submit="Create webhook"
+      close={{ label: 'Cancel', onClick: onClose }}
+    >
       <WebhookFields errorOf={action.errorOf} />
-      {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-      <div className="actions">
-        <Button type="submit" kind="primary" busy={action.busy}>
-          Create webhook
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </form>
+    </ActionForm>
   );
 }
 

@@ -1,13 +1,10 @@
-import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { countText } from '../../ui/facts.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import { eventOf, typesOf, type EventType, type Webhook } from './webhook-events.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,14 +22,13 @@ interface Which {
 
 /** Makes every failed delivery since a time due at once, as after an outage. */
 export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const keyOf = useRequestKey();
   const types = typesOf(webhook);
   const { id } = webhook;
   const action = useAction({
-    work: (body: Which) =>
+    work: (body: Which, key) =>
       call(() =>
         api.POST('/v1/my/webhooks/{id}/retry_deliveries', {
-          params: { path: { id }, header: { 'Idempotency-Key': keyOf(body) } },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
           body,
         }),
       ),
@@ -42,15 +38,18 @@ export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () =
     fields: ['since', 'type'],
     onDone: onClose,
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = (form: FormData) => {
     const type = eventOf(types, formText(form, 'type'));
     action.run({ since: new Date(formText(form, 'since')).toISOString(), ...(type ? { type } : {}) });
   };
   return (
     <Dialog open onClose={onClose} title="Retry all failed deliveries">
-      <form onSubmit={submit}>
+      <ActionForm
+        action={action}
+        onSubmit={submit}
+        submit="Retry all"
+        close={{ label: 'Cancel', onClick: onClose }}
+      >
         <p>Each failed delivery created since this time gets one more attempt now, the oldest first.</p>
         <Field label="Failed since" hint="In your own time zone." error={action.errorOf('since')}>
           <TextInput
@@ -63,14 +62,7 @@ export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () =
         <Field label="Event" error={action.errorOf('type')}>
           <Select name="type" options={[{ value: '', label: 'Any' }, ...types]} />
         </Field>
-        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={action.busy}>
-            Retry all
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

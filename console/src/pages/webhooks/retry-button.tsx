@@ -1,7 +1,6 @@
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button, type ButtonProps } from '../../ui/button.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import type { Delivery } from './deliveries.ts';
 
 const LABELS: Record<Delivery['status'], string | null> = {
@@ -22,15 +21,14 @@ export function RetryButton({
   enabled: boolean;
   kind?: ButtonProps['kind'];
 }) {
-  const { id, webhook_id: webhookId, attempt_count: count, status } = delivery;
-  const keyOf = useRequestKey();
+  const { id, webhook_id: webhookId, status } = delivery;
   const action = useAction({
-    work: () =>
+    work: (_, key) =>
       call(() =>
         api.POST('/v1/my/webhooks/{id}/deliveries/{delivery_id}/retry', {
           params: {
             path: { id: webhookId, delivery_id: id },
-            header: { 'Idempotency-Key': keyOf({ id, count }) },
+            header: { 'Idempotency-Key': key },
           },
           body: {},
         }),

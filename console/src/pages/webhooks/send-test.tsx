@@ -6,22 +6,20 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import { eventOf, typesOf, type EventType, type Webhook } from './webhook-events.ts';
 
 /** Sends a sample of an event, and opens its delivery. */
 export function SendTest({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const open = useOpen();
-  const keyOf = useRequestKey();
   const types = typesOf(webhook);
   const [type, setType] = useState<EventType>(webhook.events[0] ?? 'email.delivered');
   const { id } = webhook;
   const action = useAction({
-    work: () =>
+    work: (wanted: EventType, key) =>
       call(() =>
         api.POST('/v1/my/webhooks/{id}/test', {
-          params: { path: { id }, header: { 'Idempotency-Key': keyOf(type) } },
-          body: { type },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
+          body: { type: wanted },
         }),
       ),
     refresh: ['deliveries'],
@@ -30,7 +28,7 @@ export function SendTest({ webhook, onClose }: { webhook: Webhook; onClose: () =
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    action.run();
+    action.run(type);
   };
   return (
     <Dialog open onClose={onClose} title="Send a test">

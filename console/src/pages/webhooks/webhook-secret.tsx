@@ -5,14 +5,11 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Card } from '../../ui/facts.tsx';
-import { useRequestKey } from '../../ui/request-key.ts';
 import type { Webhook } from './webhook-events.ts';
 
 /** The secret of a webhook: masked until it is revealed or rotated. */
 export function WebhookSecret({ webhook: { id, secret } }: { webhook: Webhook }) {
   const [whole, setWhole] = useState<string | null>(null);
-  const [rotation, setRotation] = useState(0);
-  const keyOf = useRequestKey();
   const reveal = useAction({
     work: () =>
       call(() => api.GET('/v1/my/webhooks/{id}', { params: { path: { id }, query: { reveal: 'true' } } })),
@@ -20,19 +17,16 @@ export function WebhookSecret({ webhook: { id, secret } }: { webhook: Webhook })
     onDone: (shown) => setWhole(shown.secret),
   });
   const rotate = useAction({
-    work: () =>
+    work: (_, key) =>
       call(() =>
         api.POST('/v1/my/webhooks/{id}/rotate_secret', {
-          params: { path: { id }, header: { 'Idempotency-Key': keyOf(rotation) } },
+          params: { path: { id }, header: { 'Idempotency-Key': key } },
           body: {},
         }),
       ),
     done: 'The secret is rotated.',
     refresh: ['webhooks'],
-    onDone(shown) {
-      setWhole(shown.secret);
-      setRotation(rotation + 1);
-    },
+    onDone: (shown) => setWhole(shown.secret),
   });
   return (
     <Card
