@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { recipientStatuses } from '../../api/message-statuses.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
@@ -24,22 +25,7 @@ const FILTERS: readonly Filter[] = [
     label: 'State',
     options: ['sent', 'failed', 'skipped', 'unknown', 'canceled', 'remaining'],
   },
-  {
-    name: 'status',
-    label: 'Status of the message',
-    options: [
-      'queued',
-      'held',
-      'sent',
-      'delivered',
-      'bounced',
-      'complained',
-      'failed',
-      'unknown',
-      'skipped',
-      'canceled',
-    ],
-  },
+  { name: 'status', label: 'Status of the message', options: recipientStatuses },
   { name: 'reason', label: 'Reason' },
   { name: 'opened', label: 'Opened', options: YES_NO },
   { name: 'clicked', label: 'Clicked', options: YES_NO },

@@ -28,6 +28,10 @@ export const actionTexts: Readonly<Record<BulkKind, { label: string; effect: str
     },
   };
 
+/** What is no boolean goes to the API as it is: the list has refused it, and so must the action. */
+const booleanOf = (text: string): boolean =>
+  text === 'true' || text === 'false' ? text === 'true' : (text as unknown as boolean);
+
 /**
  * Returns whom a bulk action is about. The API refuses an empty filter, so that a lost one never means everybody.
  * @param filter the filters of the list of contacts, as in its URL
@@ -40,7 +44,7 @@ export function bulkFilterOf(
   const { subscribed, list_id: listId, segment_id: segmentId, ...texts } = filter;
   const given: Schemas['BulkFilter'] = {
     ...texts,
-    ...(subscribed === undefined ? {} : { subscribed: subscribed === 'true' }),
+    ...(subscribed === undefined ? {} : { subscribed: booleanOf(subscribed) }),
     ...(listId === undefined ? {} : { list_id: Number(listId) }),
     ...(segmentId === undefined ? {} : { segment_id: Number(segmentId) }),
   };

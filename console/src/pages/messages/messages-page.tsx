@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, callPage, type Page, type Schemas } from '../../api/client.ts';
+import { messageStatuses } from '../../api/message-statuses.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState, curlOf } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
@@ -17,24 +18,10 @@ import { SendMessageDialog } from './send-message-dialog.tsx';
 
 type Message = Schemas['Message'];
 
-const STATES: readonly Message['status'][] = [
-  'queued',
-  'held',
-  'sending',
-  'sent',
-  'delivered',
-  'bounced',
-  'complained',
-  'failed',
-  'unknown',
-  'skipped',
-  'canceled',
-];
-
 const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'To' },
   { name: 'subject', label: 'Subject contains', type: 'search' },
-  { name: 'status', label: 'Status', options: STATES },
+  { name: 'status', label: 'Status', options: messageStatuses },
   { name: 'channel', label: 'Channel', options: ['email', 'sms'] },
   { name: 'template_id', label: 'Template id', type: 'number' },
   { name: 'contact_id', label: 'Contact id', type: 'number' },
