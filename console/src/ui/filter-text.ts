@@ -52,7 +52,22 @@ const NAMES: Record<string, string> = {
   phone_opt_out_at: 'phone opt-out',
 };
 
-function nameText(name: string): string {
+/** What a contact did, or lists and segments that it is in. */
+const DEEDS: Partial<Record<Predicate, string>> = { did: 'did', did_not: 'did not' };
+const IN: Partial<Record<Predicate, string>> = {
+  eq: 'is in',
+  not_eq: 'is not in',
+  in: 'is in one of',
+  not_in: 'is in none of',
+};
+
+/** Returns a predicate in words. @param isTime whether values are times */
+export function predicateText(name: string, predicate: Predicate, isTime: boolean): string {
+  const special = name === 'list' || name === 'segment' ? IN : isTime ? TIMES : DEEDS;
+  return special[predicate] ?? IS[predicate] ?? DEEDS[predicate] ?? predicate;
+}
+
+export function nameText(name: string): string {
   if (name.startsWith('event.')) return `event ${name.slice('event.'.length)}`;
   if (name.startsWith('data.')) return name;
   return NAMES[name] ?? name.replaceAll('_', ' ');
@@ -108,7 +123,7 @@ export function filterText(filter: Filter, names: AudienceNames): string {
   }
   if (predicate === 'did' || predicate === 'did_not') return deedText(filter);
   if (name === 'list' || name === 'segment') return membershipText(filter, names);
-  const verb = (name.endsWith('_at') ? TIMES[predicate] : undefined) ?? IS[predicate] ?? predicate;
+  const verb = predicateText(name, predicate, name.endsWith('_at'));
   const isPlain = ['present', 'blank', 'true', 'false'].includes(predicate);
   if (isPlain) return `${nameText(name)} ${verb}`;
   if (predicate === 'between' && Array.isArray(value))

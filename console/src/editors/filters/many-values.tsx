@@ -1,0 +1,113 @@
+import { useState } from 'react';
+import { Button } from '../../ui/button.tsx';
+import { Select, TextInput } from '../../ui/field.tsx';
+import type { Notes } from './name-choice.tsx';
+import { useChoices } from './one-value.tsx';
+import { asType, type ValueType } from './values.ts';
+
+interface ManyProps {
+  name: string;
+  type: ValueType;
+  values: unknown;
+  onChange: (next: readonly unknown[]) => void;
+  notes: Notes;
+}
+
+/** The values of `in` and `not_in`: each with a button that removes it, and an input for the next. */
+export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
+  const given: readonly unknown[] = Array.isArray(values) ? values : [];
+  const { choices, toValue } = useChoices(name);
+  const isChosen = type === 'choice' || type === 'id';
+  const labelOf = (value: unknown) =>
+    choices.find((choice) => choice.value === String(value))?.label ??
+    (type === 'id' ? `${name} ${String(value)}` : String(value));
+  const add = (more: readonly unknown[]) => onChange([...new Set([...given, ...more])]);
+  return (
+    <div className="filter-many">
+      {given.map((value) => (
+        <span className="filter-chip" key={`${typeof value} ${String(value)}`}>
+          {labelOf(value)}
+          <button
+            type="button"
+            aria-label={`Remove ${labelOf(value)}`}
+            onClick={() => onChange(given.filter((each) => each !== value))}
+          >
+            ✕
+          </button>
+        </span>
+      ))}
+      {isChosen ? (
+        <Select
+          aria-label="Add a value"
+          value=""
+          options={[
+            { value: '', label: 'Add…' },
+            ...choices.filter(({ value }) => !given.some((each) => String(each) === value)),
+          ]}
+          onChange={({ target }) => target.value !== '' && add([toValue(target.value)])}
+          {...notes}
+        />
+      ) : (
+        <NextValue type={type} onAdd={add} notes={notes} />
+      )}
+    </div>
+  );
+}
+
+/** Takes a value with Enter, with its button, or when the input loses the focus; pasted lines are a value each. */
+function NextValue({
+  type,
+  onAdd,
+  notes,
+}: {
+  type: ValueType;
+  onAdd: (values: readonly unknown[]) => void;
+  notes: Notes;
+}) {
+  const [text, setText] = useState('');
+  const take = (lines: readonly string[]) => {
+    const typed = lines.map((line) => line.trim()).filter((line) => line !== '');
+    const values = typed.map((line) => (type === 'boolean' ? line === 'true' : asType(line, type)));
+    const usable = values.filter((value) => value !== null);
+    if (usable.length > 0) onAdd(usable);
+    setText('');
+  };
+  if (type === 'boolean') {
+    return (
+      <Select
+        aria-label="Add a value"
+        value=""
+        options={[{ value: '', label: 'Add…' }, 'true', 'false']}
+        onChange={({ target }) => take([target.value])}
+        {...notes}
+      />
+    );
+  }
+  return (
+    <>
+      <TextInput
+        aria-label="Add a value"
+        className="filter-value"
+        inputMode={type === 'number' ? 'decimal' : 'text'}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={() => take([text])}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          take([text]);
+        }}
+        onPaste={(event) => {
+          const lines = event.clipboardData.getData('text').split(/\r?\n/);
+          if (lines.length < 2) return;
+          event.preventDefault();
+          take(lines);
+        }}
+        {...notes}
+      />
+      <Button onClick={() => take([text])} disabled={text.trim() === ''}>
+        Add
+      </Button>
+    </>
+  );
+}
