@@ -32,7 +32,7 @@ const middleOf = (layout: Layout, id: number) => placeOf(layout, id).x + BOX.wid
 const waysTo = (layout: Layout, to: number | null) =>
   layout.edges
     .filter((edge) => edge.to === to)
-    .map(({ branch }) => branch && `${branch.stepId} ${branch.outcome}`);
+    .map(({ branch }) => branch && `${branch.step} ${branch.outcome}`);
 
 const overlaps = ({ steps }: Layout) =>
   steps.flatMap((a, index) =>
@@ -101,7 +101,7 @@ describe('the layout of a flow', () => {
     );
     // 1 is the email, 2 the inner condition, 3 the outer one, 4 what follows.
     expect(waysTo(layout, 4)).toEqual(['2 yes', '2 no', '3 yes', '3 no', null]);
-    expect(placeOf(layout, 1).inside).toMatchObject({ stepId: 2, outcome: 'yes' });
+    expect(placeOf(layout, 1).inside).toMatchObject({ step: 2, outcome: 'yes' });
     expect(placeOf(layout, 4).inside).toBeNull();
   });
 

@@ -24,7 +24,7 @@ const at = ({ x, y }: Point) => ({ left: x, top: y });
 const pathOf = (points: readonly Point[]) => points.map(({ x, y }) => `${x},${y}`).join(' ');
 
 /** Moves the focus to the next or previous step by the arrow keys. */
-function moveByKeys(event: KeyboardEvent<HTMLElement>): void {
+export function moveByKeys(event: KeyboardEvent<HTMLElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined || !(event.target instanceof HTMLButtonElement)) return;
   const boxes = [...event.currentTarget.querySelectorAll('button')];
@@ -70,7 +70,7 @@ export function FlowGraph(props: FlowGraphProps) {
             branch &&
             labelAt && (
               <span
-                key={`${branch.stepId} ${branch.outcome}`}
+                key={`${branch.step} ${branch.outcome}`}
                 className="flow-label"
                 style={at(labelAt)}
                 aria-hidden="true"
@@ -125,7 +125,7 @@ function StepBox({
       {state === 'here' && <span className="visually-hidden">The run is here.</span>}
       {inside && (
         <span className="visually-hidden">
-          In the branch {inside.label} of step {inside.stepId}.
+          In the branch {inside.label} of step {inside.step}.
         </span>
       )}
     </button>

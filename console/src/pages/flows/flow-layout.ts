@@ -3,16 +3,26 @@
  * it, and always meet again above the step that follows. So a drawing needs nothing but the steps as the API has them.
  */
 
-/** What the layout reads of a step. */
+/** The id of a step; the `ref` of a step that is not yet published. */
+export type StepKey = number | string;
+
+/** The index counts the branches of a split. */
+export type BranchKey = 'yes' | 'no' | number;
+
+/** What the layout reads of a step. It has an id or a ref. */
 export interface LaidOutStep {
-  id: number;
+  id?: number;
+  ref?: string;
   type: string;
-  yes?: readonly LaidOutStep[];
-  no?: readonly LaidOutStep[];
+  yes?: readonly LaidOutStep[] | null;
+  no?: readonly LaidOutStep[] | null;
   branches?: readonly { weight: number; steps: readonly LaidOutStep[] }[];
 }
 
+export const keyOf = ({ id, ref }: Pick<LaidOutStep, 'id' | 'ref'>): StepKey => id ?? ref ?? '';
+
 export interface Branch<Step extends LaidOutStep> {
+  key: BranchKey;
   /** The outcome of the step, in the path of a run that takes the branch. */
   outcome: string;
   label: string;
@@ -32,9 +42,16 @@ export interface PlacedStep<Step extends LaidOutStep> extends Point {
 }
 
 export interface BranchOfStep {
-  stepId: number;
+  step: StepKey;
+  key: BranchKey;
   outcome: string;
   label: string;
+}
+
+/** Where a step can be put: before `index` of a branch, or of the flow itself. The point is the middle of the mark. */
+export interface PlacedMark extends Point {
+  branch: BranchOfStep | null;
+  index: number;
 }
 
 export interface Edge {
@@ -44,7 +61,7 @@ export interface Edge {
   /** Where the label of a branch stands: at its entrance. */
   labelAt: Point | null;
   /** The step that the edge leads to; null if it is the end of the flow. */
-  to: number | null;
+  to: StepKey | null;
 }
 
 export interface FlowLayout<Step extends LaidOutStep> {
@@ -54,6 +71,8 @@ export interface FlowLayout<Step extends LaidOutStep> {
   trigger: Point;
   /** In reading order: each step before those in its branches, and these before the step that follows. */
   steps: readonly PlacedStep<Step>[];
+  /** The steps and the places between them, in reading order. */
+  items: readonly Item<Step>[];
   edges: readonly Edge[];
   /** The upper left corner of the box at the end; null if no run takes all steps. */
   end: Point | null;
@@ -62,14 +81,30 @@ export interface FlowLayout<Step extends LaidOutStep> {
 /** The sizes of all boxes and gaps in pixels. */
 export const BOX = { width: 216, height: 92 } as const;
 export const END = { width: 96, height: 36 } as const;
-const GAP_Y = 36;
 const GAP_X = 28;
 const MARGIN = 8;
 /** From a box to the line on which its branches part, and from the lowest branch to the line on which they meet. */
 const FORK_Y = 18;
-/** From that line to the first boxes: room for the label of the branch. */
-const ENTRANCE_Y = 46;
 const EMPTY_BRANCH_WIDTH = 120;
+
+/** The room between boxes, in pixels. */
+export interface Room {
+  /** Between two steps of a sequence. */
+  gap: number;
+  /** From the line on which branches part to their first boxes: room for the label of the branch. */
+  entrance: number;
+  /** From the lowest box of a branch to the line on which branches meet. */
+  wayBack: number;
+}
+
+export const TO_LOOK: Room = { gap: 36, entrance: 46, wayBack: FORK_Y };
+/** With room for a mark wherever a step can be put. */
+export const TO_EDIT: Room = { gap: 60, entrance: 90, wayBack: 60 };
+/** From a mark to the box above or below it. */
+const MARK_Y = 30;
+
+/** A box or a mark. */
+export type Item<Step extends LaidOutStep> = { placed: PlacedStep<Step> } | { mark: PlacedMark };
 
 interface Size {
   width: number;
@@ -78,7 +113,7 @@ interface Size {
 
 /** What has been placed, and the point at which runs leave it; null if all of them end in it. */
 interface Placed<Step extends LaidOutStep> {
-  steps: PlacedStep<Step>[];
+  items: Item<Step>[];
   edges: Edge[];
   exit: Point | null;
 }
@@ -86,26 +121,28 @@ interface Placed<Step extends LaidOutStep> {
 /** Where something is placed: the middle of its upper side, the branch around it, and the step that follows it. */
 interface Place extends Point {
   inside: BranchOfStep | null;
-  next: number | null;
+  next: StepKey | null;
+  room: Room;
 }
 
 /** Returns the branches of a step in the order of the API; none if it has none. */
 export function branchesOf<Step extends LaidOutStep>(step: Step): Branch<Step>[] {
   // The steps in the branches are of the same type as the step, which TypeScript cannot express here.
-  const within = (steps: readonly LaidOutStep[] | undefined) => (steps ?? []) as readonly Step[];
+  const within = (steps: readonly LaidOutStep[] | null | undefined) => (steps ?? []) as readonly Step[];
   switch (step.type) {
     case 'condition':
       return [
-        { outcome: 'yes', label: 'yes', steps: within(step.yes) },
-        { outcome: 'no', label: 'no', steps: within(step.no) },
+        { key: 'yes', outcome: 'yes', label: 'yes', steps: within(step.yes) },
+        { key: 'no', outcome: 'no', label: 'no', steps: within(step.no) },
       ];
     case 'wait_for_event':
       return [
-        { outcome: 'yes', label: 'in time', steps: within(step.yes) },
-        { outcome: 'timeout', label: 'too late', steps: within(step.no) },
+        { key: 'yes', outcome: 'yes', label: 'in time', steps: within(step.yes) },
+        { key: 'no', outcome: 'timeout', label: 'too late', steps: within(step.no) },
       ];
     default:
       return (step.branches ?? []).map(({ weight, steps }, index) => ({
+        key: index,
         outcome: `branch ${index + 1}`,
         label: `${weight} %`,
         steps: within(steps),
@@ -114,54 +151,50 @@ export function branchesOf<Step extends LaidOutStep>(step: Step): Branch<Step>[]
 }
 
 /** Lays out the steps of a flow between its trigger and its end. */
-export function layOutFlow<Step extends LaidOutStep>(steps: readonly Step[]): FlowLayout<Step> {
-  const size = sizeOfSequence(steps);
+export function layOutFlow<Step extends LaidOutStep>(
+  steps: readonly Step[],
+  room: Room = TO_LOOK,
+): FlowLayout<Step> {
+  const size = sizeOfSequence(steps, room);
   const width = Math.max(size.width, BOX.width) + 2 * MARGIN;
   const x = width / 2;
   const below = MARGIN + BOX.height;
-  const top = below + GAP_Y;
-  const placed = placeSequence(steps, { x, y: top, inside: null, next: null });
-  const first = steps[0];
-  const edges = first
-    ? [
-        edge(
-          [
-            { x, y: below },
-            { x, y: top },
-          ],
-          first.id,
-        ),
-        ...placed.edges,
-      ]
-    : placed.edges;
-  const exit = first ? placed.exit : { x, y: below };
+  const top = below + room.gap;
+  const placed = placeSequence(steps, { x, y: top, inside: null, next: null, room });
+  const [first] = steps;
+  const edges = first ? [edge([at(x, below), at(x, top)], keyOf(first)), ...placed.edges] : placed.edges;
+  const exit = first ? placed.exit : at(x, below);
   const bottom = first ? top + size.height : below;
-  if (exit) edges.push(edge([exit, { x, y: bottom + GAP_Y }], null));
+  if (exit) edges.push(edge([exit, at(x, bottom + room.gap)], null));
   return {
     width,
-    height: bottom + MARGIN + (exit ? GAP_Y + END.height : 0),
+    height: bottom + MARGIN + (exit ? room.gap + END.height : 0),
     trigger: { x: x - BOX.width / 2, y: MARGIN },
-    steps: placed.steps,
+    steps: placed.items.flatMap((item) => ('placed' in item ? item.placed : [])),
+    items: placed.items,
     edges,
-    end: exit && { x: x - END.width / 2, y: bottom + GAP_Y },
+    end: exit && { x: x - END.width / 2, y: bottom + room.gap },
   };
 }
 
-function sizeOfSequence(steps: readonly LaidOutStep[]): Size {
+const at = (x: number, y: number): Point => ({ x, y });
+
+function sizeOfSequence(steps: readonly LaidOutStep[], room: Room): Size {
   if (steps.length === 0) return { width: EMPTY_BRANCH_WIDTH, height: 0 };
-  const sizes = steps.map(sizeOfStep);
+  const sizes = steps.map((step) => sizeOfStep(step, room));
   return {
     width: Math.max(...sizes.map(({ width }) => width)),
-    height: sum(sizes.map(({ height }) => height)) + GAP_Y * (steps.length - 1),
+    height: sum(sizes.map(({ height }) => height)) + room.gap * (steps.length - 1),
   };
 }
 
-function sizeOfStep(step: LaidOutStep): Size {
-  const sizes = branchesOf(step).map(({ steps }) => sizeOfSequence(steps));
+function sizeOfStep(step: LaidOutStep, room: Room): Size {
+  const sizes = branchesOf(step).map(({ steps }) => sizeOfSequence(steps, room));
   if (sizes.length === 0) return BOX;
+  const highest = Math.max(...sizes.map(({ height }) => height));
   return {
     width: Math.max(BOX.width, widthOf(sizes)),
-    height: BOX.height + FORK_Y + ENTRANCE_Y + Math.max(...sizes.map(({ height }) => height)) + FORK_Y,
+    height: BOX.height + FORK_Y + room.entrance + highest + room.wayBack,
   };
 }
 
@@ -169,73 +202,78 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => tota
 const widthOf = (sizes: readonly Size[]) => sum(sizes.map(({ width }) => width)) + GAP_X * (sizes.length - 1);
 
 function placeSequence<Step extends LaidOutStep>(steps: readonly Step[], place: Place): Placed<Step> {
-  const all: Placed<Step> = { steps: [], edges: [], exit: null };
+  const { x, inside, room } = place;
+  const all: Placed<Step> = { items: [], edges: [], exit: null };
+  const mark = (index: number, y: number) => all.items.push({ mark: { branch: inside, index, x, y } });
   let { y } = place;
+  mark(0, y - MARK_Y);
   for (const [index, step] of steps.entries()) {
-    if (all.exit) all.edges.push(edge([all.exit, { x: place.x, y }], step.id));
-    const placed = placeStep(step, { ...place, y, next: steps[index + 1]?.id ?? place.next });
-    all.steps.push(...placed.steps);
+    if (all.exit) {
+      all.edges.push(edge([all.exit, at(x, y)], keyOf(step)));
+      mark(index, y - MARK_Y);
+    }
+    const following = steps[index + 1];
+    const placed = placeStep(step, { ...place, y, next: following ? keyOf(following) : place.next });
+    all.items.push(...placed.items);
     all.edges.push(...placed.edges);
     all.exit = placed.exit;
-    y += sizeOfStep(step).height + GAP_Y;
+    y += sizeOfStep(step, room).height + room.gap;
   }
+  if (all.exit) mark(steps.length, all.exit.y + MARK_Y);
   return all;
 }
 
 function placeStep<Step extends LaidOutStep>(step: Step, place: Place): Placed<Step> {
-  const { x, y, inside } = place;
-  const box = { step, x: x - BOX.width / 2, y, inside };
+  const { x, y, inside, room } = place;
+  const placed = { step, x: x - BOX.width / 2, y, inside };
   const branches = branchesOf(step);
   if (branches.length === 0) {
-    const exit = step.type === 'exit' ? null : { x, y: y + BOX.height };
-    return { steps: [box], edges: [], exit };
+    const exit = step.type === 'exit' ? null : at(x, y + BOX.height);
+    return { items: [{ placed }], edges: [], exit };
   }
-  const meetsAt = { x, y: y + sizeOfStep(step).height };
-  const all: Placed<Step> = { steps: [box], edges: [], exit: null };
-  const sizes = branches.map(({ steps }) => sizeOfSequence(steps));
+  const meetsAt = at(x, y + sizeOfStep(step, room).height);
+  const all: Placed<Step> = { items: [{ placed }], edges: [], exit: null };
+  const sizes = branches.map(({ steps }) => sizeOfSequence(steps, room));
   let left = x - widthOf(sizes) / 2;
   for (const [index, branch] of branches.entries()) {
     const { width } = sizes[index] ?? BOX;
-    const placed = placeBranch(step, branch, { place, meetsAt, axis: left + width / 2 });
-    all.steps.push(...placed.steps);
-    all.edges.push(...placed.edges);
-    all.exit ??= placed.exit;
+    const inner = placeBranch(step, branch, { place, meetsAt, axis: left + width / 2 });
+    all.items.push(...inner.items);
+    all.edges.push(...inner.edges);
+    all.exit ??= inner.exit;
     left += width + GAP_X;
   }
   return all;
 }
 
-/** @param at.axis the middle of the branch; @param at.meetsAt where the branches come together */
+/** @param to.axis the middle of the branch; @param to.meetsAt where the branches come together */
 function placeBranch<Step extends LaidOutStep>(
   step: Step,
-  { outcome, label, steps }: Branch<Step>,
+  { key, outcome, label, steps }: Branch<Step>,
   { place, meetsAt, axis }: { place: Place; meetsAt: Point; axis: number },
 ): Placed<Step> {
-  const inside = { stepId: step.id, outcome, label };
+  const branch = { step: keyOf(step), key, outcome, label };
   const below = place.y + BOX.height;
   const fork = below + FORK_Y;
-  const top = fork + ENTRANCE_Y;
-  const entrance = [
-    { x: place.x, y: below },
-    { x: place.x, y: fork },
-    { x: axis, y: fork },
-  ];
-  const labelAt = { x: axis, y: fork + FORK_Y };
-  const wayBack = [{ x: axis, y: meetsAt.y }, meetsAt];
-  const first = steps[0];
+  const top = fork + place.room.entrance;
+  const entrance = [at(place.x, below), at(place.x, fork), at(axis, fork)];
+  const labelAt = at(axis, fork + FORK_Y);
+  const wayBack = [at(axis, meetsAt.y), meetsAt];
+  const placed = placeSequence(steps, { ...place, x: axis, y: top, inside: branch });
+  const [first] = steps;
   if (!first) {
-    const points = [...entrance, ...wayBack];
-    return { steps: [], edges: [{ points, branch: inside, labelAt, to: place.next }], exit: meetsAt };
+    const edges = [{ points: [...entrance, ...wayBack], branch, labelAt, to: place.next }];
+    return { ...placed, edges, exit: meetsAt };
   }
-  const placed = placeSequence(steps, { x: axis, y: top, inside, next: place.next });
-  const points = [...entrance, { x: axis, y: top }];
-  const edges: Edge[] = [{ points, branch: inside, labelAt, to: first.id }, ...placed.edges];
-  if (placed.exit)
-    edges.push({ points: [placed.exit, ...wayBack], branch: inside, labelAt: null, to: place.next });
-  return { steps: placed.steps, edges, exit: placed.exit && meetsAt };
+  const points = [...entrance, at(axis, top)];
+  const edges: Edge[] = [{ points, branch, labelAt, to: keyOf(first) }, ...placed.edges];
+  if (placed.exit) {
+    edges.push({ points: [placed.exit, ...wayBack], branch, labelAt: null, to: place.next });
+  }
+  return { ...placed, edges, exit: placed.exit && meetsAt };
 }
 
-const edge = (points: readonly Point[], to: number | null): Edge => ({
+const edge = (points: readonly Point[], to: StepKey | null): Edge => ({
   points,
   branch: null,
   labelAt: null,

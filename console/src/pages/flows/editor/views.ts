@@ -1,3 +1,4 @@
+import type { Way } from '../way.ts';
 import type { Place, Result, Step, StepKey, FlowContent } from './model.ts';
 
 /** What the graph and the outline show, and what the user does in them. */
@@ -10,6 +11,8 @@ export interface EditorViewProps {
   run: (command: (steps: readonly Step[]) => Result) => void;
   /** What is wrong with a step, by its key as text. */
   problems: Readonly<Record<string, readonly string[]>>;
+  /** The way of a simulated contact; without one, the whole flow is drawn alike. */
+  way?: Way | undefined;
   /** One line about what a step does. */
   summaryOf: (step: Step) => string;
   /** Who enters, in one line. */

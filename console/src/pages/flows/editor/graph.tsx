@@ -1,0 +1,180 @@
+/** The graph of a flow in its editor. React Flow is large, so this file is loaded on demand. */
+import '@xyflow/react/dist/base.css';
+import {
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  ViewportPortal,
+  type NodeChange,
+} from '@xyflow/react';
+import { useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
+import { Button } from '../../../ui/button.tsx';
+import { moveByKeys } from '../flow-graph.tsx';
+import type { Edge, Point } from '../flow-layout.ts';
+import { moveStep } from './commands.ts';
+import { nodeTypes, ViewContext } from './graph-boxes.tsx';
+import { drawFlow, markNear, type Drawing, type GraphNode, type MarkNode } from './graph-nodes.ts';
+import { keyOf } from './model.ts';
+import type { EditorViewProps } from './views.ts';
+
+const ZOOM = { min: 0.25, max: 1.5 } as const;
+const MARGIN = 16;
+
+/** The steps as boxes that are dragged to '+' marks. Each box and each mark is a button, in reading order. */
+export const Graph = (props: EditorViewProps) => (
+  <ReactFlowProvider>
+    <Canvas {...props} />
+  </ReactFlowProvider>
+);
+
+interface Drag {
+  id: string;
+  position: Point;
+  target: MarkNode | null;
+}
+
+function Canvas(view: EditorViewProps) {
+  const { content, run, way } = view;
+  const { steps } = content;
+  const drawing = useMemo(() => drawFlow(steps), [steps]);
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const nodes = drawing.nodes.map((node) =>
+    node.id === drag?.id ? { ...node, position: drag.position } : node,
+  );
+  const move = (changes: NodeChange<GraphNode>[]) => {
+    for (const change of changes) {
+      if (change.type !== 'position' || change.dragging !== true || !change.position) continue;
+      const { id, position } = change;
+      const dragged = drawing.nodes.find((node) => node.id === id);
+      const target =
+        dragged?.type === 'step' ? markNear(drawing, steps, keyOf(dragged.data.step), position) : null;
+      setDrag({ id, position, target });
+    }
+  };
+  const drop = (node: GraphNode) => {
+    const { place } = drag?.target?.data ?? {};
+    setDrag(null);
+    if (place && node.type === 'step') {
+      const key = keyOf(node.data.step);
+      run((before) => moveStep(before, key, place));
+    }
+  };
+  const context = useMemo(() => ({ view, target: drag?.target?.id ?? null }), [view, drag?.target?.id]);
+  const { frame, onFocus } = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`);
+  return (
+    <ViewContext value={context}>
+      <div
+        className={way ? 'flow-canvas with-way' : 'flow-canvas'}
+        role="group"
+        aria-label={`Steps of ${content.name}`}
+        onKeyDown={moveByKeys}
+        ref={frame}
+        onFocus={onFocus}
+      >
+        <ReactFlow<GraphNode>
+          nodes={nodes}
+          nodeTypes={nodeTypes}
+          onNodesChange={move}
+          onNodeDragStop={(_event, node) => drop(node)}
+          nodeDragThreshold={4}
+          minZoom={ZOOM.min}
+          maxZoom={ZOOM.max}
+          panOnScroll
+          zoomOnDoubleClick={false}
+          elementsSelectable={false}
+          nodesConnectable={false}
+          nodesFocusable={false}
+          disableKeyboardA11y
+          deleteKeyCode={null}
+          selectionKeyCode={null}
+          multiSelectionKeyCode={null}
+        >
+          <Lines drawing={drawing} isTaken={way?.isTaken} />
+        </ReactFlow>
+        <Zoom />
+      </div>
+    </ViewContext>
+  );
+}
+
+/** Begins at the trigger, and moves the drawing if the focus or the selection is out of sight. */
+function useShow(drawing: Drawing, selected: string) {
+  const { setViewport, setCenter, getZoom, viewportInitialized } = useReactFlow();
+  const width = useStore((state) => state.width);
+  const frame = useRef<HTMLDivElement>(null);
+  const hasBegun = useRef(false);
+  useEffect(() => {
+    if (!viewportInitialized || width === 0 || hasBegun.current) return;
+    hasBegun.current = true;
+    const fits = width / (drawing.layout.width + 2 * MARGIN);
+    const zoom = Math.min(1, Math.max(fits, 0.5));
+    void setViewport({ x: width / 2, y: MARGIN, zoom });
+  }, [drawing, setViewport, viewportInitialized, width]);
+  const showNode = (element: Element | null) => {
+    const outer = frame.current?.getBoundingClientRect();
+    const node = drawing.nodes.find(({ id }) => id === element?.getAttribute('data-id'));
+    const box = element?.getBoundingClientRect();
+    if (!outer || !node || !box) return;
+    const isInside =
+      box.left >= outer.left &&
+      box.right <= outer.right &&
+      box.top >= outer.top &&
+      box.bottom <= outer.bottom;
+    if (isInside) return;
+    const { x, y } = node.position;
+    void setCenter(x + (node.width ?? 0) / 2, y + (node.height ?? 0) / 2, { zoom: getZoom() });
+  };
+  useEffect(() => {
+    if (hasBegun.current) showNode(frame.current?.querySelector(`[data-id="${selected}"]`) ?? null);
+    // Only a new selection moves the drawing, not each change of the steps.
+  }, [selected]);
+  return {
+    frame,
+    onFocus({ target }: FocusEvent<HTMLElement>) {
+      if (target.matches(':focus-visible')) showNode(target.closest('[data-id]'));
+    },
+  };
+}
+
+const pathOf = (points: readonly Point[]) => points.map(({ x, y }) => `${x},${y}`).join(' ');
+
+/** The lines lie below the boxes, and those that were taken above the others. */
+function Lines({
+  drawing: { layout, shift },
+  isTaken = () => false,
+}: {
+  drawing: Drawing;
+  isTaken?: ((edge: Edge) => boolean) | undefined;
+}) {
+  const { width, height } = layout;
+  const edges = layout.edges.toSorted((a, b) => Number(isTaken(a)) - Number(isTaken(b)));
+  return (
+    <ViewportPortal>
+      <svg className="flow-lines" width={width} height={height} style={{ left: shift }} aria-hidden="true">
+        {edges.map((edge) => (
+          <polyline
+            key={pathOf(edge.points)}
+            points={pathOf(edge.points)}
+            className={isTaken(edge) ? 'taken' : undefined}
+          />
+        ))}
+      </svg>
+    </ViewportPortal>
+  );
+}
+
+function Zoom() {
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  return (
+    <div className="flow-zoom">
+      <Button aria-label="Zoom in" onClick={() => void zoomIn()}>
+        +
+      </Button>
+      <Button aria-label="Zoom out" onClick={() => void zoomOut()}>
+        −
+      </Button>
+      <Button onClick={() => void fitView({ padding: 0.05, maxZoom: 1 })}>Fit</Button>
+    </div>
+  );
+}
