@@ -1,33 +1,31 @@
-/** Opens a page in a real Chromium whose every request goes to the test. */
-import { spawn } from 'node:child_process';
+/** A real Chromium, for tests. */
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { until } from './programs.ts';
 import { findChromium } from './tools.ts';
 
-/** The host of the page. */
+/** The host of the page that {@link visit} opens. */
 const HOST = 'page.test';
 /** Hosts that Chromium itself contacts. */
 const OWN_HOSTS = /(?:^|\.)(?:google(?:apis)?|gstatic|gvt1|googleusercontent|chromium)\.(?:com|org)$/;
 
-const FLAGS = [
-  '--headless=new',
+/** Starts Chromium. Each context of it is a profile of its own. */
+export async function launchChromium({ args = [], ...options }: LaunchOptions = {}): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) {
+    throw new Error('no Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM_PATH');
+  }
   // Chromium refuses to run as root otherwise.
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-dev-shm-usage',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-popup-blocking',
-];
+  const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({
+    ...options,
+    executablePath,
+    args: [...sandbox, '--disable-dev-shm-usage', ...args],
+  });
+}
 
 export interface ChromiumVisit {
   /** What the page sent to `/done`. */
@@ -62,36 +60,6 @@ function createProxy(html: string) {
   return { server, requests, result: () => result };
 }
 
-/** A running Chromium with a profile of its own. */
-export interface ChromiumProcess {
-  /** Reads and writes the pipes of `--remote-debugging-pipe`. */
-  pipes: { input: Writable; output: Readable };
-  close(): Promise<void>;
-}
-
-export async function launchChromium(args: readonly string[]): Promise<ChromiumProcess> {
-  const program = findChromium();
-  if (program === undefined) throw new Error('Chromium is missing');
-  const profile = await mkdtemp(join(tmpdir(), 'carillon-chromium-'));
-  // The program may be a script; its processes end together, as a group.
-  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, ...args], {
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-  });
-  const ended = once(child, 'exit');
-  const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
-  // The pipes break when the program is killed.
-  input.on('error', () => undefined);
-  return {
-    pipes: { input, output },
-    async close() {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-      await ended;
-      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
-    },
-  };
-}
-
 /**
  * Opens a page, without any content security policy, until it posts JSON to `/done`.
  * @param html its scripts run, and may call `fetch('/done', …)`
@@ -101,19 +69,18 @@ export async function visit(html: string, limitMs = 50_000): Promise<ChromiumVis
   const proxy = createProxy(html);
   await once(proxy.server.listen(0, '127.0.0.1'), 'listening');
   const { port } = proxy.server.address() as AddressInfo;
+  const browser = await launchChromium({ proxy: { server: `http://127.0.0.1:${port}` } });
   try {
-    const chromium = await launchChromium([`--proxy-server=http://127.0.0.1:${port}`, `http://${HOST}/`]);
-    try {
-      await until(
-        () => proxy.result() !== undefined,
-        () => 'the page has not finished',
-        limitMs,
-      );
-      return { result: proxy.result(), requests: proxy.requests };
-    } finally {
-      await chromium.close();
-    }
+    const page = await browser.newPage();
+    await page.goto(`http://${HOST}/`);
+    await until(
+      () => proxy.result() !== undefined,
+      () => 'the page has not finished',
+      limitMs,
+    );
+    return { result: proxy.result(), requests: proxy.requests };
   } finally {
+    await browser.close();
     proxy.server.closeAllConnections();
     proxy.server.close();
   }

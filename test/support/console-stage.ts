@@ -1,10 +1,10 @@
 /** A whole Carillon, and a real Chromium that uses its console. */
 import { randomBytes } from 'node:crypto';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createTestTenants, TEST_PASSWORD, type TestTenants } from './api.ts';
 import { askService } from './ask-service.ts';
-import { findChromium } from './tools.ts';
+import { launchChromium } from './chromium.ts';
 import type { WholeService } from './whole-service.ts';
 
 export interface WindowOptions {
@@ -82,16 +82,6 @@ function createWitness() {
   };
 }
 
-async function launch(): Promise<Browser> {
-  const executablePath = findChromium();
-  if (executablePath === undefined) {
-    throw new Error('no Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM_PATH');
-  }
-  // Chromium refuses to run as root otherwise.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath, args: [...args, '--disable-dev-shm-usage'] });
-}
-
 /** Fills in the form for signing in, and sends it. */
 export async function submitLogin(page: Page, email: string, password = TEST_PASSWORD): Promise<void> {
   await page.getByLabel('Email address').fill(email);
@@ -111,7 +101,7 @@ async function settle(page: Page): Promise<void> {
  * @param names of the accounts; by default others for each call
  */
 export async function startConsole(names?: readonly [string, string]): Promise<RunningConsole> {
-  const browser = await launch();
+  const browser = await launchChromium();
   const service = await askService<WholeService>('whole');
   const { baseUrl } = service;
   const database = openDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'console test' });

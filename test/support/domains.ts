@@ -1,7 +1,8 @@
 import pino from 'pino';
 import type { Config } from '../../src/config.ts';
 import { returnPathHostOf } from '../../src/delivery/addresses/return-path-host.ts';
-import { selectorsOf } from '../../src/delivery/dkim/keys.ts';
+import { generateDomainKeys, insertDomainKeys, selectorsOf } from '../../src/delivery/dkim/keys.ts';
+import type { DkimKey } from '../../src/delivery/dkim/sign.ts';
 import { serviceHosts } from '../../src/features/domains/name.ts';
 import { trackingHostOf } from '../../src/features/domains/records.ts';
 import { createDomainWatch, type DomainWatch } from '../../src/features/domains/watch.ts';
@@ -13,7 +14,16 @@ import { testEvents } from './events.ts';
 import type { ProviderApi } from './provider-api.ts';
 import { testKeyring } from './webhooks.ts';
 
-/** Inserts a verified domain without keys. @returns its id */
+/** The keys of every domain of a test file: making them takes long. */
+let sharedKeys: Promise<DkimKey[]> | undefined;
+
+async function keysOf(id: number, name: string): Promise<DkimKey[]> {
+  sharedKeys ??= generateDomainKeys({ id, name });
+  const selectors = selectorsOf(id);
+  return (await sharedKeys).map((key) => ({ ...key, domain: name, selector: selectors[key.algorithm] }));
+}
+
+/** Inserts a verified domain. @returns its id */
 export async function insertVerifiedDomain(
   { pool }: Database,
   { accountId, brandId }: { accountId: number; brandId: number },
@@ -26,7 +36,9 @@ export async function insertVerifiedDomain(
      values ($1, $2, $3, $4, 'verified', now(), $5, $6, '[]') returning id`,
     [accountId, brandId, name, providerId ?? null, returnPathHostOf(name), trackingHostOf(name)],
   );
-  return rows[0]?.id ?? 0;
+  const id = rows[0]?.id ?? 0;
+  await insertDomainKeys({ db: pool, keyring: testKeyring }, { id, name, accountId }, await keysOf(id, name));
+  return id;
 }
 
 /**

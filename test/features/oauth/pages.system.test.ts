@@ -2,9 +2,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { listGrants } from '../../../src/features/oauth/service.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
-import { type Browser, type BrowserPage, startBrowser } from '../../support/browser.ts';
+import { launchChromium } from '../../support/chromium.ts';
 import { type Receiver, startReceiver } from '../../support/https-receiver.ts';
 import { testsThatNeed } from '../../support/tests-that-need.ts';
 
@@ -16,14 +17,14 @@ let api: TestApi;
 let loopback: Receiver;
 let website: Receiver;
 let browser: Browser;
+/** A profile, in which a user stays signed in. */
+let profile: BrowserContext;
 beforeAll(async () => {
   api = await startTestApi();
   loopback = await startReceiver({ plain: true });
   website = await startReceiver();
-  browser = await startBrowser([
-    '--host-resolver-rules=MAP client.test 127.0.0.1',
-    '--ignore-certificate-errors',
-  ]);
+  browser = await launchChromium({ args: ['--host-resolver-rules=MAP client.test 127.0.0.1'] });
+  profile = await browser.newContext({ ignoreHTTPSErrors: true });
 });
 afterAll(async () => {
   await browser.close();
@@ -51,33 +52,50 @@ async function authorizationUrl(redirectUri: string, scope = 'mcp:read'): Promis
   return `${api.baseUrl}/oauth/authorize?${query.toString()}`;
 }
 
-async function signIn(page: BrowserPage, password = TEST_PASSWORD): Promise<void> {
-  await page.tabTo('#email');
-  await page.type(api.email);
-  await page.tabTo('#password');
-  await page.type(password);
-  await page.press('Enter');
+const MAX_TABS = 100;
+
+/** Presses Tab until an element that matches has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  const focused = page.locator(`${selector}:focus`);
+  for (let n = 0; n < MAX_TABS; n += 1) {
+    if ((await focused.count()) > 0) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`no Tab leads to ${selector}`);
 }
 
-const title = (page: BrowserPage) => page.evaluate<string>('document.title');
-const titled = (page: BrowserPage, text: string) =>
-  page.waitFor(`document.title === ${JSON.stringify(`${text} – Carillon`)}`);
+async function signIn(page: Page, password = TEST_PASSWORD): Promise<void> {
+  await tabTo(page, '#email');
+  await page.keyboard.type(api.email);
+  await tabTo(page, '#password');
+  await page.keyboard.type(password);
+  await page.keyboard.press('Enter');
+}
+
+const titleOf = (text: string) => `${text} – Carillon`;
+const titled = (page: Page, text: string) =>
+  page.waitForFunction(`document.title === ${JSON.stringify(titleOf(text))}`);
 const CONSENT = 'Allow access to your account?';
 
 /** Opens an authorization, and signs in unless the browser still is. */
-async function openConsent(redirectUri: string, scope?: string): Promise<BrowserPage> {
-  const page = await browser.newPage();
-  await page.open(await authorizationUrl(redirectUri, scope));
-  if ((await title(page)) !== `${CONSENT} – Carillon`) await signIn(page);
+async function openConsent(redirectUri: string, scope?: string): Promise<Page> {
+  const page = await profile.newPage();
+  await page.goto(await authorizationUrl(redirectUri, scope));
+  if ((await page.title()) !== titleOf(CONSENT)) await signIn(page);
   await titled(page, CONSENT);
   return page;
 }
 
+async function consent(page: Page): Promise<void> {
+  await tabTo(page, 'form[action$="/consent"] button');
+  await page.keyboard.press('Enter');
+}
+
 /** What axe finds in both themes. */
-async function findings(page: BrowserPage): Promise<unknown[]> {
+async function findings(page: Page): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const theme of ['light', 'dark'] as const) {
-    await page.setTheme(theme);
+    await page.emulateMedia({ colorScheme: theme });
     await page.evaluate(`${axe.source}; undefined`);
     const violations = await page.evaluate<unknown[]>(
       `axe.run(document, { preload: false }).then(({ violations }) =>
@@ -94,23 +112,26 @@ describe('the pages', () => {
     ['a website', () => `https://client.test:${website.port}/callback`],
   ])('lead by keyboard alone back to %s', async (_kind, redirectUri) => {
     const page = await openConsent(redirectUri());
-    await page.tabTo('form[action$="/consent"] button');
-    await page.press('Enter');
-    await page.arriveAt(/\/callback\?/);
-    const { searchParams } = new URL(await page.evaluate<string>('location.href'));
+    const problems: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    await consent(page);
+    await page.waitForURL(/\/callback\?/);
+    const { searchParams } = new URL(page.url());
     expect([searchParams.get('state'), searchParams.get('iss'), searchParams.has('code')]).toEqual([
       'the state',
       api.baseUrl,
       true,
     ]);
-    expect(page.problems).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('lead by keyboard alone back to an application with a scheme of its own', async () => {
     const page = await openConsent('com.example.assistant:/callback');
-    await page.tabTo('form[action$="/consent"] button');
-    await page.press('Enter');
-    await page.navigatesTo(/^com\.example\.assistant:\/callback\?code=/);
+    const opened = page.waitForEvent('request', (each) =>
+      /^com\.example\.assistant:\/callback\?code=/.test(each.url()),
+    );
+    await consent(page);
+    await opened;
   });
 });
 
@@ -119,11 +140,10 @@ describe('by keyboard alone', () => {
 
   it('a user ticks what is granted', async () => {
     const page = await openConsent(redirectUri(), ALL_SCOPES);
-    await page.tabTo('input[name="read_and_send"]');
-    await page.press('Space');
-    await page.tabTo('form[action$="/consent"] button');
-    await page.press('Enter');
-    await page.arriveAt(/\/callback\?/);
+    await tabTo(page, 'input[name="read_and_send"]');
+    await page.keyboard.press('Space');
+    await consent(page);
+    await page.waitForURL(/\/callback\?/);
     const newest = { number: 1, limit: 1, offset: 0, after: null };
     const [grant] = await listGrants(api.database.pool, { userId: api.userId }, newest);
     expect(grant?.scopes).toEqual(ALL_SCOPES.split(' '));
@@ -131,9 +151,9 @@ describe('by keyboard alone', () => {
 
   it('a user denies access', async () => {
     const page = await openConsent(redirectUri());
-    await page.tabTo('form[action$="/deny"] button');
-    await page.press('Space');
-    await page.arriveAt(/\/callback\?error=access_denied/);
+    await tabTo(page, 'form[action$="/deny"] button');
+    await page.keyboard.press('Space');
+    await page.waitForURL(/\/callback\?error=access_denied/);
   });
 
   it('a user sees where the focus is, on everything that can be used', async () => {
@@ -142,7 +162,7 @@ describe('by keyboard alone', () => {
       'document.querySelectorAll("a, button, input:not([type=hidden])").length',
     );
     for (let n = 0; n < places; n += 1) {
-      await page.press('Tab');
+      await page.keyboard.press('Tab');
       const focused =
         '(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))';
       expect(await page.evaluate(focused)).toEqual(['solid', '3px']);
@@ -155,11 +175,11 @@ describe('axe finds nothing', () => {
   const redirectUri = () => `http://127.0.0.1:${loopback.port}/callback`;
 
   it('on the page that asks to sign in, before and after an error', async () => {
-    const page = await browser.newPage();
-    await page.open(`${await authorizationUrl(redirectUri())}`);
-    if ((await title(page)) === `${CONSENT} – Carillon`) {
-      await page.tabTo('a[href*="sign_in"]');
-      await page.press('Enter');
+    const page = await profile.newPage();
+    await page.goto(await authorizationUrl(redirectUri()));
+    if ((await page.title()) === titleOf(CONSENT)) {
+      await tabTo(page, 'a[href*="sign_in"]');
+      await page.keyboard.press('Enter');
     }
     await titled(page, 'Sign in');
     expect(await findings(page)).toEqual([]);
@@ -172,17 +192,16 @@ describe('axe finds nothing', () => {
   it('on the page that asks for access, before and after an error', async () => {
     const page = await openConsent(redirectUri(), ALL_SCOPES);
     expect(await findings(page)).toEqual([]);
-    await page.tabTo('input[name="choice"]');
-    await page.press('Space');
-    await page.tabTo('form[action$="/consent"] button');
-    await page.press('Enter');
+    await tabTo(page, 'input[name="choice"]');
+    await page.keyboard.press('Space');
+    await consent(page);
     await titled(page, `Error: ${CONSENT}`);
     expect(await findings(page)).toEqual([]);
   });
 
   it('on the page that says what is wrong', async () => {
-    const page = await browser.newPage();
-    await page.open(`${api.baseUrl}/oauth/interaction/unknown`);
+    const page = await profile.newPage();
+    await page.goto(`${api.baseUrl}/oauth/interaction/unknown`);
     await titled(page, 'This request has ended');
     expect(await findings(page)).toEqual([]);
   });

@@ -51,10 +51,10 @@ beforeEach(async () => {
   await pool.query('update domains set tracking_ok_at = null, tracking_probe_at = null');
 });
 
-/** Sends the queued messages, as a sender with these secrets does. */
+/** Sends the queued messages, as a sender does that has these secrets for links. */
 async function sendAll(expected: number, keyring = testKeyring): Promise<void> {
   const links = createLinkTracker(createTrackingTokens(keyring));
-  const domains = createSendingDomains(api.database.pool, keyring);
+  const domains = createSendingDomains(api.database.pool, testKeyring);
   const channel = testEmailChannel({ port: server.port, links, domains });
   const sender = await startTestSender({ url: api.database.url, port: server.port, channel });
   try {
