@@ -1537,6 +1537,22 @@ export interface paths {
         patch: operations["changeCampaign"];
         trace?: never;
     };
+    "/v1/my/campaigns/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["checkCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/campaigns/{id}/send": {
         parameters: {
             query?: never;
@@ -3039,6 +3055,12 @@ export interface components {
             template: components["schemas"]["Template"];
             templates: components["schemas"]["Template"][];
         };
+        CampaignCheck: {
+            errors: {
+                [key: string]: string[];
+            };
+            needs_approval: boolean;
+        };
         CampaignData: {
             options: {
                 throttle_per_minute?: number | null;
@@ -4443,6 +4465,7 @@ export interface components {
             subject: string | null;
             html: string | null;
             text: string | null;
+            sms: components["schemas"]["SmsSize"] | null;
             problems: components["schemas"]["TemplateProblem"][];
         };
         Reply: {
@@ -4608,6 +4631,14 @@ export interface components {
             variables?: {
                 [key: string]: unknown;
             };
+        };
+        SmsSize: {
+            /** @enum {string} */
+            encoding: "gsm7" | "ucs2";
+            units: number;
+            segments: number;
+            reserved_segments: number;
+            segment_price_cents: number | null;
         };
         SmsStep: {
             /**
@@ -11609,6 +11640,62 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["BrandRequiredOrInvalidTransitionOrSandboxLimitReachedOrSenderNotVerifiedOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkCampaign: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @enum {string} */
+                    channel?: "email" | "sms";
+                    /** Format: date-time */
+                    scheduled_at?: string | null;
+                    data?: {
+                        options?: components["schemas"]["CampaignOptions"] | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    trigger_attributes?: components["schemas"]["TriggerAttributes"];
+                    template_attributes?: components["schemas"]["TemplateAttributes"];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignCheck"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrInvalidTransitionOrValidationError"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

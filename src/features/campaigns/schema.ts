@@ -234,6 +234,20 @@ export const changeCampaignBody = z.strictObject({
 });
 export type ChangeCampaignBody = z.output<typeof changeCampaignBody>;
 
+/** Changes that are not saved. */
+export const checkCampaignBody = changeCampaignBody.omit({ status: true });
+export type CheckCampaignBody = z.output<typeof checkCampaignBody>;
+
+export const campaignCheck = z
+  .object({
+    errors: z.record(z.string(), z.array(z.string())).meta({
+      description: 'What prevents the campaign from being sent, by field. Empty if nothing does.',
+    }),
+    needs_approval: z.boolean().meta({ description: 'Whether it waits for an operator once it is sent.' }),
+  })
+  .meta({ id: 'CampaignCheck' });
+export type CampaignCheck = z.input<typeof campaignCheck>;
+
 export const sendCampaignBody = z.strictObject({
   trigger_attributes: changeable.trigger_attributes,
   template_attributes: changeable.template_attributes,

@@ -29,7 +29,11 @@ async function templateIdOf({ pool }: PreviewDeps, tenant: Tenant, body: CreateP
   return found;
 }
 
-async function render(deps: PreviewDeps, tenant: Tenant, body: CreatePreviewBody): Promise<Shown> {
+async function render(
+  deps: PreviewDeps,
+  tenant: Tenant,
+  body: CreatePreviewBody,
+): Promise<Pick<Shown, 'html' | 'text' | 'problems'>> {
   const { contact_id, variables } = body;
   if (body.message_id !== undefined) {
     return { ...(await deps.readMessage(tenant, body.message_id)), problems: [] };

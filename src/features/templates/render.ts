@@ -17,6 +17,7 @@ import { findTemplate } from './model.ts';
 import { sourceOf, type TemplateDeps } from './pin.ts';
 import { namesWithSample, type Samples } from './samples.ts';
 import type { RenderBody } from './schema.ts';
+import { sizeOf, type SmsSize } from './sms-size.ts';
 import { sampleValues } from './values.ts';
 
 export interface RenderDeps extends TemplateDeps {
@@ -24,7 +25,7 @@ export interface RenderDeps extends TemplateDeps {
   publicUrl: string | null;
 }
 
-const NOTHING: RenderedContent = { subject: null, html: null, text: null };
+const NOTHING = { subject: null, html: null, text: null, sms: null };
 
 /**
  * Finds the contact. Test keys cannot read contacts, because ids can be counted up.
@@ -57,7 +58,7 @@ export async function tryRender(
 }
 
 /** A content as an editor sees it. */
-export type Shown = RenderedContent & { problems: Problem[] };
+export type Shown = RenderedContent & { sms: SmsSize | null; problems: Problem[] };
 
 /**
  * Renders a content for a contact or with sample values, as it would be sent now.
@@ -65,7 +66,7 @@ export type Shown = RenderedContent & { problems: Problem[] };
  * @throws AppError unavailable
  */
 export async function renderSource(
-  { contents }: Pick<RenderDeps, 'contents'>,
+  { pool, contents }: Pick<RenderDeps, 'pool' | 'contents'>,
   { accountId }: Pick<Tenant, 'accountId'>,
   { source, brand, samples, variables, contact }: SourceWithValues,
 ): Promise<Shown> {
@@ -76,9 +77,17 @@ export async function renderSource(
   if (!content) return { ...NOTHING, problems };
   const values = sampleValues(brand, { samples, variables, contact });
   const rendered = await tryRender(contents, { ...content, id: null, accountId }, values);
-  if (!(rendered instanceof RenderError)) return { ...rendered, problems };
-  const problem: Problem = { field: source.contentFrom, code: 'too_slow', message: rendered.message };
-  return { ...NOTHING, problems: [...problems, problem] };
+  if (rendered instanceof RenderError) {
+    const problem: Problem = { field: source.contentFrom, code: 'too_slow', message: rendered.message };
+    return { ...NOTHING, problems: [...problems, problem] };
+  }
+  const { text } = rendered;
+  const { segments: reserved } = content;
+  const number = contact?.phone ?? null;
+  // Only an SMS reserves segments.
+  const isSms = reserved !== null && text !== null;
+  const sms = isSms ? await sizeOf(pool, accountId, text, { number, reserved }) : null;
+  return { ...rendered, sms, problems };
 }
 
 interface SourceWithValues {

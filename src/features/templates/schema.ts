@@ -6,6 +6,7 @@ import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
+import { smsSizeSchema } from './sms-size.ts';
 
 const MAX_NAME = 255;
 const MAX_SUBJECT = 998;
@@ -258,6 +259,9 @@ export const renderedSchema = z
     subject: nullableText,
     html: nullableText,
     text: nullableText,
+    sms: smsSizeSchema
+      .nullable()
+      .meta({ description: 'The size of an SMS; null for an email, or without a text.' }),
     problems: z.array(problem),
   })
   .meta({ id: 'RenderedTemplate' });

@@ -1,6 +1,7 @@
 // A template renders only for contacts of its brand, and its check lists every problem.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { setPrice } from '../../support/money.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -79,6 +80,56 @@ describe('POST /templates/{id}/render', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ subject: null, html: null, text: null });
     expect(JSON.stringify(body.problems)).toContain('missing_content');
+  });
+});
+
+describe('the size of a rendered SMS', () => {
+  const sizeOf = async (body: unknown) => {
+    const { body: rendered } = await api.request('POST', `${PATH}/render`, { body });
+    return rendered.sms;
+  };
+
+  it('is that of the text with its values, and names what a campaign reserves', async () => {
+    const body = 'Hi {{ contact.first_name }}';
+    expect(await sizeOf({ channel: 'sms', body })).toEqual({
+      encoding: 'gsm7',
+      units: 'Hi Ada'.length,
+      segments: 1,
+      reserved_segments: 10,
+      segment_price_cents: 0,
+    });
+    expect(await sizeOf({ channel: 'sms', body: 'я'.repeat(71) })).toMatchObject({
+      encoding: 'ucs2',
+      segments: 2,
+      reserved_segments: 2,
+    });
+    const saved = await create({ channel: 'sms', body: 'x'.repeat(161) });
+    expect((await render(saved)).body.sms).toMatchObject({ units: 161, segments: 2 });
+  });
+
+  it('has the price in the country of the contact, or the highest price', async () => {
+    const { rows } = await api.database.pool.query<{ tier: string }>(
+      'select tier from accounts where id = $1',
+      [api.accountId],
+    );
+    const tier = rows[0]?.tier ?? '';
+    await setPrice(api.database, 7_500, { tier, country: 'DE' });
+    await setPrice(api.database, 9_000, { tier, country: 'NL' });
+    const priceFor = async (phone: string) => {
+      const made = await api.request('POST', '/v1/my/contacts', { body: { phone } });
+      return sizeOf({ channel: 'sms', body: 'Hi', contact_id: made.body.id });
+    };
+    expect(await sizeOf({ channel: 'sms', body: 'Hi' })).toMatchObject({ segment_price_cents: 9 });
+    expect(await priceFor('+4915112345678')).toMatchObject({ segment_price_cents: 7.5 });
+    expect(await priceFor('+33612345678')).toMatchObject({ segment_price_cents: null });
+    await api.database.pool.query('update accounts set comped = true where id = $1', [api.accountId]);
+    expect(await priceFor('+33612345679')).toMatchObject({ segment_price_cents: 0 });
+    await api.database.pool.query('update accounts set comped = false where id = $1', [api.accountId]);
+  });
+
+  it('is null for an email, and for a text that cannot be rendered', async () => {
+    expect(await sizeOf({ subject: 'Hi', body: 'Hello' })).toBeNull();
+    expect(await sizeOf({ channel: 'sms', body: '' })).toBeNull();
   });
 });
 
