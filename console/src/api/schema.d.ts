@@ -913,6 +913,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/segments/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listFilterNames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/segments/{id}": {
         parameters: {
             query?: never;
@@ -3631,6 +3647,14 @@ export interface components {
             predicate: "eq" | "not_eq" | "in" | "not_in" | "cont" | "not_cont" | "start" | "end" | "gt" | "gteq" | "lt" | "lteq" | "between" | "present" | "blank" | "true" | "false" | "within_last" | "older_than" | "did" | "did_not" | "or" | "and";
             value?: unknown;
         };
+        FilterNames: {
+            data: {
+                /** @example plan */
+                path: string;
+                types: ("text" | "number" | "boolean" | "date" | "time")[];
+            }[];
+            events: string[];
+        };
         Flow: {
             id: number;
             account_id: number;
@@ -4521,6 +4545,16 @@ export interface components {
         SegmentPreview: {
             count: number | null;
             sample: components["schemas"]["Contact"][];
+            sample_out: components["schemas"]["Contact"][];
+            match: {
+                contact_id: number;
+                matches: boolean;
+                filters: {
+                    /** @example filters.2.value.0 */
+                    path: string;
+                    matches: boolean;
+                }[];
+            } | null;
             slow_because: string | null;
         };
         SentTest: {
@@ -8919,6 +8953,7 @@ export interface operations {
                      *     ]
                      */
                     filters: components["schemas"]["Filter"][];
+                    contact_id?: number;
                 };
             };
         };
@@ -8941,6 +8976,40 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFilterNames: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilterNames"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["BrandRequiredOrValidationError"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

@@ -114,6 +114,26 @@ export async function compileConditions(
 }
 
 /**
+ * Compiles conditions one by one, for one statement.
+ * @param conditions without values that only a flow run has
+ * @param firstParameter number of the first parameter of the first condition; each continues after the one before
+ */
+export async function compileEach(
+  db: Queryable,
+  { brandId, asOf, few = false }: Audience,
+  conditions: readonly Condition[],
+  firstParameter: number,
+): Promise<SqlCondition[]> {
+  const eventNames = await findEventNames(db, brandId, eventsIn(conditions));
+  let next = firstParameter;
+  return conditions.map((condition) => {
+    const written = writeSql([condition], { brandId, asOf, few, firstParameter: next, eventNames });
+    next += written.values.length;
+    return written;
+  });
+}
+
+/**
  * Like {@link compileFilters}, for the filters of a segment.
  * @throws AppError not_found if the brand has no such segment
  */

@@ -1,5 +1,5 @@
-import { AppError, notFound } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
@@ -7,13 +7,16 @@ import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platfor
 import { presentContacts } from '../contacts/service.ts';
 import type { Contact } from '../contacts/schema.ts';
 import { type Audience, compileFilters } from './conditions.ts';
+import { explainMatch } from './explain.ts';
 import { requireKnownReferences } from './manage.ts';
 import { findSegment } from './model.ts';
 import type { Filter } from './parse.ts';
-import type { SegmentPreview } from './schema.ts';
+import type { PreviewBody, SegmentPreview } from './schema.ts';
 import type { SqlCondition } from './sql.ts';
 
 const SAMPLE = 10;
+/** How many of the newest contacts are searched for some that do not match. */
+const LOOKED_AT = 1_000;
 /**
  * A statement is not run if PostgreSQL estimates a higher cost. The unit is the time to read one page, at least some 10
  * µs. The estimate of a subplan that is hashed in the end is a hundred times too high.
@@ -84,37 +87,90 @@ async function countAndSample(db: Queryable, brandId: number, condition: SqlCond
   return { count: rows[0]?.count ?? 0, ids: (rows[0]?.ids ?? []).map(Number) };
 }
 
+/** Finds the newest contacts that do not match, among the newest {@link LOOKED_AT} of the brand. */
+async function sampleOthers(
+  db: Queryable,
+  audience: Audience,
+  filters: readonly NamedFilter[],
+): Promise<number[]> {
+  const condition = await compileFilters(db, { ...audience, few: true }, filters, FIRST_PARAMETER);
+  const { rows } = await db.query<{ id: number }>(
+    `select c.id from contacts c
+     where c.brand_id = $1 and not (${condition.sql}) and c.id = any(array(
+       select n.id from contacts n where n.brand_id = $1 order by n.id desc limit ${LOOKED_AT}))
+     order by c.id desc limit ${SAMPLE}`,
+    [audience.brandId, ...condition.values],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** @returns what `work` returns; `otherwise` if a statement takes too long */
+async function unlessSlow<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error;
+    return otherwise;
+  }
+}
+
+type CountAndSamples = Omit<SegmentPreview, 'match'>;
+
+async function countAndSamples(
+  db: Queryable,
+  audience: Audience,
+  filters: readonly NamedFilter[],
+): Promise<CountAndSamples> {
+  const { brandId } = audience;
+  const condition = await compileFilters(db, audience, filters, FIRST_PARAMETER);
+  const because = async (reason: string): Promise<CountAndSamples> => ({
+    count: null,
+    sample: [],
+    sample_out: [],
+    slow_because: `${reason} ${await slowestFilter(db, audience, filters)}`.trim(),
+  });
+  try {
+    const plan = await planOf(db, brandId, condition);
+    if (plan['Total Cost'] > MAX_PLAN_COST) {
+      return await because('The count was not started, because it would take too long.');
+    }
+    const { count, ids } = await countAndSample(db, brandId, condition);
+    const others = await unlessSlow([], () => sampleOthers(db, audience, filters));
+    return {
+      count,
+      sample: await presentContacts(db, brandId, ids),
+      sample_out: await presentContacts(db, brandId, others),
+      slow_because: null,
+    };
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error;
+    return because(`The count was stopped after ${HEAVY_READ_MS / 1_000} seconds.`);
+  }
+}
+
 /**
- * Counts the contacts that match all filters. If that takes more than five seconds, or PostgreSQL expects it to take
- * far longer, the preview says why there is no count.
+ * Counts the contacts that match all filters, and says which filters one contact matches. If counting takes more than
+ * five seconds, or PostgreSQL expects it to take far longer, the preview says why there is no count.
  * @throws AppError validation_error, rate_limited
  */
 export function previewFilters(
   reads: HeavyReads,
   tenant: Tenant,
-  filters: readonly NamedFilter[],
+  { filters, contact_id: contactId }: PreviewBody,
 ): Promise<SegmentPreview> {
-  const { brandId } = tenant;
+  if (contactId !== undefined && isTestCaller(tenant.actor))
+    throw invalid({ contact_id: ['is not for test keys'] });
   return reads.run({ accountId: tenant.accountId, what: READS_OF_CONTACTS }, async (db) => {
-    const audience = { brandId, asOf: new Date() };
+    const audience = { brandId: tenant.brandId, asOf: new Date() };
     await requireKnownReferences(db, audience, filters);
-    const condition = await compileFilters(db, audience, filters, FIRST_PARAMETER);
-    const because = async (reason: string): Promise<SegmentPreview> => ({
-      count: null,
-      sample: [],
-      slow_because: `${reason} ${await slowestFilter(db, audience, filters)}`.trim(),
-    });
-    try {
-      const plan = await planOf(db, brandId, condition);
-      if (plan['Total Cost'] > MAX_PLAN_COST) {
-        return await because('The count was not started, because it would take too long.');
-      }
-      const { count, ids } = await countAndSample(db, brandId, condition);
-      return { count, sample: await presentContacts(db, brandId, ids), slow_because: null };
-    } catch (error) {
-      if (!isStatementTimeout(error)) throw error;
-      return because(`The count was stopped after ${HEAVY_READ_MS / 1_000} seconds.`);
-    }
+    const match =
+      contactId === undefined
+        ? null
+        : await unlessSlow(null, () => explainMatch(db, audience, filters, contactId));
+    const counted = await countAndSamples(db, audience, filters);
+    return isTestCaller(tenant.actor)
+      ? { ...counted, match, sample: [], sample_out: [] }
+      : { ...counted, match };
   });
 }
 

@@ -2,17 +2,18 @@ import type pg from 'pg';
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
-import { isTestCaller } from '../../platform/auth/tenant.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { contactResource } from '../contacts/schema.ts';
 import { changeSegment, createSegment, deleteSegment, getSegment, listSegments } from './manage.ts';
+import { findFilterNames } from './names.ts';
 import { listMembers, previewFilters } from './reads.ts';
 import {
   changeSegmentBody,
   createSegmentBody,
+  filterNamesSchema,
   listMembersQuery,
   listSegmentsQuery,
   previewBody,
@@ -146,9 +147,9 @@ function previewRoute(reads: HeavyReads): RouteDefinition {
     path: `${PATH}/preview`,
     operationId: 'previewSegment',
     tag,
-    summary: 'Count the contacts that filters select',
+    summary: 'Count the contacts that filters select, and explain one',
     description:
-      'Stores nothing. A count that takes more than five seconds is null, and `slow_because` names the filter that takes ' +
+      'Stores nothing. With `contact_id`, the response also says which of the filters this contact matches. A count that takes more than five seconds is null, and `slow_because` names the filter that takes ' +
       'the most time. An account has two previews at once; others wait for up to ten seconds, then they get a 429.',
     auth: 'brand',
     audit: 'none',
@@ -157,8 +158,23 @@ function previewRoute(reads: HeavyReads): RouteDefinition {
     body: previewBody,
     responses: { 200: { description: 'The count and some of the contacts.', schema: previewSchema } },
     async handler({ tenant, body }) {
-      const preview = await previewFilters(reads, tenant, body.filters);
-      return { status: 200, body: isTestCaller(tenant.actor) ? { ...preview, sample: [] } : preview };
+      return { status: 200, body: await previewFilters(reads, tenant, body) };
+    },
+  });
+}
+
+function namesRoute(reads: HeavyReads): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/names`,
+    operationId: 'listFilterNames',
+    tag,
+    summary: 'List the keys of data and the events that filters can name',
+    auth: 'brand',
+    testKeys: 'refused',
+    responses: { 200: { description: 'The names that the brand has.', schema: filterNamesSchema } },
+    async handler({ tenant }) {
+      return { status: 200, body: await findFilterNames(reads, tenant) };
     },
   });
 }
@@ -191,6 +207,7 @@ export function createSegmentRoutes({ database: { pool }, heavyReads }: SegmentR
     listRoute(pool),
     createRoute(pool),
     previewRoute(heavyReads),
+    namesRoute(heavyReads),
     getRoute(pool),
     changeRoute(pool),
     deleteRoute(pool),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { oneLine } from '../../platform/input/one-line.ts';
-import { idParam, pageQuery, wholeListQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, pageQuery, wholeListQuery } from '../../platform/db/paging.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { contactResource } from '../contacts/schema.ts';
 import { MAX_DEPTH, MAX_FILTERS, predicates } from './language.ts';
@@ -65,7 +65,28 @@ export const segmentParams = z.strictObject({ id: idParam });
 export const listSegmentsQuery = z.strictObject(wholeListQuery);
 export const listMembersQuery = z.strictObject(pageQuery);
 
-export const previewBody = z.strictObject({ filters });
+export const previewBody = z.strictObject({
+  filters,
+  contact_id: z.int().positive().max(MAX_ID).optional().meta({
+    description:
+      'A contact of the brand: the response says which of the filters it matches. Not for test keys.',
+  }),
+});
+export type PreviewBody = z.output<typeof previewBody>;
+
+export const contactMatch = z.object({
+  contact_id: z.int(),
+  matches: z.boolean().meta({ description: 'Whether the contact matches all filters.' }),
+  filters: z
+    .array(
+      z.object({
+        path: z.string().meta({ examples: ['filters.2.value.0'] }),
+        matches: z.boolean(),
+      }),
+    )
+    .meta({ description: 'Each filter, with those inside groups.' }),
+});
+export type ContactMatch = z.infer<typeof contactMatch>;
 
 export const previewSchema = z
   .object({
@@ -73,9 +94,38 @@ export const previewSchema = z
       description: 'The number of contacts that match all filters. Null if the count takes too long.',
     }),
     sample: z.array(contactResource).meta({ description: 'The newest of these contacts.' }),
+    sample_out: z.array(contactResource).meta({
+      description:
+        'The newest of the other contacts, at most ten, among the newest 1,000 contacts of the brand. Empty if the count ' +
+        'takes too long.',
+    }),
+    match: contactMatch
+      .nullable()
+      .meta({ description: 'For `contact_id`. Null without one, or if it takes too long.' }),
     slow_because: z.string().nullable().meta({
       description: 'Why there is no count, and which filter takes the most time. Null if there is a count.',
     }),
   })
   .meta({ id: 'SegmentPreview' });
 export type SegmentPreview = z.infer<typeof previewSchema>;
+
+export const filterNamesSchema = z
+  .object({
+    data: z
+      .array(
+        z.object({
+          path: z.string().meta({ description: 'The keys, such as `address.city`.', examples: ['plan'] }),
+          types: z.array(z.enum(['text', 'number', 'boolean', 'date', 'time'])).meta({
+            description:
+              'The types of its values. A text that filters can read as a number or a time counts as one.',
+          }),
+        }),
+      )
+      .meta({
+        description:
+          'Keys in `data` of the newest 500 contacts, the most frequent first: at most 200, of three levels.',
+      }),
+    events: z.array(z.string()).meta({ description: 'The names of all tracked events.' }),
+  })
+  .meta({ id: 'FilterNames' });
+export type FilterNames = z.infer<typeof filterNamesSchema>;

@@ -7,6 +7,8 @@ import {
   matches,
   type ContactInMemory,
 } from '../../../src/features/segments/service.ts';
+import { explainMatch } from '../../../src/features/segments/explain.ts';
+import type { Filter } from '../../../src/features/segments/parse.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 /** Number of filter sets that one statement compares, and of statements. */
@@ -412,10 +414,14 @@ async function selectAll(sets: unknown[][]): Promise<number[][]> {
   return rows[0]?.found ?? [];
 }
 
+const given: GivenContact[] = [];
+beforeAll(async () => {
+  given.push(...fc.sample(contact, { numRuns: CONTACTS, seed: SEED }));
+  await store(given);
+});
+
 it('selects with SQL exactly the contacts that match in memory', async () => {
-  const contacts = fc.sample(contact, { numRuns: CONTACTS, seed: SEED });
-  await store(contacts);
-  const facts = contacts.map(factsOf);
+  const facts = given.map(factsOf);
   let selected = 0;
   for (let round = 0; round < STATEMENTS; round += 1) {
     const sets = fc.sample(filters, { numRuns: IN_ONE_STATEMENT, seed: SEED + round }) as unknown[][];
@@ -429,4 +435,39 @@ it('selects with SQL exactly the contacts that match in memory', async () => {
     }
   }
   expect(selected).toBeGreaterThan(0);
+});
+
+/** Each filter by its path, with those inside groups. */
+const filtersByPath = (set: readonly Filter[], at: string): [path: string, filter: Filter][] =>
+  set.flatMap((one, index) => {
+    const path = `${at}.${index}`;
+    const isGroup = one.name === 'any' || one.name === 'all';
+    return [[path, one], ...(isGroup ? filtersByPath(one.value as Filter[], `${path}.value`) : [])];
+  });
+
+it('explains for each filter whether one contact matches it in memory', async () => {
+  const { pool } = test.database;
+  const audience = { brandId: BRAND, asOf: AS_OF };
+  const facts = given.map(factsOf);
+  const seen = new Set<string>();
+  const sets = fc.sample(filters, { numRuns: IN_ONE_STATEMENT, seed: SEED + STATEMENTS }) as Filter[][];
+  for (const [index, set] of sets.entries()) {
+    const one = facts[index % facts.length] as ContactInMemory;
+    const holds = async (part: readonly Filter[]) => matches(await loadConditions(pool, audience, part), one);
+    const expected = [];
+    for (const [path, part] of filtersByPath(set, 'filters')) {
+      expected.push({ path, matches: await holds([part]) });
+    }
+    const explained = await explainMatch(pool, audience, set, Number(one.columns.id));
+    const compared = { seed: SEED, set: JSON.stringify(set) };
+    const { columns } = one;
+    expect({ ...compared, ...explained }).toEqual({
+      ...compared,
+      contact_id: columns.id,
+      matches: await holds(set),
+      filters: expected,
+    });
+    for (const { path, matches: isMatch } of expected) seen.add(`${path.includes('value')} ${isMatch}`);
+  }
+  expect(seen.size).toBe(4);
 });

@@ -269,7 +269,12 @@ describe('a test key', () => {
     const everyone = { filters: [] };
     const preview = await byTestKey('POST', '/v1/my/segments/preview', everyone);
     expect(Number(preview.body.count)).toBeGreaterThan(0);
-    expect(preview.body.sample).toEqual([]);
+    expect([preview.body.sample, preview.body.sample_out]).toEqual([[], []]);
+    const explained = await byTestKey('POST', '/v1/my/segments/preview', { ...everyone, contact_id: 1 });
+    expect([explained.status, explained.body.validation_errors]).toEqual([
+      422,
+      { contact_id: ['is not for test keys'] },
+    ]);
     const live = await api.request('POST', '/v1/my/segments/preview', { body: everyone });
     expect(live.body.sample).not.toEqual([]);
   });

@@ -359,6 +359,7 @@ describe('responses', () => {
     ['PATCH', '/v1/my/segments/999999999', '/v1/my/segments/{id}', { name: 'Free' }],
     ['DELETE', '/v1/my/segments/999999999', '/v1/my/segments/{id}', undefined],
     ['POST', '/v1/my/segments/preview', '/v1/my/segments/preview', { filters: [proPlan] }],
+    ['GET', '/v1/my/segments/names', '/v1/my/segments/names', undefined],
     ['GET', '/v1/my/segments/999999999/contacts', '/v1/my/segments/{id}/contacts', undefined],
     [
       'POST',

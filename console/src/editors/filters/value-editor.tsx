@@ -38,7 +38,7 @@ export function ValueEditor({ filter, kind, onChange, notes }: EditorProps) {
 /** Returns the type that values of a key of data have most likely, among those that fit. */
 function useLikelyType(name: string, types: readonly ValueType[]): ValueType | undefined {
   const { data } = useFilterNames();
-  const known = data.find(({ path }) => name === `data.${path}`)?.types ?? [];
+  const known: readonly ValueType[] = data.find(({ path }) => name === `data.${path}`)?.types ?? [];
   return types.find((type) => known.includes(type));
 }
 

@@ -1,0 +1,55 @@
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type HeavyReads, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
+import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
+import type { FilterNames } from './schema.ts';
+
+const CONTACTS = 500;
+const MAX_KEYS = 200;
+const MAX_LEVELS = 3;
+/** Longer paths cannot be part of a filter's name. */
+const MAX_PATH = 290;
+
+/** SQL: the keys of the newest contacts, each with the types of its values. `$1` is the brand. */
+const KEYS = `
+  with recursive newest as materialized (
+    select data from contacts where brand_id = $1 order by id desc limit ${CONTACTS}
+  ), keys as (
+    select k.key as path, k.value, 1 as level from newest, jsonb_each(newest.data) k
+    where k.key <> '' and position('.' in k.key) = 0
+    union all
+    select keys.path || '.' || k.key, k.value, keys.level + 1
+    from keys, jsonb_each(case jsonb_typeof(keys.value) when 'object' then keys.value else '{}' end) k
+    where keys.level < ${MAX_LEVELS} and k.key <> '' and position('.' in k.key) = 0
+  ), typed as (
+    select path, case jsonb_typeof(value)
+      when 'number' then 'number'
+      when 'boolean' then 'boolean'
+      else case
+        when value #>> '{}' ~ '${DAY_PATTERN}' then 'date'
+        when value #>> '{}' ~ '${TIME_PATTERN}' then 'time'
+        when length(value #>> '{}') <= ${MAX_NUMBER_LENGTH} and value #>> '{}' ~ '${NUMBER_PATTERN}' then 'number'
+        else 'text' end
+      end as type
+    from keys where jsonb_typeof(value) in ('string', 'number', 'boolean') and length(path) <= ${MAX_PATH}
+  )
+  select path, array_agg(distinct type) as types from typed group by path order by count(*) desc, path limit ${MAX_KEYS}`;
+
+async function findEvents(db: Queryable, brandId: number): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    'select name from event_names where brand_id = $1 order by name',
+    [brandId],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Finds names for filters: keys that contacts of the brand have in their data, and events that were tracked.
+ * @throws AppError rate_limited
+ */
+export function findFilterNames(reads: HeavyReads, { accountId, brandId }: Tenant): Promise<FilterNames> {
+  return reads.run({ accountId, what: READS_OF_CONTACTS }, async (db) => {
+    const { rows } = await db.query<FilterNames['data'][number]>(KEYS, [brandId]);
+    return { data: rows, events: await findEvents(db, brandId) };
+  });
+}
