@@ -1,5 +1,6 @@
 import type { ChangeEvent } from 'react';
 import { api, call } from '../../api/client.ts';
+import { IMAGE_TYPES, ownPath, upload } from '../../api/uploads.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
@@ -8,23 +9,8 @@ import { Notice } from '../../ui/notice.tsx';
 
 /** Uploads the file, and takes it for the logo. */
 async function replaceLogo(file: File): Promise<void> {
-  const { signed_id: logo } = await call(() =>
-    api.POST('/v1/my/uploads', {
-      body: { file: file.name },
-      bodySerializer() {
-        const form = new FormData();
-        form.set('file', file);
-        return form;
-      },
-    }),
-  );
+  const { signed_id: logo } = await upload(file);
   await call(() => api.PUT('/v1/my/brand', { body: { logo } }));
-}
-
-/** Only files of this service: the policy of the page lets nothing be loaded from elsewhere. */
-function ownPath(logo: string): string | null {
-  const url = URL.parse(logo);
-  return url?.pathname.startsWith('/uploads/') === true ? url.pathname : null;
 }
 
 export function LogoCard({ logo }: { logo: string | null }) {
@@ -77,7 +63,7 @@ function LogoInput({
   return (
     <TextInput
       type="file"
-      accept="image/png,image/jpeg,image/gif,image/webp"
+      accept={IMAGE_TYPES}
       onChange={onChange}
       disabled={busy}
     />

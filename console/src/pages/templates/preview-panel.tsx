@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/facts.tsx';
 import { PreviewFrame, type PreviewOf } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
-import { useContactChoice } from './contact-choice.tsx';
+import { useContactChoice } from '../../ui/contact-choice.tsx';
 
 type Template = Pick<Schemas['Template'], 'id' | 'channel' | 'revision'>;
 

@@ -8,7 +8,7 @@ import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { useContactChoice } from './contact-choice.tsx';
+import { useContactChoice } from '../../ui/contact-choice.tsx';
 
 type Template = Schemas['Template'];
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState, type ReactNode } from 'react';
-import { api, call } from '../../api/client.ts';
-import { Field, TextInput } from '../../ui/field.tsx';
+import { api, call } from '../api/client.ts';
+import { Field, TextInput } from './field.tsx';
 
 const MIN_LETTERS = 2;
 const HINT = 'Type the address or the id of a contact; without one, the samples of the template are shown.';
