@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call } from '../api/client.ts';
 import type { operations } from '../api/schema.d.ts';
 import { QueryView } from './query-view.tsx';
@@ -14,6 +14,8 @@ export function PreviewFrame({ of, title, height = 640 }: { of: PreviewOf; title
   const query = useQuery({
     queryKey: ['preview', of],
     queryFn: () => call(() => api.POST('/v1/my/previews', { body: of })),
+    // An editor shows the last page until the next one is there.
+    placeholderData: keepPreviousData,
     staleTime: Infinity,
     gcTime: 0,
     refetchOnWindowFocus: false,

@@ -1,31 +1,158 @@
+import { useEffect, useRef } from 'react';
+import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
-import type { ContentEditorProps } from './content.ts';
+import { toast } from '../../ui/toasts.tsx';
+import { messagesAt, type Problem, unsavedOf, useChecked, useSettled } from './checked.ts';
+import { type Content, type ContentEditorProps, sentPart } from './content.ts';
+import { DesignEditor } from './design-editor.tsx';
+import { LetterPreview } from './letter-preview.tsx';
+import { LiquidInput } from './liquid-input.tsx';
+import { namesOf } from './liquid-value.ts';
+import { designOf } from './sections.ts';
 
-/** Edits an email. */
-export function LetterEditor({ value, onChange, errors = {} }: ContentEditorProps) {
+const NO_ERRORS = {};
+
+/** Changes the content as it is when the change is made, also later than the event, such as by an undo. */
+function useChange(value: Content, onChange: (next: Content) => void) {
+  const latest = useRef({ value, onChange });
+  useEffect(() => {
+    latest.current = { value, onChange };
+  });
+  return (change: (content: Content) => Content) => {
+    const next = change(latest.current.value);
+    latest.current.value = next;
+    latest.current.onChange(next);
+  };
+}
+
+type Change = (change: (content: Content) => Content) => void;
+
+/** Takes another part for the letter. The old one comes back by an undo. */
+function takeInstead(change: Change, text: string, next: (content: Content) => Partial<Content>) {
+  change((old) => {
+    const { body = null, design = null } = old;
+    toast(text, { undo: () => change((later) => ({ ...later, body, design })) });
+    return { ...old, ...next(old) };
+  });
+}
+
+/** Edits an email: its subject, its sections or source, and what a contact sees of it. */
+export function LetterEditor(props: ContentEditorProps) {
+  const { value, footer, names, errors = NO_ERRORS } = props;
+  const change = useChange(value, props.onChange);
+  const settled = useSettled(unsavedOf(props));
+  const problems = useChecked(settled, errors);
+  const known = namesOf({ footer, names, variables: value.variables });
+  const { design } = value;
   return (
-    <div className="stack">
-      <Field label="Subject" error={errors.subject}>
-        <TextInput
-          value={value.subject ?? ''}
-          onChange={(event) => onChange({ ...value, subject: event.target.value })}
-        />
-      </Field>
-      <Field label="Preheader" hint="Mail programs show it beside the subject." error={errors.preheader}>
-        <TextInput
-          value={value.preheader ?? ''}
-          onChange={(event) => onChange({ ...value, preheader: event.target.value })}
-        />
-      </Field>
-      <Field label="Body" hint="HTML, MJML or plain text. May contain Liquid." error={errors.body}>
+    <div className="content-editor">
+      <div className="letter">
+        <div className="stack">
+          <Envelope value={value} names={known} problems={problems} change={change} />
+          {design && sentPart(value) === 'design' ? (
+            <DesignEditor
+              design={design}
+              names={known}
+              problems={problems}
+              onChange={(next) => change((old) => ({ ...old, design: next(old.design ?? design) }))}
+              onSource={() =>
+                takeInstead(change, 'The design is put aside.', () => ({ body: '', design: null }))
+              }
+            />
+          ) : (
+            <SourceEditor value={value} problems={problems} change={change} />
+          )}
+        </div>
+        <LetterPreview unsaved={settled} problems={problems} />
+      </div>
+    </div>
+  );
+}
+
+interface PartProps {
+  value: Content;
+  problems: readonly Problem[];
+  change: Change;
+}
+
+const SENDER = [
+  ['from_name', 'From'],
+  ['from_email', 'Address'],
+  ['reply_to', 'Replies to'],
+] as const;
+
+/** What stands beside the letter in a mailbox. */
+function Envelope({ value, names, problems, change }: PartProps & { names: readonly string[] }) {
+  return (
+    <>
+      <LiquidInput
+        label="Subject"
+        names={names}
+        value={value.subject ?? ''}
+        error={messagesAt(problems, 'subject')}
+        onChange={(subject) => change((old) => ({ ...old, subject }))}
+      />
+      <LiquidInput
+        label="Preheader"
+        names={names}
+        hint="Mailboxes show it beside the subject."
+        value={value.preheader ?? ''}
+        error={messagesAt(problems, 'preheader')}
+        onChange={(preheader) => change((old) => ({ ...old, preheader }))}
+      />
+      <details
+        className="section-style"
+        open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}
+      >
+        <summary>Sender</summary>
+        <p className="hint">Without one, the default sender of the brand.</p>
+        <div className="style-fields">
+          {SENDER.map(([name, label]) => (
+            <Field key={name} label={label} error={messagesAt(problems, name)}>
+              <TextInput
+                value={value[name] ?? ''}
+                autoComplete="off"
+                onChange={(event) => {
+                  const text = event.target.value;
+                  change((old) => ({ ...old, [name]: text === '' ? null : text }));
+                }}
+              />
+            </Field>
+          ))}
+        </div>
+      </details>
+    </>
+  );
+}
+
+/** A body that is written as source. */
+function SourceEditor({ value, problems, change }: PartProps) {
+  const startDesign = () =>
+    takeInstead(change, 'The source is put aside.', ({ body }) => ({
+      body: null,
+      design: { sections: designOf(body ?? ''), theme: {} },
+    }));
+  return (
+    <>
+      <div className="actions">
+        <Button onClick={startDesign}>Start a design instead</Button>
+      </div>
+      <Field
+        label="Body"
+        hint="HTML, MJML or plain text. May contain Liquid."
+        error={messagesAt(problems, 'body')}
+      >
         <TextArea
           className="mono"
-          rows={16}
+          rows={18}
           spellCheck={false}
           value={value.body ?? ''}
-          onChange={(event) => onChange({ ...value, body: event.target.value })}
+          onChange={(event) => {
+            const body = event.target.value;
+            change((old) => ({ ...old, body }));
+          }}
         />
       </Field>
-    </div>
+    </>
   );
 }

@@ -1,5 +1,13 @@
 /** Writes a document of the text editor as HTML. */
-import { BLOCKS, EXACT, LIQUID_NODE, MARK_TAGS, REFERENCES, type RichMark, type RichNode } from './rich-doc.ts';
+import {
+  BLOCKS,
+  EXACT,
+  LIQUID_NODE,
+  MARK_TAGS,
+  REFERENCES,
+  type RichMark,
+  type RichNode,
+} from './rich-doc.ts';
 
 /** An attribute of the editor; '' if it is not set. */
 const textOf = (of: RichNode | RichMark, name: string): string => {

@@ -117,8 +117,9 @@ class Reader {
       if (!token || !isInline(token)) break;
       this.#at += 1;
       const marks = open.map(({ mark }) => mark);
-      if (token.kind !== 'open' && token.kind !== 'close') append(nodes, leafOf(token), marks);
-      else if (token.tag === 'br') append(nodes, node('hardBreak', { attributes: token.attributes }, []), marks);
+      if (!('tag' in token)) append(nodes, leafOf(token), marks);
+      else if (token.tag === 'br')
+        append(nodes, node('hardBreak', { attributes: token.attributes }, []), marks);
       else open.push(markOf(token, marks));
     }
     if (open.length > 0) throw new Unsupported();

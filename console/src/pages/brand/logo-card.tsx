@@ -60,12 +60,5 @@ function LogoInput({
   onChange: (event: ChangeEvent<HTMLInputElement>) => void;
   busy: boolean;
 }) {
-  return (
-    <TextInput
-      type="file"
-      accept={IMAGE_TYPES}
-      onChange={onChange}
-      disabled={busy}
-    />
-  );
+  return <TextInput type="file" accept={IMAGE_TYPES} onChange={onChange} disabled={busy} />;
 }

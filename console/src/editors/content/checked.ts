@@ -1,0 +1,94 @@
+/** What a send would refuse of a content, and what could be better, while it is written. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { api, call, type Schemas } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
+import { type Content, type ContentEditorProps, type FieldErrors, sentPart } from './content.ts';
+
+export interface Problem {
+  field: string;
+  message: string;
+  /** Whether a send is refused. */
+  isError: boolean;
+}
+
+const SETTLED_MS = 600;
+const MAX_NAMES = 200;
+
+/** Returns the value once it has not changed for a moment. Values are compared as JSON. */
+export function useSettled<Value>(value: Value): Value {
+  const text = JSON.stringify(value);
+  const [settled, settle] = useState(text);
+  useEffect(() => {
+    if (text === settled) return undefined;
+    const timer = setTimeout(() => settle(text), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [text, settled]);
+  return JSON.parse(settled) as Value;
+}
+
+export type Unsaved = Schemas['UnsavedContent'] & { variables: Record<string, unknown> };
+
+/** The content as the routes for contents that are not saved take it. */
+export function unsavedOf({
+  value,
+  channel,
+  footer,
+  names = [],
+}: Pick<ContentEditorProps, 'value' | 'channel' | 'footer' | 'names'>): Unsaved {
+  const part = sentPart(value);
+  const samples = Object.fromEntries(names.map((name) => [name, name.split('.').at(-1)]));
+  const given = Object.entries(value.variables ?? {}).filter(([, sample]) => sample !== null);
+  return {
+    channel,
+    footer,
+    subject: value.subject ?? null,
+    preheader: value.preheader ?? null,
+    body: part === 'body' ? (value.body ?? null) : null,
+    design: part === 'design' ? (value.design ?? null) : null,
+    variables: Object.fromEntries([...Object.entries(samples), ...given].slice(-MAX_NAMES)),
+  };
+}
+
+const problemsOf = (fields: FieldErrors): Problem[] =>
+  Object.entries(fields).flatMap(([field, messages]) =>
+    messages.map((message) => ({ field, message, isError: true })),
+  );
+
+/**
+ * Checks a content whenever it has settled.
+ * @param given what the API refused when it was saved
+ */
+export function useChecked(unsaved: Unsaved, given: FieldErrors): Problem[] {
+  const { data, error } = useQuery({
+    queryKey: ['content-check', unsaved],
+    queryFn: ({ signal }) => call(() => api.POST('/v1/my/templates/check', { body: unsaved, signal })),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const refused = error instanceof ApiError ? error.fields : (data?.errors ?? {});
+  const warnings = error ? [] : (data?.warnings ?? []);
+  const all = [
+    ...problemsOf(given),
+    ...problemsOf(refused),
+    ...warnings.map(({ field, message }) => ({ field, message, isError: false })),
+  ];
+  const texts = new Set<string>();
+  return all.filter(({ field, message }) => {
+    const text = `${field} ${message}`;
+    if (texts.has(text)) return false;
+    texts.add(text);
+    return true;
+  });
+}
+
+/** Whether a field is this one, or is below it. */
+export const isAt = (field: string, path: string): boolean => field === path || field.startsWith(`${path}.`);
+
+export const messagesAt = (problems: readonly Problem[], path: string): string[] =>
+  problems.filter(({ field }) => field === path).map(({ message }) => message);
+
+/** Whether there is something to check or to show. */
+export const isEmpty = ({ subject, body, design }: Content): boolean =>
+  !(subject ?? '').trim() && !(body ?? '').trim() && !design;

@@ -1,0 +1,122 @@
+/**
+ * The nodes and marks of the text editor. The raw attributes of elements travel with them and are never rendered: only
+ * the writer of HTML reads them.
+ */
+import { Extension, Mark, mergeAttributes, Node, nodeInputRule, nodePasteRule } from '@tiptap/core';
+import StarterKit from '@tiptap/starter-kit';
+import { chipLabel, LIQUID } from './liquid-value.ts';
+import { EXACT, LIQUID_NODE } from './rich-doc.ts';
+import { hrefOf, linkAttributes } from './rich-link.ts';
+
+const BLOCKS = [
+  'paragraph',
+  'heading',
+  'bulletList',
+  'orderedList',
+  'listItem',
+  'blockquote',
+  'horizontalRule',
+];
+const LEAVES = ['hardBreak'];
+const MARKS = ['bold', 'italic', 'underline', 'strike'];
+
+const kept = { default: '', rendered: false };
+
+/** What an element has besides its content: its attributes as written, and the white space around it. */
+const KeptSource = Extension.create({
+  name: 'keptSource',
+  addGlobalAttributes: () => [
+    { types: [...BLOCKS, ...LEAVES, ...MARKS], attributes: { attributes: kept } },
+    { types: BLOCKS, attributes: { lead: kept, tail: kept, after: kept } },
+    { types: MARKS, attributes: { tag: kept } },
+    { types: ['paragraph'], attributes: { form: kept } },
+  ],
+});
+
+const isLiquid = new RegExp(`^(?:${LIQUID})$`);
+
+/** An output or tag of Liquid. What is typed or pasted as one becomes one. */
+const Liquid = Node.create({
+  name: LIQUID_NODE,
+  group: 'inline',
+  inline: true,
+  atom: true,
+  addAttributes: () => ({ source: { default: '', rendered: false } }),
+  parseHTML: () => [
+    {
+      tag: 'span[data-liquid]',
+      getAttrs(element) {
+        const source = element.getAttribute('data-liquid') ?? '';
+        return isLiquid.test(source) ? { source } : false;
+      },
+    },
+  ],
+  renderHTML({ node }) {
+    const source = String(node.attrs.source);
+    return ['span', { class: 'liquid-chip', 'data-liquid': source, title: source }, chipLabel(source)];
+  },
+  renderText: ({ node }) => String(node.attrs.source),
+  addInputRules() {
+    const find = new RegExp(String.raw`(?:${LIQUID})$`);
+    return [nodeInputRule({ find, type: this.type, getAttributes: ([source]) => ({ source }) })];
+  },
+  addPasteRules() {
+    const find = new RegExp(LIQUID, 'g');
+    return [nodePasteRule({ find, type: this.type, getAttributes: ([source]) => ({ source }) })];
+  },
+});
+
+/** A text that is written in its own way, see `EXACT`. */
+const Exact = Node.create({
+  name: EXACT,
+  group: 'inline',
+  inline: true,
+  atom: true,
+  selectable: false,
+  addAttributes: () => ({
+    source: { default: '', rendered: false },
+    shown: { default: '', rendered: false },
+  }),
+  renderHTML: ({ node }) => ['span', {}, String(node.attrs.shown)],
+  renderText: ({ node }) => String(node.attrs.shown),
+});
+
+/** A link, which leads nowhere while it is edited. */
+const Link = Mark.create({
+  name: 'link',
+  inclusive: false,
+  addAttributes: () => ({ attributes: kept, tag: kept }),
+  parseHTML: () => [
+    {
+      tag: 'a[href]',
+      getAttrs: (element) => ({ attributes: linkAttributes('', element.getAttribute('href') ?? '') }),
+    },
+  ],
+  renderHTML: ({ mark }) => [
+    'a',
+    mergeAttributes({ class: 'rich-link', title: hrefOf(String(mark.attrs.attributes)) }),
+    0,
+  ],
+});
+
+/** Elements such as span and small. They keep their look in the letter; the editor shows none. */
+const Styled = Mark.create({
+  name: 'styled',
+  addAttributes: () => ({ attributes: kept, tag: kept }),
+  renderHTML: () => ['span', 0],
+});
+
+export const richExtensions = [
+  StarterKit.configure({
+    code: false,
+    codeBlock: false,
+    link: false,
+    trailingNode: false,
+    heading: { levels: [1, 2, 3, 4, 5, 6] },
+  }),
+  KeptSource,
+  Liquid,
+  Exact,
+  Link,
+  Styled,
+];
