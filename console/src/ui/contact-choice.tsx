@@ -6,8 +6,14 @@ import { Field, TextInput } from './field.tsx';
 const MIN_LETTERS = 2;
 const HINT = 'Type the address or the id of a contact; without one, the samples of the template are shown.';
 
-/** Chooses a contact by its address, number or id. `contactId` is null while the text names none. */
-export function useContactChoice(label: string): { contactId: number | null; field: ReactNode } {
+/**
+ * Chooses a contact by its address, number or id. `contactId` is null while the text names none.
+ * @param empty the hint while nothing is typed
+ */
+export function useContactChoice(
+  label: string,
+  empty = HINT,
+): { contactId: number | null; field: ReactNode } {
   const [text, setText] = useState('');
   const asked = useDeferredValue(text.trim());
   const { data } = useQuery({
@@ -18,7 +24,7 @@ export function useContactChoice(label: string): { contactId: number | null; fie
   });
   const found = asked === '' ? undefined : data?.find(({ type }) => type === 'contact');
   const hint = () => {
-    if (asked === '' || !data) return HINT;
+    if (asked === '' || !data) return empty;
     return found ? `${found.title ?? 'Contact'} (contact ${found.id})` : 'No contact of the brand has it.';
   };
   return {

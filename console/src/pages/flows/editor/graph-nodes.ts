@@ -54,7 +54,9 @@ const placeOf = ({ branch, index }: PlacedMark): Place => ({
 function markLabel(steps: readonly Step[], { branch, index }: PlacedMark): string {
   const before = sequenceAt(steps, branch && { step: branch.step, key: branch.key })?.[index - 1];
   if (before) return `Add a step after ${stepTitle(before)} ${keyOf(before)}`;
-  return branch ? `Add a step to the branch ${branch.label} of ${branch.step}` : 'Add a step at the start';
+  if (!branch) return 'Add a step at the start';
+  const name = typeof branch.key === 'number' ? `${branch.key + 1} (${branch.label})` : branch.label;
+  return `Add a step to the branch ${name} of step ${branch.step}`;
 }
 
 // React Flow's own words for its nodes say nothing here.
@@ -65,19 +67,22 @@ const still = {
   domAttributes: { 'aria-roledescription': undefined },
 } as const;
 
+/** React Flow need not measure what has a size. */
+const sized = (size: { width: number; height: number }) => ({ ...size, measured: size });
+
 /** Lays out the steps of a flow with a mark wherever a step can be put. */
 export function drawFlow(steps: readonly Step[]): Drawing {
   const layout = layOutFlow(steps, TO_EDIT);
   const shift = -layout.width / 2;
   const at = ({ x, y }: Point): Point => ({ x: x + shift, y });
   const nodes: GraphNode[] = [
-    { ...still, id: 'trigger', type: 'trigger', position: at(layout.trigger), data: {}, ...BOX },
+    { ...still, id: 'trigger', type: 'trigger', position: at(layout.trigger), data: {}, ...sized(BOX) },
   ];
   for (const { branch, labelAt } of layout.edges) {
     if (!branch || !labelAt) continue;
     const id = `branch ${branch.step} ${branch.key}`;
     nodes.push({
-      ...{ ...still, id, type: 'branch', position: at(labelAt), width: 1, height: 1 },
+      ...{ ...still, id, type: 'branch', position: at(labelAt), ...sized({ width: 1, height: 1 }) },
       data: { text: branch.label },
     });
   }
@@ -87,7 +92,7 @@ export function drawFlow(steps: readonly Step[]): Drawing {
       const within = inside && `In the branch ${inside.label} of step ${inside.step}.`;
       nodes.push({
         ...{ ...still, draggable: true, id: `step ${keyOf(step)}`, type: 'step', position: at(item.placed) },
-        ...{ data: { step, inside: within }, ...BOX },
+        ...{ data: { step, inside: within }, ...sized(BOX) },
       });
     } else {
       const { mark } = item;
@@ -95,13 +100,20 @@ export function drawFlow(steps: readonly Step[]): Drawing {
       const place = placeOf(mark);
       const id = `mark ${place.branch ? `${place.branch.step} ${place.branch.key}` : ''} ${place.index}`;
       nodes.push({
-        ...{ ...still, id, type: 'mark', position, ...MARK },
+        ...{ ...still, id, type: 'mark', position, ...sized(MARK) },
         data: { place, label: markLabel(steps, mark) },
       });
     }
   }
   if (layout.end) {
-    nodes.push({ ...still, id: 'end', type: 'end', position: at(layout.end), data: { text: 'End' }, ...END });
+    nodes.push({
+      ...still,
+      id: 'end',
+      type: 'end',
+      position: at(layout.end),
+      data: { text: 'End' },
+      ...sized(END),
+    });
   }
   return { nodes, layout, shift };
 }

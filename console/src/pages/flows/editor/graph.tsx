@@ -68,11 +68,11 @@ function Canvas(view: EditorViewProps) {
         className={way ? 'flow-canvas with-way' : 'flow-canvas'}
         role="group"
         aria-label={`Steps of ${content.name}`}
-        onKeyDown={moveByKeys}
         ref={frame}
         onFocus={onFocus}
       >
         <ReactFlow<GraphNode>
+          onKeyDown={moveByKeys}
           nodes={nodes}
           nodeTypes={nodeTypes}
           onNodesChange={move}

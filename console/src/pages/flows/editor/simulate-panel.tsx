@@ -1,0 +1,229 @@
+import { useState, type SubmitEvent } from 'react';
+import { api, call, type Schemas } from '../../../api/client.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Button } from '../../../ui/button.tsx';
+import { useContactChoice } from '../../../ui/contact-choice.tsx';
+import { Card, Time } from '../../../ui/facts.tsx';
+import { Field, Select, TextArea, TextInput } from '../../../ui/field.tsx';
+import { formText } from '../../../ui/form.ts';
+import { Notice } from '../../../ui/notice.tsx';
+import { stepTitle } from '../step-text.ts';
+import { simulatedWay, type Way } from '../way.ts';
+import {
+  answersOf,
+  choicesOf,
+  NOTHING,
+  objectOf,
+  secondsOf,
+  type Assumed,
+  type Assumptions,
+  type MadeUpEvent,
+} from './assumptions.ts';
+import { requestOf } from './content.ts';
+import { allSteps, keyOf, stepAtPath, type FlowContent, type Step } from './model.ts';
+
+type Simulation = Schemas['FlowSimulation'];
+
+/** A simulation of a flow as it was then. */
+export interface Simulated {
+  content: FlowContent;
+  simulation: Simulation;
+}
+
+/** Returns the way to draw; undefined if there is none, or the steps have changed since. */
+export function wayIn({ steps }: FlowContent, simulated: Simulated | null): Way | undefined {
+  if (simulated?.content.steps !== steps) return undefined;
+  return simulatedWay(simulated.simulation, (position) => stepAtPath(steps, position)?.key ?? null);
+}
+
+const HINT = 'Type the address or the id of a contact. Nothing is sent to it, and nothing is stored.';
+
+/** Where a contact would go, with made-up events. Steps that are not published take part. */
+export function SimulatePanel({
+  flowId,
+  content,
+  simulated,
+  onSimulated,
+}: {
+  flowId: number;
+  content: FlowContent;
+  simulated: Simulated | null;
+  onSimulated: (simulated: Simulated) => void;
+}) {
+  const { contactId, field } = useContactChoice('Contact', HINT);
+  const [assumptions, setAssumptions] = useState<Assumptions>({});
+  const [eventData, setEventData] = useState('{}');
+  const event = objectOf(eventData);
+  const action = useAction({
+    work: (form: FormData) => simulate(flowId, content, contactId ?? 0, { form, event, assumptions }),
+    refresh: [],
+    fields: [],
+    onDone: (simulation) => onSimulated({ content, simulation }),
+  });
+  const submit = (submitted: SubmitEvent<HTMLFormElement>) => {
+    submitted.preventDefault();
+    action.run(new FormData(submitted.currentTarget));
+  };
+  const assumable = allSteps(content.steps).filter(({ step }) => choicesOf(step).length > 0);
+  return (
+    <Card title="Simulate">
+      <form onSubmit={submit}>
+        {field}
+        {content.trigger.event !== null && (
+          <Field label="Data of the event, as JSON" error={'fault' in event ? event.fault : null}>
+            <TextArea rows={2} value={eventData} onChange={(change) => setEventData(change.target.value)} />
+          </Field>
+        )}
+        <Field label="Enters at" hint="Now, if this is empty.">
+          <TextInput type="datetime-local" name="at" />
+        </Field>
+        {content.goal !== null && (
+          <Field label="Reaches the goal after, in minutes" hint="Not at all, if this is empty.">
+            <TextInput type="number" name="goal" min="0" />
+          </Field>
+        )}
+        {assumable.map(({ step }) => (
+          <Assumption
+            key={keyOf(step)}
+            step={step}
+            assumed={assumptions[keyOf(step)] ?? NOTHING}
+            onChange={(assumed) => setAssumptions({ ...assumptions, [keyOf(step)]: assumed })}
+          />
+        ))}
+        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
+        <div className="actions">
+          <Button
+            type="submit"
+            kind="primary"
+            busy={action.busy}
+            disabled={contactId === null || 'fault' in event}
+          >
+            Simulate
+          </Button>
+        </div>
+      </form>
+      {simulated && simulated.content.steps !== content.steps && (
+        <Notice tone="warn">
+          <p>The steps have changed since. Simulate again to see the way in the graph.</p>
+        </Notice>
+      )}
+      {simulated && <Outcome {...simulated} />}
+    </Card>
+  );
+}
+
+interface Typed {
+  form: FormData;
+  event: ReturnType<typeof objectOf>;
+  assumptions: Assumptions;
+}
+
+function simulate(
+  flowId: number,
+  content: FlowContent,
+  contactId: number,
+  { form, event, assumptions }: Typed,
+): Promise<Simulation> {
+  const { name: _, ...flow } = requestOf(content);
+  const at = formText(form, 'at');
+  const goal = formText(form, 'goal');
+  const isEvent = content.trigger.event !== null && 'value' in event;
+  return call(() =>
+    api.POST('/v1/my/flows/simulate', {
+      body: {
+        ...{ flow_id: flowId, ...flow, contact_id: contactId },
+        ...(isEvent ? { event_data: event.value } : {}),
+        ...(at === '' ? {} : { at: new Date(at).toISOString() }),
+        answers: {
+          steps: answersOf(content, assumptions),
+          ...(content.goal === null || goal === '' ? {} : { goal: { after_seconds: secondsOf(goal) } }),
+        },
+      },
+    }),
+  );
+}
+
+function Assumption({
+  step,
+  assumed,
+  onChange,
+}: {
+  step: Step;
+  assumed: Assumed;
+  onChange: (next: Assumed) => void;
+}) {
+  const { choice, event } = assumed;
+  const data = objectOf(event.data);
+  const change = (patch: Partial<MadeUpEvent>) => onChange({ choice, event: { ...event, ...patch } });
+  return (
+    <>
+      <Field label={`${stepTitle(step)} ${keyOf(step)}`}>
+        <Select
+          value={choice}
+          options={choicesOf(step)}
+          onChange={({ target: { value } }) => onChange({ choice: value, event })}
+        />
+      </Field>
+      {choice === 'event' && (
+        <>
+          <Field label="It arrives after, in minutes">
+            <TextInput
+              type="number"
+              min="0"
+              value={event.minutes}
+              onChange={({ target: { value } }) => change({ minutes: value })}
+            />
+          </Field>
+          <Field label="Its data, as JSON" error={'fault' in data ? data.fault : null}>
+            <TextArea
+              rows={2}
+              value={event.data}
+              onChange={({ target: { value } }) => change({ data: value })}
+            />
+          </Field>
+        </>
+      )}
+    </>
+  );
+}
+
+const END_TEXTS: Record<Simulation['ends']['state'], string> = {
+  active: 'It still waits after many years.',
+  completed: 'It takes all steps.',
+  exited: 'It leaves the flow:',
+};
+
+/** The way in words, below the form; the graph shows it, too. */
+function Outcome({ content, simulation }: Simulated) {
+  const { passes_filters: enters, path, ends } = simulation;
+  if (!enters) {
+    return (
+      <Notice tone="warn" title="This contact does not enter">
+        <p>It does not match the filters of the trigger.</p>
+      </Notice>
+    );
+  }
+  const keyAt = (position: string) => stepAtPath(content.steps, position)?.key;
+  return (
+    <div role="status">
+      <ol className="simulated">
+        {path.map(({ step_id: id, position, type, outcome, detail, entered_at: at }) => (
+          <li key={id}>
+            {stepTitle({ type: type as Step['type'] })} {keyAt(position) ?? id}:{' '}
+            {outcome.replaceAll('_', ' ')}
+            {typeof detail?.reason === 'string' && ` (${detail.reason.replaceAll('_', ' ')})`}{' '}
+            <span className="muted">
+              <Time at={at} full />
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p>
+        {END_TEXTS[ends.state]} {ends.state === 'exited' && ends.reason.replaceAll('_', ' ')}{' '}
+        <span className="muted">
+          <Time at={ends.at} full />
+        </span>
+      </p>
+    </div>
+  );
+}
