@@ -3,16 +3,16 @@ import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
 import { api, callWithTag } from '../../../api/client.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Card } from '../../../ui/facts.tsx';
 import { useId } from '../../../ui/links.tsx';
 import { PageHeader } from '../../../ui/list-page.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
 import { contentOf } from './content.ts';
 import type { FlowContent, Place } from './model.ts';
-import { Outline } from './outline.tsx';
 import { messagesByStep, useFlowProblems } from './problems.ts';
+import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
 import { StepMenu } from './step-menu.tsx';
+import { StepViews } from './step-views.tsx';
 import { useFlowEditor } from './use-flow-editor.ts';
 import type { EditorViewProps } from './views.ts';
 
@@ -35,6 +35,8 @@ export function FlowEditPage() {
 function Editor({ flowId, content: published }: { flowId: number; content: FlowContent; etag: string }) {
   const [content, setContent] = useState(published);
   const editor = useFlowEditor({ content, change: setContent });
+  const [simulated, setSimulated] = useState<Simulated | null>(null);
+  const [isSimulating, setSimulating] = useState(false);
   const [place, setPlace] = useState<Place | null>(null);
   const problems = useFlowProblems(flowId, editor.content);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
@@ -47,6 +49,7 @@ function Editor({ flowId, content: published }: { flowId: number; content: FlowC
     summaryOf: (step) => stepSummary(step as FlowStep, names),
     triggerText: triggerText(editor.content.trigger, names),
     onAdd: setPlace,
+    way: isSimulating ? wayIn(editor.content, simulated) : undefined,
   };
   return (
     <>
@@ -54,6 +57,9 @@ function Editor({ flowId, content: published }: { flowId: number; content: FlowC
         title={editor.content.name}
         actions={
           <>
+            <Button aria-pressed={isSimulating} onClick={() => setSimulating(!isSimulating)}>
+              Simulate
+            </Button>
             <Button disabled={!editor.undo} onClick={() => editor.undo?.()}>
               Undo
             </Button>
@@ -64,9 +70,10 @@ function Editor({ flowId, content: published }: { flowId: number; content: FlowC
         }
       />
       <div className="flow-view">
-        <Card title="Steps">
-          <Outline {...view} />
-        </Card>
+        <StepViews {...view} />
+        {isSimulating && (
+          <SimulatePanel {...{ flowId, content: editor.content, simulated }} onSimulated={setSimulated} />
+        )}
       </div>
       {place && <StepMenu place={place} editor={editor} onClose={() => setPlace(null)} />}
     </>
