@@ -1,8 +1,8 @@
 /** What the API would refuse when the flow is activated, by the step and its field. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { api, call } from '../../../api/client.ts';
 import { ApiError } from '../../../api/errors.ts';
+import { useQuiet } from '../../../ui/quiet.ts';
 import { requestOf } from './content.ts';
 import { stepAtPath, type FlowContent, type StepKey } from './model.ts';
 
@@ -23,7 +23,6 @@ interface Problem {
 }
 
 const NONE: FlowProblems = { steps: {}, trigger: {}, others: [] };
-const QUIET_MS = 800;
 
 const add = (errors: FieldErrors, field: string, message: string): FieldErrors => ({
   ...errors,
@@ -55,15 +54,6 @@ export const messagesByStep = ({ steps }: FlowProblems): Record<string, string[]
       Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => `${field} ${text}`.trim())),
     ]),
   );
-
-function useQuiet<Value>(value: Value): Value {
-  const [quiet, setQuiet] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setQuiet(value), QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return quiet;
-}
 
 /** Checks the flow as it is in the editor, a moment after the last change. */
 export function useFlowProblems(flowId: number, content: FlowContent): FlowProblems {
