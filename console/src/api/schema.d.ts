@@ -4671,6 +4671,7 @@ export interface components {
             encoding: "gsm7" | "ucs2";
             units: number;
             segments: number;
+            wide_characters: string[];
             reserved_segments: number;
             segment_price_cents: number | null;
         };

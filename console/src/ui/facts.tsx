@@ -1,6 +1,9 @@
 /** Small pieces that show facts: states, times, amounts, pairs of name and value. */
 import type { ReactNode } from 'react';
 import type { Tone } from './notice.tsx';
+import { countText, shareText } from './numbers.ts';
+
+export { centsText, countText, shareText } from './numbers.ts';
 
 const TONES: Record<string, Tone> = {
   active: 'good',
@@ -67,18 +70,6 @@ export function Time({ at, full = false }: { at: string | null | undefined; full
     </time>
   );
 }
-
-const whole = new Intl.NumberFormat();
-export const countText = (count: number): string => whole.format(count);
-const shares = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-export const shareText = (part: number, of: number): string => (of > 0 ? shares.format(part / of) : '–');
-
-/** @param cents in the currency of the installation */
-export const centsText = (cents: number, currency?: string): string =>
-  new Intl.NumberFormat(
-    undefined,
-    currency ? { style: 'currency', currency } : { minimumFractionDigits: 2 },
-  ).format(cents / 100);
 
 /** Names with their values; those without a value show a dash. */
 export function Facts({ items }: { items: readonly (readonly [name: string, value: ReactNode])[] }) {

@@ -39,6 +39,11 @@ export function countSegments(text: string): SegmentCount {
   };
 }
 
+/** Returns the characters that are not in the GSM alphabet, each once, in order. */
+export const wideCharacters = (text: string): string[] => [
+  ...new Set(Array.from(text).filter((character) => !septets.has(character))),
+];
+
 /** @returns the septets of each character, or null if one is not in the GSM alphabet */
 function gsm7Widths(text: string): number[] | null {
   const widths: number[] = [];

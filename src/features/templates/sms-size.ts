@@ -1,9 +1,11 @@
 /** How many segments a rendered SMS has, and what they cost. */
 import { z } from 'zod';
 import { highestSmsPriceSql, paysSql, smsPriceSql } from '../../delivery/money/prices.ts';
-import { countSegments } from '../../delivery/money/sms-segments.ts';
+import { countSegments, wideCharacters } from '../../delivery/money/sms-segments.ts';
 import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+
+const MAX_WIDE_CHARACTERS = 20;
 
 export const smsSizeSchema = z
   .object({
@@ -15,6 +17,9 @@ export const smsSizeSchema = z
         'The length: at most 160 fit into one segment, or 70 in `ucs2`; 153 or 67 into each of several.',
     }),
     segments: z.int(),
+    wide_characters: z.array(z.string()).meta({
+      description: `The characters that are not in the GSM alphabet; at most ${MAX_WIDE_CHARACTERS} of them.`,
+    }),
     reserved_segments: z.int().meta({
       description: 'What a campaign or flow reserves for each recipient: the most that the content may need.',
     }),
@@ -60,6 +65,7 @@ export async function sizeOf(
 ): Promise<SmsSize> {
   return {
     ...countSegments(text),
+    wide_characters: wideCharacters(text).slice(0, MAX_WIDE_CHARACTERS),
     reserved_segments: reserved,
     segment_price_cents: await readPrice(db, accountId, number),
   };

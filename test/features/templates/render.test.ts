@@ -95,12 +95,14 @@ describe('the size of a rendered SMS', () => {
       encoding: 'gsm7',
       units: 'Hi Ada'.length,
       segments: 1,
+      wide_characters: [],
       reserved_segments: 10,
       segment_price_cents: 0,
     });
-    expect(await sizeOf({ channel: 'sms', body: 'я'.repeat(71) })).toMatchObject({
+    expect(await sizeOf({ channel: 'sms', body: 'я'.repeat(70) + '€“' })).toMatchObject({
       encoding: 'ucs2',
       segments: 2,
+      wide_characters: ['я', '“'],
       reserved_segments: 2,
     });
     const saved = await create({ channel: 'sms', body: 'x'.repeat(161) });
