@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { createReset } from '../../src/features/users/reset-links.ts';
 import { TEST_PASSWORD } from '../support/api.ts';
 import { checkAccessibility, submitLogin, useConsole } from '../support/console.ts';
 import { codeNow, secretOfUri } from '../support/second-factor.ts';
@@ -94,25 +93,6 @@ describe('the pages of people', () => {
     await elsewhere.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 
-  it('sets a new password by a link once, which ends all sessions', async () => {
-    stage().allow(/status of (401|404)/);
-    const { email, userId } = await stage().addUser('member');
-    const signedIn = await stage().signIn({ email });
-    const path = `/console/reset/${await createReset(stage().database.pool, userId)}`;
-    const page = await stage().newPage();
-    await page.goto(path);
-    await page.getByText(`For ${email}.`).waitFor();
-    await page.getByLabel('New password').fill('another good password');
-    await press(page, 'Set the password');
-    await page.getByText('The password is set').waitFor();
-    await page.goto(path);
-    await page.getByText('This link does not work').waitFor();
-    await signedIn.reload();
-    await signedIn.waitForURL(/sign-in/);
-    await submitLogin(signedIn, email, 'another good password');
-    await signedIn.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  });
-
   it('asks for the password before a change after 15 minutes, and stays signed in after a wrong one', async () => {
     stage().allow(/status of (401|403)/);
     const { email, userId } = await stage().addUser('owner');
@@ -131,5 +111,45 @@ describe('the pages of people', () => {
     await question.getByLabel('Password').fill(TEST_PASSWORD);
     await question.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+  });
+});
+
+describe('the team', () => {
+  it('gets other roles from its owner, who removes a user from the account, too', async () => {
+    const { email, userId } = await stage().addUser('member');
+    const theirs = await stage().signIn({ email });
+    const page = await stage().signIn({ at: '/team' });
+    await page.getByLabel(`Role of ${email}`).selectOption('admin');
+    await page.getByText(`${email} is now admin.`).waitFor();
+    await theirs.reload();
+    await theirs.getByRole('link', { name: 'Team' }).click();
+    await theirs.getByRole('cell', { name: 'owner', exact: true }).first().waitFor();
+    // Whatever the page shows: an admin may not change an owner.
+    await expect(theirs.getByLabel(`Role of ${stage().email}`).count()).resolves.toBe(0);
+
+    const row = page.getByRole('row').filter({ hasText: email });
+    await row.getByRole('button', { name: 'Remove' }).click();
+    await dialogOf(page).getByRole('button', { name: 'Remove' }).click();
+    await page.getByText(`${email} is no longer in the account.`).waitFor();
+    await row.waitFor({ state: 'detached' });
+    const { list } = await stage().request('GET', '/v1/my/users', { token: stage().userJwt });
+    expect(list.map(({ id }) => id)).not.toContain(userId);
+    await theirs.reload();
+    await theirs.getByText('You belong to no account.').waitFor();
+  });
+
+  it('is left by a user, who keeps the other accounts', async () => {
+    const { email } = await stage().addUser('member');
+    const { other, request } = stage();
+    const { status } = await request('POST', '/v1/my/invitations', { token: other.userJwt, body: { email } });
+    expect(status).toBe(201);
+    const page = await stage().signIn({ email, at: '/profile' });
+    await press(page, 'Accept');
+    await page.getByText(/^You have joined/).waitFor();
+    await press(page, 'Leave the account');
+    await press(page, 'Leave');
+    await page.getByText(/^You have left Acme/).waitFor();
+    await page.waitForURL(`**/console/brands/${other.brandId}`);
+    await page.getByLabel('Brand').locator('option').nth(1).waitFor({ state: 'detached' });
   });
 });

@@ -1,6 +1,10 @@
-// A user signs in at the console in a real browser, with and without a second factor.
-import { describe, expect, it } from '@jest/globals';
+// A user signs in at the console in a real browser: with and without a second factor, and after a new password by mail.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { linkDelivery } from '../../src/features/system-mail/service.ts';
+import { mailResets } from '../../src/features/users/resets.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { checkAccessibility, submitLogin, useConsole } from '../support/console.ts';
+import { builtConsole } from '../support/console-project.ts';
 import { eventually } from '../support/eventually.ts';
 import { codeNow, secretOfUri } from '../support/second-factor.ts';
 
@@ -61,6 +65,14 @@ describe('the page for signing in', () => {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 
+  it('fails the check of these tests if it is not accessible', async () => {
+    const page = await stage().newPage();
+    await page.goto('/console/sign-in');
+    await page.getByLabel('Email address').waitFor();
+    await page.evaluate("document.querySelector('label').remove()");
+    await expect(checkAccessibility(page)).rejects.toThrow(/not accessible.*\nlabel: /);
+  });
+
   it('runs no script that stands in its text, and the policy reports it', async () => {
     const page = await stage().newPage();
     await page.goto('/console/sign-in');
@@ -70,5 +82,57 @@ describe('the page for signing in', () => {
     await eventually(() =>
       expect(stage().requireNoProblems).toThrow(/violation of the policy: script-src-attr blocks inline/),
     );
+  });
+});
+
+describe('a forgotten password', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ consoleFolder: await builtConsole() });
+  });
+  afterAll(() => api.close());
+
+  /** The mail goes out as from a service that can send mail of its own. @returns the path of its link */
+  async function mailedPath(): Promise<string> {
+    const { pool } = api.database;
+    const settings = { ...api.config, PUBLIC_URL: api.baseUrl, MAIL_DOMAIN: 'mail.test' };
+    expect(await mailResets(pool, linkDelivery(settings))).toEqual({ taken: 1, mailed: 1 });
+    const { rows } = await pool.query<{ text: string }>(
+      'select text from message_contents order by message_id desc limit 1',
+    );
+    const link = /http\S+/.exec(rows[0]?.text ?? '')?.[0] ?? '';
+    return new URL(link).pathname;
+  }
+
+  it('is replaced by the link of a mail, once, which ends all sessions', async () => {
+    stage().allow(/status of (401|404)/);
+    const { baseUrl, email } = api;
+    const signedIn = await stage().newPage();
+    await signedIn.goto(`${baseUrl}/console/sign-in`);
+    await submitLogin(signedIn, email);
+    await signedIn.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+
+    const page = await stage().newPage();
+    await page.goto(`${baseUrl}/console/sign-in`);
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('Email address').fill(email);
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText('Look into your mailbox').waitFor();
+    await checkAccessibility(page);
+
+    const link = `${baseUrl}${await mailedPath()}`;
+    await page.goto(link);
+    await page.getByText(`For ${email}.`).waitFor();
+    await checkAccessibility(page);
+    await page.getByLabel('New password').fill('another good password');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('The password is set').waitFor();
+    await page.goto(link);
+    await page.getByText('This link does not work').waitFor();
+
+    await signedIn.reload();
+    await signedIn.waitForURL(/sign-in/);
+    await submitLogin(signedIn, email, 'another good password');
+    await signedIn.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 });
