@@ -82,6 +82,7 @@ import * as revisions from './0095_revisions.ts';
 import * as bulkActions from './0097_bulk_actions.ts';
 import * as oauth from './0098_oauth.ts';
 import * as mcp from './0099_mcp.ts';
+import * as drafts from './0100_drafts.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -169,4 +170,5 @@ export const migrations = [
   bulkActions,
   oauth,
   mcp,
+  drafts,
 ];

@@ -26,6 +26,7 @@ import { createBulkActionRoutes } from './bulk-actions/routes.ts';
 import { createCampaignRoutes } from './campaigns/routes.ts';
 import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createContactRoutes } from './contacts/routes.ts';
+import { createDraftRoutes } from './drafts/routes.ts';
 import { createEventRoutes } from './contact-events/routes.ts';
 import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
@@ -135,6 +136,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createStatsRoutes(deps),
     ...createSearchRoutes(deps),
     ...createSegmentRoutes(deps),
+    ...createDraftRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
     ...createBulkActionRoutes(deps),

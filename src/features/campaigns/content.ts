@@ -2,6 +2,7 @@
 import { invalid, type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { removeDrafts } from '../drafts/service.ts';
 import {
   copyTemplate,
   findListedTemplates,
@@ -74,6 +75,7 @@ export async function hideTemplates(
     'update templates set removed_at = now() where campaign_id = $1 and id = any($2) and removed_at is null',
     [campaignId, ids],
   );
+  await removeDrafts(trx, 'templates', ids);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
+import { removeDrafts } from '../drafts/service.ts';
 import { applyChanges } from './apply.ts';
 import { type CheckDeps, type Prepared, requireSender } from './checks.ts';
 import { type CampaignRow, hideCampaign } from './model.ts';
@@ -78,6 +79,7 @@ export async function deleteCampaign(
   campaignTransitions.requireAllowed(row, 'delete');
   const shown = await presentCampaign(trx, row, limits);
   await hideCampaign(trx, id);
+  await removeDrafts(trx, 'campaigns', [id]);
   return shown;
 }
 

@@ -2,6 +2,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
 import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
+import { removeDrafts } from '../drafts/service.ts';
 import { lockBrands } from '../contact-events/service.ts';
 import { rememberMembers } from './entry/members.ts';
 import {
@@ -278,6 +279,7 @@ export async function archiveFlow(
   if (!row) return null;
   await changeRuns(trx, row, 'archive');
   await changeMessages(trx, row, 'cancel');
+  await removeDrafts(trx, 'flows', [id]);
   return changeLocked(
     trx,
     id,

@@ -8,6 +8,7 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inPreparedTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
+import { removeDrafts } from '../drafts/service.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fromEngine, requireNoMistakes } from './compile.ts';
 import { type CompiledContents, createCompiledContents } from './compiled.ts';
@@ -252,6 +253,7 @@ export async function deleteTemplate(
     throw new AppError('conflict', `the template is the content of ${owner}`);
   }
   await hideTemplate(trx, scope, id);
+  await removeDrafts(trx, 'templates', [id]);
   return presentTemplate(row);
 }
 

@@ -7,8 +7,11 @@ import { raw } from 'objection';
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 
-/** The `If-Match` header of a request: the entity tags in it, or `*` for any. Null: the client does not ask. */
-export type IfMatch = '*' | readonly string[] | null;
+/**
+ * What a request requires of a resource: in `If-Match`, one of entity tags, or `*` for any; `none` that it does not
+ * exist, by `If-None-Match: *`. Null: the client does not ask.
+ */
+export type IfMatch = '*' | 'none' | readonly string[] | null;
 
 /** The field `revision` of a resource. */
 export const revisionField = z.int().meta({
@@ -19,6 +22,8 @@ export const revisionField = z.int().meta({
 /** The entity tag of a revision. */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
+const isAmong = (etag: string, ifMatch: '*' | readonly string[]) => ifMatch === '*' || ifMatch.includes(etag);
+
 /**
  * Requires that a resource is one that the client has seen. Call it in the transaction of the change, once the row is
  * locked.
@@ -28,7 +33,7 @@ export const etagOf = (revision: number): string => `"${revision}"`;
 export function requireRevision(ifMatch: IfMatch, row: { revision: number } | null): void {
   if (ifMatch === null) return;
   const present = row && etagOf(row.revision);
-  if (present !== null && (ifMatch === '*' || ifMatch.includes(present))) return;
+  if (ifMatch === 'none' ? present === null : present !== null && isAmong(present, ifMatch)) return;
   throw new AppError('precondition_failed', 'it has changed since you read it; read it again', {
     headers: present === null ? {} : { ETag: present },
   });

@@ -10,12 +10,20 @@ const ENTITY_TAG = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,|$)/y;
 const MAX_TAGS = 100;
 
 /**
- * Parses `If-Match` (RFC 9110, section 13.1.1). The comparison is strong, so a weak tag matches nothing: a proxy that
+ * Parses `If-Match` (RFC 9110, section 13.1.1), and `If-None-Match: *`. The comparison is strong, so a weak tag matches nothing: a proxy that
  * compresses responses may weaken tags.
- * @returns null if the route does not check the header, or the client sent none
+ * @returns null if the route does not check the headers, or the client sent none
  */
-export function parseIfMatch({ etag }: RouteDefinition, { headers }: IncomingMessage): Parsed<IfMatch> {
-  const given = headers['if-match'];
+export function parseIfMatch(
+  { etag, mayCreate }: RouteDefinition,
+  { headers }: IncomingMessage,
+): Parsed<IfMatch> {
+  const { 'if-match': given, 'if-none-match': unless } = headers;
+  if (mayCreate && unless !== undefined) {
+    return unless.trim() === '*'
+      ? { ok: true, value: 'none' }
+      : { ok: false, errors: { 'If-None-Match': ['must be *'] } };
+  }
   if (etag !== 'checked' || given === undefined) return { ok: true, value: null };
   if (given.trim() === '*') return { ok: true, value: '*' };
   const tags: string[] = [];

@@ -137,11 +137,14 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * passes `input.ifMatch` to `requireRevision`, under the lock of the row.
    */
   etag?: 'shown' | 'checked';
+  /** A PUT that makes the resource if there is none: `If-None-Match: *` requires that. */
+  mayCreate?: true;
   /**
    * Which calls the audit log has, in routes of other methods than GET. By default those of users. `keys too`: also
    * those of API keys, for routes that programs call rarely and that matter. `none`: the route changes nothing.
+   * `too many`: editors call it while people type, and nothing live changes.
    */
-  audit?: 'keys too' | 'none';
+  audit?: 'keys too' | 'none' | 'too many';
   /** What assistants may do with the route. `never` if it is for people only, or shows what they must not see. */
   assistants?: 'never' | AssistantRules;
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */

@@ -43,6 +43,7 @@ const tagDescriptions: Record<string, string> = {
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',
   Segments: 'Contacts selected by what they are and what they did.',
+  Drafts: 'Changes of templates, campaigns, flows and segments that are not published yet.',
   Search: 'Resources of the brand by an address, an id or a name.',
   Campaigns: 'One content sent to a list or segment.',
   Templates: 'Contents of emails and SMS, with Liquid.',

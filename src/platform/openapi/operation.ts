@@ -28,6 +28,7 @@ function parametersOf(route: RouteDefinition, components: Components): JsonObjec
   }
   if (route.idempotency !== 'none') found.push(parameterRef('IdempotencyKey'));
   if (route.etag === 'checked') found.push(parameterRef('IfMatch'));
+  if (route.mayCreate) found.push(parameterRef('IfNoneMatch'));
   if (takesTenant(route)) found.push(parameterRef('AccountId'), parameterRef('BrandId'));
   found.push(parameterRef('RequestId'));
   return found;

@@ -70,6 +70,13 @@ export const sharedParameters = {
       'and nothing is changed. `*` only requires that it exists.',
     schema: { type: 'string', pattern: '^(\\*|"[!#-~]*")$', examples: ['"7"'] },
   },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      '`*` requires that there is no such resource yet: if there is one, the response is a 412 `precondition_failed`.',
+    schema: { type: 'string', const: '*' },
+  },
   BrandId: {
     name: 'X-Brand-Id',
     in: 'header',

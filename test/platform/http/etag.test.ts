@@ -142,18 +142,30 @@ const bodies: Record<string, object> = {
   changeSegment: { name: 'Stale' },
   changeFlow: { name: 'Stale' },
   putBrand: { tone: 'Stale' },
+  putDraft: { content: { name: 'Stale' }, base: '"1"' },
 };
+
+/** Creates what a route changes. @returns its path, and that of the route */
+async function createFor(route: RouteDefinition): Promise<{ shown: string; path: string }> {
+  const [, , , name, , action] = route.path.split('/');
+  if (name === 'drafts') {
+    const resource = await create(kinds.find(({ kind }) => kind === 'segments') as Kind);
+    const shown = resource.replace('/my/', '/my/drafts/');
+    await api.request('PUT', shown, { body: { content: {}, base: '"1"' } });
+    return { shown, path: shown };
+  }
+  const kind = kinds.find((each) => name === each.kind);
+  if (!kind) throw new Error(`${route.operationId} has no line in this test`);
+  const shown = await create(kind);
+  return { shown, path: action === undefined ? shown : `${shown}/${action}` };
+}
 
 it('refuses a stale If-Match on each route that checks it, and changes nothing', async () => {
   const checked = api.routes.filter((route) => route.etag === 'checked');
   expect(checked.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(Object.keys(bodies)));
   for (const route of checked) {
-    const kind = kinds.find((each) => route.path.split('/')[3] === each.kind);
-    if (!kind) throw new Error(`${route.operationId} has no line in this test`);
-    const shown = await create(kind);
+    const { shown, path } = await createFor(route);
     const before = await get(shown);
-    const action = route.path.split('/')[5];
-    const path = action === undefined ? shown : `${shown}/${action}`;
     const body = route.method === 'DELETE' ? undefined : (bodies[route.operationId] ?? {});
     const headers = { 'If-Match': '"0", W/"1"' };
     const refused = await api.request(route.method, path, { ...(body && { body }), headers });

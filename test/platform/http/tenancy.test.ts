@@ -167,6 +167,13 @@ const makers: Record<string, Maker> = {
        values ($1, $2, 'email', 'sent', 'a@b.test', 'a@b.test', $3) returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/drafts/segments/:resource_id': ({ accountId, brandId }) =>
+    inserted(
+      `with made as (insert into segments (account_id, brand_id, name, filters) values ($1, $2, $3, '[]') returning id)
+       insert into drafts (account_id, brand_id, segment_id, content, base)
+       select $1, $2, id, json_build_object('name', $3::text), '"1"' from made returning segment_id as id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/segments/:id': ({ accountId, brandId }) =>
     inserted(`insert into segments (account_id, brand_id, name) values ($1, $2, $3) returning id`, [
       accountId,
@@ -207,7 +214,14 @@ function makerOf(path: string): Maker | undefined {
   return known === undefined ? undefined : makers[known];
 }
 
-const withParameter = () => routes.filter((route) => route.path.includes('/:'));
+/** Drafts are those of segments. */
+const withParameter = () =>
+  routes
+    .filter((route) => route.path.includes('/:'))
+    .map((route) => ({ ...route, path: route.path.replace(':kind', 'segments') }));
+
+/** Bodies with which a request reaches its resource; other routes accept an empty object. */
+const bodies: Record<string, object> = { putDraft: { content: {}, base: '"1"' } };
 
 /** Lists of things that every account has. */
 const neverEmpty = new Set(['/v1/my/api_keys', '/v1/my/brands', '/v1/my/users']);
@@ -222,7 +236,7 @@ function send(
   headers: Record<string, string> = {},
   token = callerOf(route),
 ) {
-  const body = route.body && route.method !== 'GET' ? {} : undefined;
+  const body = route.body && route.method !== 'GET' ? (bodies[route.operationId] ?? {}) : undefined;
   return api.request(route.method, path, { body, headers, token });
 }
 

@@ -24,7 +24,7 @@ const STORABLE = /^[\x21-\x7e]{1,100}$/;
 
 /** Whether the log has changes by this route. */
 export const isAudited = ({ method, auth, audit }: RouteDefinition) =>
-  method !== 'GET' && auth !== 'none' && audit !== 'none';
+  method !== 'GET' && auth !== 'none' && audit !== 'none' && audit !== 'too many';
 
 /** The request as the log shows it; null for an API key, unless the route records keys, too. */
 function auditedRequest(

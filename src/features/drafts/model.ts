@@ -1,0 +1,146 @@
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { DraftKind, PutDraftBody } from './schema.ts';
+
+/** What a draft belongs to. */
+export interface DraftOf {
+  kind: DraftKind;
+  id: number;
+}
+
+/** A row of `drafts` with the name of the user who saved it last. */
+export interface DraftSummaryRow {
+  id: number;
+  kind: DraftKind;
+  resource_id: number;
+  base: string;
+  revision: number;
+  updated_by_user_id: number | null;
+  updated_by_name: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+export type DraftRow = DraftSummaryRow & { content: Record<string, unknown> };
+
+/** The column of `drafts` for each kind, and which of its resources can still be edited. */
+const kinds = {
+  templates: { column: 'template_id', present: 'removed_at is null' },
+  campaigns: { column: 'campaign_id', present: 'removed_at is null' },
+  flows: { column: 'flow_id', present: `status <> 'archived'` },
+  segments: { column: 'segment_id', present: 'true' },
+} as const satisfies Record<DraftKind, { column: string; present: string }>;
+
+const kindSql = `case ${Object.entries(kinds)
+  .map(([kind, { column }]) => `when d.${column} is not null then '${kind}'`)
+  .join(' ')} end`;
+
+const SUMMARY = `d.id, ${kindSql} as kind,
+  coalesce(d.template_id, d.campaign_id, d.flow_id, d.segment_id) as resource_id,
+  d.base, d.revision, d.updated_by_user_id, d.created_at, d.updated_at,
+  (select coalesce(nullif(concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')), ''), u.email)
+   from users u where u.id = d.updated_by_user_id) as updated_by_name`;
+
+const ofBrand = 'd.account_id = $1 and d.brand_id = $2';
+
+/**
+ * Keeps a resource from being deleted until the transaction ends.
+ * @returns whether the brand has it
+ */
+export async function lockResource(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  { kind, id }: DraftOf,
+): Promise<boolean> {
+  const { rowCount } = await trx.query(
+    `select 1 from ${kind} where account_id = $1 and brand_id = $2 and id = $3 and ${kinds[kind].present} for share`,
+    [accountId, brandId, id],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * @param options.lock keeps others from changing the draft until the transaction ends
+ * @returns null if the resource has no draft
+ */
+export async function findDraft(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  { kind, id }: DraftOf,
+  { lock = false } = {},
+): Promise<DraftRow | null> {
+  const { rows } = await db.query<DraftRow>(
+    `select ${SUMMARY}, d.content from drafts d where ${ofBrand} and d.${kinds[kind].column} = $3
+     ${lock ? 'for no key update' : ''}`,
+    [accountId, brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** @returns false if the resource already has a draft */
+export async function insertDraft(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  { kind, id }: DraftOf,
+  { content, base }: PutDraftBody,
+  userId: number | null,
+): Promise<boolean> {
+  const { rowCount } = await trx.query(
+    `insert into drafts (account_id, brand_id, ${kinds[kind].column}, content, base, updated_by_user_id)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    [accountId, brandId, id, JSON.stringify(content), base, userId],
+  );
+  return rowCount === 1;
+}
+
+/** Changes a locked draft. */
+export async function updateDraft(
+  trx: Queryable,
+  draftId: number,
+  { content, base }: PutDraftBody,
+  userId: number | null,
+): Promise<void> {
+  await trx.query(
+    `update drafts set content = $2, base = $3, updated_by_user_id = $4, revision = nextval('draft_revisions'),
+       updated_at = now() where id = $1`,
+    [draftId, JSON.stringify(content), base, userId],
+  );
+}
+
+/** Deletes a locked draft. */
+export async function deleteDraftRow(trx: Queryable, draftId: number): Promise<void> {
+  await trx.query('delete from drafts where id = $1', [draftId]);
+}
+
+/**
+ * Deletes the drafts of resources that the caller deletes or archives. Drafts of the contents of campaigns and flows go
+ * with those.
+ */
+export async function removeDrafts(trx: Queryable, kind: DraftKind, ids: readonly number[]): Promise<void> {
+  const { column } = kinds[kind];
+  const owners = kind === 'campaigns' || kind === 'flows';
+  await trx.query(
+    `delete from drafts where ${column} = any($1)
+     ${owners ? `or template_id in (select id from templates where ${column} = any($1))` : ''}`,
+    [ids],
+  );
+}
+
+/** Finds drafts without their contents, newest first. */
+export async function findDrafts(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  kind: DraftKind | undefined,
+  page: Page,
+): Promise<{ rows: DraftSummaryRow[]; count: RowCount }> {
+  const source = `drafts d where ${ofBrand}${kind ? ` and d.${kinds[kind].column} is not null` : ''}`;
+  const below = page.after === null ? '' : `and d.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<DraftSummaryRow>(
+      `select ${SUMMARY} from ${source} ${below} order by d.id desc limit ${page.limit} offset ${page.offset}`,
+      [accountId, brandId],
+    ),
+    countRows(db, source, [accountId, brandId]),
+  ]);
+  return { rows, count };
+}
