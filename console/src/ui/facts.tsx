@@ -10,6 +10,7 @@ const TONES: Record<string, Tone> = {
   approved: 'good',
   clicked: 'good',
   completed: 'good',
+  current: 'good',
   delivered: 'good',
   deliverable: 'good',
   on: 'good',

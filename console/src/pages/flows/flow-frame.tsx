@@ -21,6 +21,17 @@ export function useFlow(id: number): UseQueryResult<Flow> {
   });
 }
 
+/** A version never changes, apart from the number of runs that follow it. */
+export function useFlowVersion(id: number, number: number): UseQueryResult<Schemas['FlowVersion']> {
+  return useQuery({
+    queryKey: ['flows', id, 'versions', 'one', number],
+    queryFn: ({ signal }) =>
+      call(() =>
+        api.GET('/v1/my/flows/{id}/versions/{number}', { params: { path: { id, number } }, signal }),
+      ),
+  });
+}
+
 /** @param days `from` and `to`, both inclusive, in UTC; by default all days */
 export function useFlowReport(
   { id, status }: Pick<Flow, 'id' | 'status'>,
@@ -63,6 +74,7 @@ export function FlowFrame({ children }: { children: (flow: Flow) => ReactNode })
               { to: `/flows/${id}`, text: 'Steps' },
               { to: `/flows/${id}/report`, text: 'Report' },
               { to: `/flows/${id}/runs`, text: 'Runs' },
+              { to: `/flows/${id}/versions`, text: 'Versions' },
             ]}
           />
           {children(flow)}

@@ -10,7 +10,7 @@ import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
-import { useFlow, type Flow } from './flow-frame.tsx';
+import { useFlow, useFlowVersion, type Flow } from './flow-frame.tsx';
 import { FlowGraph } from './flow-graph.tsx';
 import { RunPath } from './run-path.tsx';
 import { runText } from './run-text.ts';
@@ -98,12 +98,29 @@ function RunFacts({ run }: { run: Run }) {
   );
 }
 
-/** The run on the flow as it is now. A run keeps the version of its entry, of which some steps may be gone. */
+/** The run on the version that it follows, or on the flow as it is now if the version was deleted. */
 function RunOnGraph({ run }: { run: Run }) {
-  return <QueryView query={useFlow(run.flow_id)}>{(flow) => <Graph run={run} flow={flow} />}</QueryView>;
+  const { version } = run;
+  return (
+    <QueryView query={useFlow(run.flow_id)}>
+      {(flow) =>
+        version === null ? (
+          <Graph run={run} name={flow.name} flow={flow} />
+        ) : (
+          <OnVersion run={run} name={flow.name} version={version} />
+        )
+      }
+    </QueryView>
+  );
 }
 
-function Graph({ run, flow }: { run: Run; flow: Flow }) {
+const OnVersion = ({ run, name, version }: { run: Run; name: string; version: number }) => (
+  <QueryView query={useFlowVersion(run.flow_id, version)}>
+    {(found) => <Graph run={run} name={`${name}, version ${version}`} flow={found} />}
+  </QueryView>
+);
+
+function Graph({ run, name, flow }: { run: Run; name: string; flow: Pick<Flow, 'steps' | 'trigger'> }) {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const open = useOpen();
   const way = wayOf(run);
@@ -111,14 +128,14 @@ function Graph({ run, flow }: { run: Run; flow: Flow }) {
     (id) => id !== null && !findStep(flow.steps, id),
   );
   return (
-    <Card title={flow.name}>
+    <Card title={name}>
       {isMissing && (
         <Notice tone="warn">
-          <p>The run follows an earlier version of the flow. Steps that are gone are in its path only.</p>
+          <p>The flow has changed since. Steps that are gone are in its path only.</p>
         </Notice>
       )}
       <FlowGraph
-        label={`Path of run ${run.id} through ${flow.name}`}
+        label={`Path of run ${run.id} through ${name}`}
         steps={flow.steps}
         trigger={
           <>
@@ -132,7 +149,7 @@ function Graph({ run, flow }: { run: Run; flow: Flow }) {
         summaryOf={(step) => stepSummary(step, names)}
         noteOf={(step) => way.noteOf(step.id)}
         selected={null}
-        onSelect={(id) => open(`/flows/${flow.id}`, { step: String(id) })}
+        onSelect={(id) => open(`/flows/${run.flow_id}`, { step: String(id) })}
         way={way}
       />
     </Card>

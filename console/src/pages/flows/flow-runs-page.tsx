@@ -18,6 +18,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'state', label: 'State', options: ['active', 'completed', 'exited', 'canceled'] },
   { name: 'step_id', label: 'At step', type: 'number' },
   { name: 'contact_id', label: 'Contact id', type: 'number' },
+  { name: 'version', label: 'Version', type: 'number' },
   { name: 'created_after', label: 'Entered after', type: 'date' },
   { name: 'created_before', label: 'Entered before', type: 'date' },
 ];
@@ -48,6 +49,7 @@ const columnsOf = (flow: Flow): readonly TableColumn<Run>[] => [
     },
   },
   { key: 'reason', header: 'Waits for, or why it ended', cell: runText },
+  { key: 'version', header: 'Version', align: 'right', wideOnly: true, cell: ({ version }) => version },
   { key: 'due', header: 'Due', wideOnly: true, cell: ({ due_at: at }) => <Time at={at} /> },
   { key: 'entered', header: 'Entered', wideOnly: true, cell: ({ created_at: at }) => <Time at={at} /> },
 ];

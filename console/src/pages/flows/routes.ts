@@ -34,6 +34,12 @@ export const flowRoutes = [
   }),
   createRoute({
     getParentRoute: () => brandRoute,
+    path: 'flows/$flowId/versions',
+    validateSearch: listSearch,
+    component: lazyRouteComponent(() => import('./flow-versions-page.tsx'), 'FlowVersionsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => brandRoute,
     path: 'flow-runs/$flowRunId',
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./flow-run-page.tsx'), 'FlowRunPage'),
