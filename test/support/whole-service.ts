@@ -42,6 +42,8 @@ export const wholeService: Service = async (_guard, parent) => {
     LOG_LEVEL: 'info',
     RATE_LIMIT_PER_KEY: '0',
     NODE_EXTRA_CA_CERTS: testCaFile,
+    // Websites of the tests.
+    SCRAPE_ALLOW: '127.0.0.1',
     WEBHOOK_RETRY_SCHEDULE,
   });
   const { child } = program;

@@ -24,22 +24,25 @@ const LIFETIME = 'The page can be opened for 60 seconds.';
 
 /**
  * The page runs nothing and has an origin of its own, so that nothing in it can reach the API. It loads images over
- * https only, and says to nobody where they are shown.
+ * https only, except those of a service without https, and says to nobody where they are shown.
  */
-const PAGE_HEADERS: Record<string, string> = {
-  'Content-Security-Policy': [
-    'sandbox',
-    "default-src 'none'",
-    'img-src https: data:',
-    "style-src 'unsafe-inline'",
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'self'",
-  ].join('; '),
-  'Cache-Control': 'no-store',
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'SAMEORIGIN',
-};
+function pageHeaders(publicUrl: string | null): Record<string, string> {
+  const own = publicUrl?.startsWith('http:') ? ` ${new URL(publicUrl).origin}` : '';
+  return {
+    'Content-Security-Policy': [
+      'sandbox',
+      "default-src 'none'",
+      `img-src https: data:${own}`,
+      "style-src 'unsafe-inline'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'self'",
+    ].join('; '),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'SAMEORIGIN',
+  };
+}
 
 function createRoute(deps: PreviewDeps, signedIds: SignedIds): RouteDefinition {
   return defineRoute({
@@ -70,7 +73,8 @@ function createRoute(deps: PreviewDeps, signedIds: SignedIds): RouteDefinition {
   });
 }
 
-function showRoute({ pool }: PreviewDeps, signedIds: SignedIds): RouteDefinition {
+function showRoute({ pool, publicUrl }: PreviewDeps, signedIds: SignedIds): RouteDefinition {
+  const headers = pageHeaders(publicUrl);
   return defineRoute({
     method: 'GET',
     path: '/previews/:token',
@@ -89,7 +93,7 @@ function showRoute({ pool }: PreviewDeps, signedIds: SignedIds): RouteDefinition
       return {
         status: 200,
         raw: { contentType: 'text/html; charset=utf-8', body: page },
-        headers: PAGE_HEADERS,
+        headers,
       };
     },
   });

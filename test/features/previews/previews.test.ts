@@ -48,6 +48,22 @@ describe('a preview', () => {
     expect(headers.get('set-cookie')).toBeNull();
   });
 
+  it.each([
+    ['https://carillon.test', 'img-src https: data:;'],
+    // As on a laptop: uploads have no https there.
+    ['http://localhost:3000/', 'img-src https: data: http://localhost:3000;'],
+  ])('loads images of the service itself at %s, otherwise over https only', async (url, directive) => {
+    const other = await startTestApi({ env: { PUBLIC_URL: url } });
+    try {
+      const { body } = await other.request<{ url: string }>('POST', PREVIEWS, { body: { content } });
+      const { pathname } = new URL(body.url);
+      const { headers } = await other.request('GET', pathname, { token: null });
+      expect(headers.get('content-security-policy')).toContain(directive);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('has links to unsubscribe that lead nowhere', async () => {
     const before = await recorded();
     const { text } = await open((await previewOf({ content })).path);
