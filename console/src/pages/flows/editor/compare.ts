@@ -42,7 +42,8 @@ function ownFields(step: Step): Map<string, unknown> {
   return new Map(weights ? [...own, ['weights', weights]] : own);
 }
 
-const isSame = (one: unknown, other: unknown) => hashKey([one]) === hashKey([other]);
+/** Whether two values are equal as JSON; the order of names in objects does not count. */
+export const isSame = (one: unknown, other: unknown) => hashKey([one]) === hashKey([other]);
 
 function fieldChanges(left: Step, right: Step): FieldChange[] {
   const before = ownFields(left);

@@ -17,7 +17,7 @@ export interface FlowProblems {
   others: readonly string[];
 }
 
-interface Problem {
+export interface Problem {
   field: string;
   message: string;
 }
@@ -62,12 +62,17 @@ export function useFlowProblems(flowId: number, content: FlowContent): FlowProbl
     queryKey: ['flows', flowId, 'check', checked],
     gcTime: 0,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => sortProblems(checked, await check(flowId, checked, signal)),
+    queryFn: async ({ signal }) => sortProblems(checked, await checkFlow(flowId, checked, signal)),
   });
   return data;
 }
 
-async function check(flowId: number, content: FlowContent, signal: AbortSignal): Promise<Problem[]> {
+/** Asks what an activation would refuse. */
+export async function checkFlow(
+  flowId: number,
+  content: FlowContent,
+  signal: AbortSignal,
+): Promise<Problem[]> {
   const { name: _, ...body } = requestOf(content);
   try {
     const { problems } = await call(() =>
