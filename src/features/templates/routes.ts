@@ -27,15 +27,14 @@ import {
   listVersionsQuery,
   renderBody,
   renderedSchema,
-  sendTestBody,
-  sentTestSchema,
   templateParams,
   templateReadOnlyFields,
   templateResource,
   templateSummary,
   versionSchema,
 } from './schema.ts';
-import { findSentTest, prepareTest, sendTest, type SendTestDeps } from './send-test.ts';
+import type { SendTestDeps } from './send-test.ts';
+import { createSendTestRoutes } from './send-test-routes.ts';
 import { createUnsavedRoutes } from './unsaved-routes.ts';
 import {
   changeTemplate,
@@ -304,37 +303,6 @@ function previewRoute(parts: Parts): RouteDefinition {
   });
 }
 
-function sendTestRoute(parts: Parts): RouteDefinition {
-  return defineIdempotentRoute({
-    path: `${PATH}/:id/send_test`,
-    operationId: 'sendTestOfTemplate',
-    tag,
-    summary: 'Send a template to test recipients',
-    description:
-      'Sends only to the `test_email_recipients` of the account and the addresses of its users. The subject begins with ' +
-      '`[Test]`. Tests have no webhooks and no tracking. They count only in the allowance and the sandbox cap. ' +
-      'SMS are charged. An account can send at most 1,000 a day (UTC), together with messages of test keys. With a test key, ' +
-      'nothing leaves the service, and nothing is charged.',
-    auth: 'brand',
-    testKeys: { only: 'samples and variables, no `contact_id`' },
-    assistants: { sends: 'always', asks: ({ to }) => Array.isArray(to) && to.length > 1 },
-    params: templateParams,
-    body: sendTestBody,
-    bodyOptional: true,
-    responses: { 200: { description: 'The messages.', schema: sentTestSchema } },
-    errors: ['sender_not_verified', 'sandbox_limit_reached', 'spend_cap_reached', 'insufficient_funds'],
-    prepare: ({ tenant, params, body }) => prepareTest(parts, tenant, params.id, body),
-    async handler({ tenant, body }, trx, prepared) {
-      const { sent, firstId, backlogs } = await sendTest(trx, parts, tenant, prepared, body.to);
-      const afterCommit = () => {
-        if (backlogs.length > 0) parts.waker.wake('send', backlogs);
-      };
-      return { status: 200, body: sent, resourceId: firstId, afterCommit };
-    },
-    load: ({ tenant }, firstId) => findSentTest(parts.pool, tenant, firstId),
-  });
-}
-
 /** `/v1/my/templates` and everything below. */
 export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[] {
   const { config, database, keyring, contents, waker, largeLists, owners } = deps;
@@ -364,6 +332,6 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     renderRoute(parts),
     ...createUnsavedRoutes(parts),
     previewRoute(parts),
-    sendTestRoute(parts),
+    ...createSendTestRoutes(parts),
   ];
 }

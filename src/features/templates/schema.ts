@@ -282,6 +282,16 @@ export const sendTestBody = z.strictObject({
 });
 export type SendTestBody = z.output<typeof sendTestBody>;
 
+/** A test of a content that is not stored. */
+export const sendUnsavedTestBody = z.strictObject({
+  ...unsavedShape,
+  from_name: contentShape.from_name,
+  from_email: contentShape.from_email,
+  reply_to: contentShape.reply_to,
+  ...sendTestBody.shape,
+});
+export type SendUnsavedTestBody = z.output<typeof sendUnsavedTestBody>;
+
 export const sentTestSchema = z
   .object({ messages: z.array(z.object({ id: z.int(), to: z.string().nullable() })) })
   .meta({ id: 'SentTest' });

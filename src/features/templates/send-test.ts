@@ -19,8 +19,9 @@ import { errorsOf, fromEngine } from './compile.ts';
 import { findTemplate } from './model.ts';
 import { pinVersion } from './pin.ts';
 import { type RenderDeps, requireContact, tryRender } from './render.ts';
-import type { SendTestBody, SentTest } from './schema.ts';
+import type { SendTestBody, SendUnsavedTestBody, SentTest } from './schema.ts';
 import { senderOfTemplate } from './sender.ts';
+import { sourceOfUnsaved } from './unsaved.ts';
 import { sampleValues } from './values.ts';
 
 export interface SendTestDeps extends RenderDeps {
@@ -107,7 +108,7 @@ export type PreparedTest = Pick<NewMessage, 'channel' | 'subject' | 'html' | 'te
 async function emailOf(
   { identities }: SendTestDeps,
   tenant: Tenant,
-  version: VersionContent,
+  version: Pick<VersionContent, 'fromName' | 'fromEmail' | 'replyTo'>,
   { subject, html, text }: RenderedContent,
 ): Promise<PreparedTest> {
   const sender = senderOfTemplate(await identities.ofBrand(tenant), version);
@@ -168,6 +169,42 @@ export async function prepareTest(
     ? emailOf(deps, tenant, version, rendered)
     : smsOf(deps, tenant, rendered));
   return { ...message, template_id: templateId, content_version_id: version.id };
+}
+
+/**
+ * Renders a content that is not saved for a test, outside of any transaction. The message stores what was rendered.
+ * @throws AppError validation_error that names the field; sender_not_verified, rate_limited, unavailable
+ */
+export async function prepareUnsavedTest(
+  deps: SendTestDeps,
+  tenant: Tenant,
+  {
+    contact_id: contactId,
+    variables = {},
+    to: _,
+    from_name,
+    from_email,
+    reply_to,
+    ...content
+  }: SendUnsavedTestBody,
+): Promise<PreparedTest> {
+  await requireTestCapacity(deps.pool, tenant.accountId);
+  const [{ brand, source }, contact] = await Promise.all([
+    sourceOfUnsaved(deps, tenant, content),
+    requireContact(deps.pool, tenant, contactId),
+  ]);
+  const { content: compiled, problems } = await fromEngine(deps.contents.compile(source, tenant.accountId));
+  if (!compiled) throw invalid(errorsOf(problems));
+  const values = sampleValues(brand, { samples: {}, variables, contact });
+  const renderable = { ...compiled, id: null, accountId: tenant.accountId };
+  const rendered = await tryRender(deps.contents, renderable, values);
+  if (rendered instanceof RenderError) {
+    throw invalid({ [source.contentFrom]: [`cannot be rendered: ${rendered.message}`] });
+  }
+  const sender = { fromName: from_name ?? null, fromEmail: from_email ?? null, replyTo: reply_to ?? null };
+  return content.channel === 'email'
+    ? emailOf(deps, tenant, sender, rendered)
+    : smsOf(deps, tenant, rendered);
 }
 
 type TestMessage = NewMessage & { events: string[] | null };
@@ -247,7 +284,7 @@ export async function findSentTest(
   const { rows } = await db.query<{ id: number; to: string | null }>(
     `select m.id, m.to_address as "to" from messages first join messages m
        on m.id between $3 and $4 and m.brand_id = first.brand_id and m.created_at = first.created_at
-         and m.template_id = first.template_id and m.test
+         and m.template_id is not distinct from first.template_id and m.test
      where first.id = $3 and first.account_id = $1 and first.brand_id = $2 order by m.id`,
     [accountId, brandId, firstId, firstId + MAX_ID_SPAN],
   );

@@ -11,7 +11,8 @@ import type { CheckUnsavedBody, RenderUnsavedBody, UnsavedContent } from './sche
 import { addContentProblems, addFooterProblems } from './send-checks.ts';
 import { applyContent, NO_OWNER } from './write.ts';
 
-async function sourceOfUnsaved(
+/** Reads what a content that is not stored is compiled from. @throws AppError validation_error */
+export async function sourceOfUnsaved(
   { brandOf }: Pick<RenderDeps, 'brandOf'>,
   scope: BrandScope,
   { channel, footer, subject, preheader, body, design }: UnsavedContent,

@@ -150,6 +150,7 @@ const special: Record<string, string[]> = {
     'sendMessage',
     'resendMessage',
     'sendTestOfTemplate',
+    'sendTestOfContent',
     'sendCampaign',
     'resendUnknownRecipients',
     'activateFlow',

@@ -286,6 +286,87 @@ describe('POST /templates/{id}/send_test', () => {
   });
 });
 
+describe('POST /templates/send_test', () => {
+  const sendContent = (body: object, rest: Parameters<TestApi['request']>[2] = {}) =>
+    api.request('POST', `${PATH}/send_test`, { body, ...rest });
+  const content = {
+    subject: 'Hi {{ contact.first_name }}',
+    design: { sections: [{ type: 'text', props: { html: '<p>Take {{ coupon }}</p>' } }] },
+    variables: { coupon: 'X7' },
+    footer: 'marketing',
+    to: [QA[0]],
+  };
+
+  it('sends a content that is not saved, with its footer, and stores no template', async () => {
+    await api.request('PUT', '/v1/my/brand', { body: { physical_address: '1 Long Street, Leeds' } });
+    const templates = await count('templates');
+    const { status, body } = await sendContent({ ...content, from_name: 'Ada' });
+    expect(status).toBe(200);
+    await receivedAtLeast(server, 1);
+    const mail = server.received[0]?.raw ?? '';
+    expect(mail).toContain('Subject: [Test] Hi Ada');
+    expect(mail).toContain('From: Ada <');
+    expect(mail).toContain('Take X7');
+    expect(mail).toContain('1 Long Street');
+    const shown = await api.request('GET', `/v1/my/messages/${Number(body.messages?.[0]?.id)}`);
+    expect(shown.body).toMatchObject({ test: true, template_id: null, subject: '[Test] Hi Ada' });
+    expect(await count('templates')).toBe(templates);
+  });
+
+  it('takes the values of a contact of the brand only', async () => {
+    const made = await api.request('POST', '/v1/my/contacts', {
+      body: { email: 'hedy@example.com', first_name: 'Hedy' },
+    });
+    const { body } = await sendContent({ ...content, contact_id: made.body.id });
+    const shown = await api.request('GET', `/v1/my/messages/${Number(body.messages?.[0]?.id)}`);
+    expect(shown.body.subject).toBe('[Test] Hi Hedy');
+    const other = await sendContent(
+      { ...content, contact_id: made.body.id, to: undefined },
+      { token: api.other.apiKey },
+    );
+    expect(other.body.validation_errors).toHaveProperty('contact_id');
+  });
+
+  it('reports what prevents it from being sent, and sends nothing', async () => {
+    const bad = [
+      [
+        { design: { sections: [{ type: 'text', props: { html: '{{ oops' } }] } },
+        'design.sections.0.props.html',
+      ],
+      [{ design: null }, 'body'],
+      [{ to: ['ada@example.com'] }, 'to.0'],
+      [{ from_email: 'ada@not-ours.test' }, 'from_email'],
+      [{ channel: 'sms' }, 'subject'],
+    ] as const;
+    for (const [change, field] of bad) {
+      const { status, body } = await sendContent({ ...content, ...change });
+      expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([
+        422,
+        expect.arrayContaining([field]),
+      ]);
+    }
+    expect(await count('messages')).toBe(0);
+  });
+
+  it('sends once for the same key', async () => {
+    const headers = { 'Idempotency-Key': 'content' };
+    const both = { ...content, to: QA };
+    const first = await sendContent(both, { headers });
+    const again = await sendContent(both, { headers });
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect((await sendContent({ ...both, subject: 'Other' }, { headers })).status).toBe(409);
+    expect(await count('messages')).toBe(2);
+  });
+
+  it('does not leave the service with a test key', async () => {
+    const { status, body } = await sendContent(content, { token: api.testApiKey });
+    expect(status).toBe(200);
+    const shown = await api.request('GET', `/v1/my/messages/${Number(body.messages?.[0]?.id)}`);
+    expect(shown.body).toMatchObject({ status: 'delivered', provider: 'test', test: true });
+  });
+});
+
 describe('a test by SMS', () => {
   const NUMBERS = ['+14155550123', '+4930901820'];
   const account = () => ({ accountId: api.accountId, brandId: api.brandId });

@@ -80,7 +80,8 @@ describe('every route that keys may use', () => {
       ...['listMessages', 'listSegments', 'listTemplateVersions', 'listTemplates', 'listValidationItems'],
       ...['listValidations', 'previewSegment', 'previewTemplate', 'quoteValidation', 'renderContent'],
       ...['renderTemplate'],
-      ...['resendMessage', 'sendMessage', 'sendTestOfTemplate', 'simulateFlow', 'simulateUnsavedFlow'],
+      ...['resendMessage', 'sendMessage', 'sendTestOfContent', 'sendTestOfTemplate', 'simulateFlow'],
+      ...['simulateUnsavedFlow'],
       ...['startValidation', 'trackEvent', 'trackEvents'],
     ]);
   });
