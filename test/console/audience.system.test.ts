@@ -1,4 +1,4 @@
-// A user manages contacts, lists, segments, imports, exports and suppressions in the console.
+// A user manages contacts, lists, imports, exports and suppressions in the console.
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Download, Page } from 'playwright-core';
@@ -132,50 +132,6 @@ describe('bulk actions', () => {
     await eventually(async () =>
       expect((await get(`/lists/${readers}`)).body.contacts_count).toBe(READERS - 2),
     );
-  });
-});
-
-describe('segments', () => {
-  it('says in words what the filters mean, and counts before saving', async () => {
-    await post('/contacts', { email: 'dora@example.com', country_code: 'DE', data: { age: 40 } });
-    const filters = [
-      { name: 'country_code', predicate: 'eq', value: 'DE' },
-      {
-        name: 'any',
-        predicate: 'or',
-        value: [
-          { name: 'data.age', predicate: 'gt', value: 30 },
-          { name: 'email_opened', predicate: 'did', value: { within: { count: 30, unit: 'days' } } },
-        ],
-      },
-    ];
-    await stage().open(page, '/segments');
-    await click('New segment');
-    await dialog().getByLabel('Name').fill('Grown-ups in Germany');
-    await dialog().getByLabel('Filters').fill(JSON.stringify(filters));
-    await click('Preview');
-    await dialog().getByText('1 contact matches').waitFor();
-    await click('Save');
-    await page.getByRole('heading', { level: 1, name: 'Grown-ups in Germany' }).waitFor();
-    await page.getByText('country is “DE”').waitFor();
-    await page.getByText('data.age is greater than 30').waitFor();
-    await page.getByText('email opened: at least once within the last 30 days').waitFor();
-    await page
-      .getByRole('table', { name: 'Contacts of the segment' })
-      .getByText('dora@example.com')
-      .first()
-      .waitFor();
-  });
-
-  it('shows what the API says of a wrong filter', async () => {
-    stage().allow(/status of 422/);
-    await stage().open(page, '/segments');
-    await click('New segment');
-    await dialog().getByLabel('Name').fill('Wrong');
-    await dialog().getByLabel('Filters').fill('[{"name": "email", "predicate": "older_than"}]');
-    await click('Save');
-    await dialog().getByRole('alert').filter({ hasText: 'filters.0' }).waitFor();
-    await click('Cancel');
   });
 });
 

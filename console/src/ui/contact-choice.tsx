@@ -13,7 +13,7 @@ const HINT = 'Type the address or the id of a contact; without one, the samples 
 export function useContactChoice(
   label: string,
   empty = HINT,
-): { contactId: number | null; field: ReactNode } {
+): { contactId: number | null; field: ReactNode; clear: () => void } {
   const [text, setText] = useState('');
   const asked = useDeferredValue(text.trim());
   const { data } = useQuery({
@@ -29,6 +29,7 @@ export function useContactChoice(
   };
   return {
     contactId: found?.id ?? null,
+    clear: () => setText(''),
     field: (
       <Field label={label} hint={hint()}>
         <TextInput value={text} autoComplete="off" onChange={(event) => setText(event.target.value)} />

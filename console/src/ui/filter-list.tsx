@@ -1,29 +1,31 @@
+import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { filterText, membersOf, type AudienceNames } from './filter-text.ts';
 
+type Filter = Schemas['Filter'];
+
 interface FilterListProps {
-  filters: readonly Schemas['Filter'][];
+  filters: readonly Filter[];
   names: AudienceNames;
+  /** Something to show with each filter. @param path as in the API: `filters.2.value.0` */
+  noteOf?: ((filter: Filter, path: string) => ReactNode) | undefined;
+  path?: string;
 }
 
 /** Filters of a segment in words, groups as lists in the list. */
-export function FilterList({ filters, names }: FilterListProps) {
+export function FilterList({ filters, names, noteOf, path = 'filters' }: FilterListProps) {
   if (filters.length === 0) return <p>No filters: all contacts.</p>;
   return (
     <ul className="filter-list">
       {filters.map((filter, index) => {
         const members = membersOf(filter);
+        const at = `${path}.${index}`;
+        const text = filter.name === 'any' ? 'any of these:' : 'all of these:';
         return (
           // Filters have no ids, and the list is only shown.
           <li key={index}>
-            {members ? (
-              <>
-                {filter.name === 'any' ? 'any of these:' : 'all of these:'}
-                <FilterList filters={members} names={names} />
-              </>
-            ) : (
-              filterText(filter, names)
-            )}
+            {members ? text : filterText(filter, names)} {noteOf?.(filter, at)}
+            {members && <FilterList filters={members} names={names} noteOf={noteOf} path={`${at}.value`} />}
           </li>
         );
       })}

@@ -73,7 +73,7 @@ function TypedValues({
     <>
       {types.length > 1 && (
         <Select
-          aria-label="Type of value"
+          aria-label="Type"
           className="input filter-type"
           value={type}
           options={types.map((each) => ({ value: each, label: TYPE_LABELS[each] }))}

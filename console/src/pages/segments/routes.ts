@@ -15,4 +15,9 @@ export const segmentRoutes = [
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./segment-page.tsx'), 'SegmentPage'),
   }),
+  createRoute({
+    getParentRoute: () => brandRoute,
+    path: '/segments/$segmentId/edit',
+    component: lazyRouteComponent(() => import('./segment-edit-page.tsx'), 'SegmentEditPage'),
+  }),
 ];

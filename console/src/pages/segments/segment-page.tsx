@@ -6,7 +6,6 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { JsonBlock } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
@@ -16,7 +15,6 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { ContactTable } from '../contacts/contact-table.tsx';
 import { ExportButton } from '../exports/export-button.tsx';
 import { SegmentCount } from './segment-count.tsx';
-import { SegmentForm } from './segment-form.tsx';
 
 type Segment = Schemas['Segment'];
 
@@ -33,7 +31,7 @@ export function SegmentPage() {
         <>
           <PageHeader title={segment.name} actions={<Actions segment={segment} etag={etag} />}>
             <p className="muted">
-              Contacts now: <SegmentCount filters={segment.filters} />
+              Contacts now: <SegmentCount filters={segment.filters} live />
             </p>
           </PageHeader>
           <Filters segment={segment} />
@@ -46,8 +44,6 @@ export function SegmentPage() {
 
 function Actions({ segment, etag }: { segment: Segment; etag: string | null }) {
   const open = useOpen();
-  const [editing, setEditing] = useState(false);
-  const close = () => setEditing(false);
   const remove = useAction({
     work: () =>
       call(() =>
@@ -62,7 +58,7 @@ function Actions({ segment, etag }: { segment: Segment; etag: string | null }) {
   return (
     <>
       <ExportButton resource="contacts" filters={{ segment_id: String(segment.id) }} />
-      <Button onClick={() => setEditing(true)}>Edit</Button>
+      <Button onClick={() => open(`/segments/${segment.id}/edit`)}>Edit</Button>
       <ConfirmButton
         label="Delete"
         title={`Delete the segment ${segment.name}?`}
@@ -71,9 +67,6 @@ function Actions({ segment, etag }: { segment: Segment; etag: string | null }) {
       >
         <p>Its contacts stay. The segment cannot be restored.</p>
       </ConfirmButton>
-      <Dialog open={editing} onClose={close} title="Edit the segment" wide>
-        <SegmentForm segment={segment} etag={etag} onDone={close} onCancel={close} />
-      </Dialog>
     </>
   );
 }

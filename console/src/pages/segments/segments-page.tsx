@@ -4,7 +4,6 @@ import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/facts.tsx';
 import { filtersText } from '../../ui/filter-text.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
@@ -12,8 +11,8 @@ import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { NewSegment } from './new-segment.tsx';
 import { SegmentCount } from './segment-count.tsx';
-import { SegmentForm } from './segment-form.tsx';
 
 function useColumns(): readonly TableColumn<Schemas['Segment']>[] {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
@@ -61,9 +60,7 @@ export function SegmentsPage() {
           </Button>
         }
       />
-      <Dialog open={creating} onClose={() => setCreating(false)} title="New segment" wide>
-        <SegmentForm onDone={({ id }) => open(`/segments/${id}`)} onCancel={() => setCreating(false)} />
-      </Dialog>
+      <NewSegment open={creating} onClose={() => setCreating(false)} />
       <QueryView query={query}>
         {({ rows }) => (
           <DataTable
