@@ -12,7 +12,8 @@ import { keyOf, type StepKey } from '../flow-layout.ts';
 import { stepTitle } from '../step-text.ts';
 import { findStep, stepAtPath, type FlowContent } from './model.ts';
 import { checkFlow, type Problem } from './problems.ts';
-import { differenceOf, publishFlow, type Difference, type PublishChoices } from './publish.ts';
+import { differenceOf, type Difference } from './difference.ts';
+import { publishFlow, type PublishChoices } from './publish.ts';
 import { RunsUnderWay } from './runs-under-way.tsx';
 
 const ComparisonView = lazy(async () => ({

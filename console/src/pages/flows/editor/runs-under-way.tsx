@@ -4,7 +4,8 @@ import { countText } from '../../../ui/facts.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { useFlowReport, type Flow } from '../flow-frame.tsx';
-import type { Difference, PublishChoices } from './publish.ts';
+import type { Difference } from './difference.ts';
+import type { PublishChoices } from './publish.ts';
 
 const MAX_VERSIONS = 100;
 

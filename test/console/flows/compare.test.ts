@@ -1,7 +1,7 @@
 // The comparison of two versions of a flow finds each step that was added, removed, changed or moved.
 import { describe, expect, it } from '@jest/globals';
-import { compareSteps, type StepRow } from '../../console/src/pages/flows/editor/compare.ts';
-import type { Step } from '../../console/src/pages/flows/editor/model.ts';
+import { compareSteps, type StepRow } from '../../../console/src/pages/flows/editor/compare.ts';
+import type { Step } from '../../../console/src/pages/flows/editor/model.ts';
 
 const wait = (id: number, duration = 60): Step => ({ type: 'wait', id, duration });
 const condition = (id: number, yes: Step[], no: Step[] = []): Step => ({
