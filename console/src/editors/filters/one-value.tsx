@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useListChoices, useSegmentChoices, type Choice } from '../../api/audience.ts';
 import { Select, TextInput } from '../../ui/field.tsx';
+import { NumberInput } from '../../ui/number-input.tsx';
 import { STATUSES } from './language.ts';
 import type { Notes } from './name-choice.tsx';
 import { textOf, type ValueType } from './values.ts';
@@ -40,26 +40,14 @@ export function OneValue({ name, type, ...input }: InputProps & { name: string; 
   }
 }
 
-/** Keeps what is typed, such as `1.`, while it is not the way in which the number is written. */
 export function NumberValue({ label, value, onChange, notes, min }: InputProps & { min?: number }) {
-  const [text, setText] = useState('');
-  const parse = (typed: string) => {
-    const number = typed.trim() === '' ? Number.NaN : Number(typed);
-    return Number.isFinite(number) ? number : null;
-  };
-  const given = typeof value === 'number' ? value : null;
   return (
-    <TextInput
+    <NumberInput
       aria-label={label}
       className="filter-number"
-      type="number"
-      step="any"
       min={min}
-      value={parse(text) === given ? text : String(given ?? '')}
-      onChange={(event) => {
-        setText(event.target.value);
-        onChange(parse(event.target.value));
-      }}
+      value={typeof value === 'number' ? value : null}
+      onChange={onChange}
       {...notes}
     />
   );

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { toast } from '../../../ui/toasts.tsx';
 import { emptyHistory, redo, remember, undo, type History } from './history.ts';
-import type { FlowContent, Result, Step, StepKey } from './model.ts';
+import type { Done, FlowContent, Result, Step, StepKey } from './model.ts';
 
 export interface FlowEditor {
   content: FlowContent;
@@ -9,12 +9,14 @@ export interface FlowEditor {
   select: (key: StepKey | null) => void;
   /** Changes fields of the flow. @param about changes with the same text in a row are undone together */
   change: (patch: Partial<FlowContent>, about?: string) => void;
-  /** Runs a command, and reports a refusal. */
-  run: (command: (steps: readonly Step[]) => Result, about?: string) => void;
+  /** Runs a command, and reports a refusal. @returns whether it was done */
+  run: (command: (steps: readonly Step[]) => Result, about?: string) => boolean;
   /** Null if there is nothing to undo. */
   undo: (() => void) | null;
   redo: (() => void) | null;
 }
+
+type Travel = typeof undo<FlowContent>;
 
 /** What the editor's views and forms have in common: the selection, commands and their history. */
 export function useFlowEditor(draft: {
@@ -24,34 +26,54 @@ export function useFlowEditor(draft: {
   const { content } = draft;
   const [selected, select] = useState<StepKey | null>(null);
   const [known, setKnown] = useState({ content, history: emptyHistory<FlowContent>() });
-  // Someone else's draft, or what has been published: steps may have other keys there.
-  const history = known.content === content ? known.history : emptyHistory<FlowContent>();
 
-  const show = (next: FlowContent, nextHistory: History<FlowContent>) => {
-    setKnown({ content: next, history: nextHistory });
-    draft.change(() => next);
+  /** In someone else's draft, and in what has been published, steps may have other keys. */
+  const historyAt = (now: FlowContent, { content: then, history }: typeof known): History<FlowContent> =>
+    then === now ? history : emptyHistory();
+
+  const apply = (change: (now: FlowContent) => FlowContent, about?: string) => {
+    // An editor of contents may answer late, so the content is that of now, not that of the last rendering.
+    draft.change((now) => {
+      const next = change(now);
+      if (next !== now) {
+        setKnown((then) => ({ content: next, history: remember(historyAt(now, then), now, about ?? null) }));
+      }
+      return next;
+    });
   };
-  const go = (found: { history: History<FlowContent>; state: FlowContent } | null) =>
-    found && (() => show(found.state, found.history));
-  const change: FlowEditor['change'] = (patch, about) => {
-    show({ ...content, ...patch }, remember(history, content, about ?? null));
+  const report = ({ select: next, notes = [] }: Done) => {
+    if (next !== undefined) select(next);
+    for (const note of notes) toast(note, { tone: 'warn' });
+  };
+  const travel = (to: Travel) => {
+    const found = to(historyAt(content, known), content);
+    if (!found) return null;
+    return () => {
+      setKnown({ content: found.state, history: found.history });
+      draft.change(() => found.state);
+    };
   };
   return {
     content,
     selected,
     select,
-    change,
+    change: (patch, about) => apply((now) => ({ ...now, ...patch }), about),
     run(command, about) {
-      const result = command(content.steps);
+      let result: Result | undefined;
+      apply((now) => {
+        result = command(now.steps);
+        if ('refused' in result || result.steps === now.steps) return now;
+        return { ...now, steps: result.steps };
+      }, about);
+      if (!result) return false;
       if ('refused' in result) {
         toast(result.refused, { tone: 'bad' });
-        return;
+        return false;
       }
-      if (result.steps !== content.steps) change({ steps: result.steps }, about);
-      if (result.select !== undefined) select(result.select);
-      for (const note of result.notes ?? []) toast(note, { tone: 'warn' });
+      report(result);
+      return true;
     },
-    undo: go(undo(history, content)),
-    redo: go(redo(history, content)),
+    undo: travel(undo),
+    redo: travel(redo),
   };
 }

@@ -1,0 +1,94 @@
+/** The forms of steps that change or notify something. */
+import { Checkbox, Field, Select, TextInput } from '../../../../ui/field.tsx';
+import { DataRows } from './data-rows.tsx';
+import { EventNameField } from './event-name-field.tsx';
+import { allErrors, type StepFormProps } from './form.ts';
+import { JsonField } from './json-field.tsx';
+
+export const EventForm = ({ step, change, errors }: StepFormProps) => (
+  <>
+    <EventNameField
+      label="Event"
+      value={step.event_name ?? ''}
+      error={errors.event_name}
+      onChange={(name) => change({ event_name: name })}
+    />
+    <Checkbox
+      label="With the data of the event that started the run"
+      checked={step.forward_event_data === true}
+      onChange={(event) => change({ forward_event_data: event.target.checked ? true : undefined })}
+    />
+    <DataRows
+      label="Data"
+      value={step.data}
+      nullText="nothing"
+      errors={allErrors(errors, 'data')}
+      onChange={(data) => change({ data })}
+    />
+  </>
+);
+
+export const UpdateContactForm = ({ step, change, errors }: StepFormProps) => (
+  <DataRows
+    label="Data of the contact"
+    value={step.data}
+    nullText="remove it"
+    errors={allErrors(errors, 'data')}
+    onChange={(data) => change({ data })}
+  />
+);
+
+export const ListForm = ({ step, change, errors, names }: StepFormProps) => (
+  <Field label="List" error={errors.list_id}>
+    <Select
+      value={step.list_id === undefined ? '' : String(step.list_id)}
+      options={[{ value: '', label: 'Choose a list' }, ...names.lists]}
+      onChange={(event) => change({ list_id: Number(event.target.value) || undefined })}
+    />
+  </Field>
+);
+
+const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
+
+export const WebhookForm = ({ step, change, errors }: StepFormProps) => (
+  <>
+    <Field label="URL" hint="It must begin with https." error={errors.url}>
+      <TextInput
+        type="url"
+        value={step.url ?? ''}
+        onChange={(event) => change({ url: event.target.value })}
+      />
+    </Field>
+    <Field label="Method" error={errors.method}>
+      <Select
+        value={step.method ?? 'POST'}
+        options={METHODS}
+        onChange={(event) => change({ method: event.target.value })}
+      />
+    </Field>
+    <DataRows
+      label="Headers"
+      value={step.headers}
+      nullText="nothing"
+      textsOnly
+      errors={allErrors(errors, 'headers')}
+      onChange={(headers) => change({ headers })}
+    />
+    <JsonField
+      label="Body"
+      hint="JSON. Without one, the ids of the flow, the run, the step and the contact, and the event are sent."
+      value={step.body}
+      error={allErrors(errors, 'body')}
+      onChange={(body) => change({ body })}
+    />
+  </>
+);
+
+export const ExitForm = ({ step, change, errors }: StepFormProps) => (
+  <Field label="Reason" hint="A name such as converted, for reports." error={errors.reason}>
+    <TextInput
+      value={step.reason ?? ''}
+      onChange={(event) => change({ reason: event.target.value === '' ? undefined : event.target.value })}
+    />
+  </Field>
+);

@@ -1,0 +1,173 @@
+import { useState } from 'react';
+import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
+import { Field, Select, TextInput } from '../../../ui/field.tsx';
+import type { AudienceNames } from '../../../ui/filter-text.ts';
+import { DurationField } from './forms/duration-field.tsx';
+import { EventNameField } from './forms/event-name-field.tsx';
+import { errorsBelow } from './forms/form.ts';
+import type { FlowContent, FlowTrigger } from './model.ts';
+import type { FieldErrors } from './problems.ts';
+
+const DAY = 86_400;
+
+type Source = 'event' | 'list' | 'segment' | 'request';
+type Reentry = NonNullable<FlowTrigger['data']['reentry']>;
+type BuilderFilters = Parameters<typeof FilterBuilder>[0]['filters'];
+
+const SOURCES: readonly { value: Source; label: string }[] = [
+  { value: 'event', label: 'an event is tracked for them' },
+  { value: 'list', label: 'they are added to a list' },
+  { value: 'segment', label: 'they begin to match a segment' },
+  { value: 'request', label: 'a request says so' },
+];
+
+function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTrigger): Source {
+  if (event !== null) return 'event';
+  if (list !== null) return 'list';
+  return segment === null ? 'request' : 'segment';
+}
+
+const NO_SOURCE = { event: null, contact_list_id: null, segment_id: null } as const;
+
+interface TriggerFormProps {
+  content: FlowContent;
+  change: (patch: Partial<FlowContent>, about: string) => void;
+  errors: FieldErrors;
+  names: AudienceNames;
+}
+
+/** The name of a flow, who enters, and when they leave it. */
+export function TriggerForm({ content, change, errors, names }: TriggerFormProps) {
+  const { name, goal, trigger } = content;
+  const { data } = trigger;
+  const set = (patch: Partial<FlowTrigger>) => change({ trigger: { ...trigger, ...patch } }, 'trigger');
+  const setData = (patch: Partial<FlowTrigger['data']>) => {
+    const next = Object.entries({ ...data, ...patch }).filter(([, value]) => value !== undefined);
+    set({ data: Object.fromEntries(next) });
+  };
+  return (
+    <>
+      <Field label="Name">
+        <TextInput
+          value={name}
+          maxLength={255}
+          onChange={(event) => change({ name: event.target.value }, 'name')}
+        />
+      </Field>
+      <SourceFields trigger={trigger} set={set} errors={errors} names={names} />
+      <ReentryFields trigger={trigger} setData={setData} errors={errors} />
+      <EventNameField
+        label="Goal"
+        hint="An event that ends a run wherever it is. Leave it empty if there is none."
+        value={goal ?? ''}
+        onChange={(next) => change({ goal: next === '' ? null : next }, 'goal')}
+      />
+      {(['filters', 'exit_filters'] as const).map((field) => (
+        <fieldset key={field} className="filters-of-step">
+          <legend>{field === 'filters' ? 'Only contacts who match' : 'Contacts leave as soon as they match'}</legend>
+          <FilterBuilder
+            label={field === 'filters' ? 'Who may enter' : 'Who leaves'}
+            filters={(data[field] ?? []) as BuilderFilters}
+            scope="trigger"
+            errors={errorsBelow(errors, `data.${field}`)}
+            onChange={(filters) => setData({ [field]: filters.length === 0 ? undefined : filters })}
+          />
+        </fieldset>
+      ))}
+    </>
+  );
+}
+
+function SourceFields({
+  trigger,
+  set,
+  errors,
+  names,
+}: Pick<TriggerFormProps, 'errors' | 'names'> & {
+  trigger: FlowTrigger;
+  set: (patch: Partial<FlowTrigger>) => void;
+}) {
+  // What is chosen but not yet named is not part of the trigger.
+  const [chosen, setChosen] = useState<Source | null>(null);
+  const found = sourceOf(trigger);
+  const source = found === 'request' && chosen !== null ? chosen : found;
+  const options = (label: string, choices: AudienceNames['lists']) => [{ value: '', label }, ...choices];
+  const idOf = (value: string) => Number(value) || null;
+  return (
+    <>
+      <Field label="Contacts enter when" error={errors['']}>
+        <Select
+          value={source}
+          options={SOURCES}
+          onChange={(event) => {
+            setChosen(event.target.value as Source);
+            set(NO_SOURCE);
+          }}
+        />
+      </Field>
+      {source === 'event' && (
+        <EventNameField
+          label="Event"
+          value={trigger.event ?? ''}
+          error={errors.event}
+          onChange={(event) => set({ ...NO_SOURCE, event: event === '' ? null : event })}
+        />
+      )}
+      {source === 'list' && (
+        <Field label="List" error={errors.contact_list_id}>
+          <Select
+            value={String(trigger.contact_list_id ?? '')}
+            options={options('Choose a list', names.lists)}
+            onChange={(event) => set({ ...NO_SOURCE, contact_list_id: idOf(event.target.value) })}
+          />
+        </Field>
+      )}
+      {source === 'segment' && (
+        <Field label="Segment" error={errors.segment_id}>
+          <Select
+            value={String(trigger.segment_id ?? '')}
+            options={options('Choose a segment', names.segments)}
+            onChange={(event) => set({ ...NO_SOURCE, segment_id: idOf(event.target.value) })}
+          />
+        </Field>
+      )}
+    </>
+  );
+}
+
+function ReentryFields({
+  trigger: { data },
+  setData,
+  errors,
+}: Pick<TriggerFormProps, 'errors'> & {
+  trigger: FlowTrigger;
+  setData: (patch: { reentry: Reentry | undefined }) => void;
+}) {
+  const { reentry = 'once' } = data;
+  const kind = typeof reentry === 'object' ? 'after' : reentry;
+  return (
+    <>
+      <Field label="The same contact enters" error={errors['data.reentry']}>
+        <Select
+          value={kind}
+          options={[
+            { value: 'once', label: 'once' },
+            { value: 'every_time', label: 'every time the event is tracked' },
+            { value: 'after', label: 'again after a time' },
+          ]}
+          onChange={({ target: { value } }) =>
+            setData({ reentry: value === 'after' ? { after_seconds: DAY } : (value as 'once' | 'every_time') })
+          }
+        />
+      </Field>
+      {typeof reentry === 'object' && (
+        <DurationField
+          label="Not again before"
+          value={reentry.after_seconds}
+          error={errors['data.reentry.after_seconds']}
+          onChange={(seconds) => setData({ reentry: { after_seconds: seconds } })}
+        />
+      )}
+    </>
+  );
+}
