@@ -11,17 +11,15 @@ import {
   withRefs,
 } from '../../../console/src/pages/flows/editor/commands.ts';
 import { contentOf, requestOf } from '../../../console/src/pages/flows/editor/content.ts';
+import { branchesOf, keyOf, type StepKey } from '../../../console/src/pages/flows/flow-layout.ts';
 import {
   allSteps,
-  branchesOf,
   findStep,
-  keyOf,
   stepAtPath,
   type Done,
   type Place,
   type Result,
   type Step,
-  type StepKey,
   type StepType,
 } from '../../../console/src/pages/flows/editor/model.ts';
 import { namedIn, stepsBefore } from '../../../console/src/pages/flows/editor/references.ts';

@@ -1,6 +1,7 @@
 /** Random flows that the API would take, and what the API says about steps. */
 import fc from 'fast-check';
-import { branchesOf, type Step, type StepKey } from '../../../console/src/pages/flows/editor/model.ts';
+import { branchesOf, type StepKey } from '../../../console/src/pages/flows/flow-layout.ts';
+import type { Step } from '../../../console/src/pages/flows/editor/model.ts';
 import { mapBranches } from '../../../console/src/pages/flows/editor/commands.ts';
 import { readSteps } from '../../../src/features/flows/read-steps.ts';
 
@@ -77,6 +78,31 @@ function filterOf(pick: number, before: readonly Named[]): NonNullable<Step['fil
     : { name: `step.${named.key}.body.ok`, predicate: 'eq', value: true };
 }
 
+/** The step with the names of others that it may have at its place. */
+function withNames(step: Step, picks: readonly number[], before: readonly Named[]): Step {
+  const [one = 0, two = 0, three = 0, four = 0] = picks;
+  const next = structuredClone(step);
+  if (step.type === 'condition' || (step.type === 'wait_for_event' && one % 2 === 0)) {
+    const group = [filterOf(three, before), filterOf(four, before)];
+    next.filters = [filterOf(two, before)];
+    if (one % 3 === 0) next.filters.push({ name: 'any', predicate: 'or', value: group });
+  }
+  if (step.type === 'wait_for_event' && one % 3 > 0) {
+    const since = before[two % (before.length + 1)];
+    next.include_since = since ? { step: since.key } : 'entry';
+  }
+  return next;
+}
+
+function withBranches(step: Step, branches: readonly Step[][]): Step {
+  const [yes = [], no = []] = branches;
+  if (step.type !== 'split') return branches.length > 0 ? { ...step, yes, no } : step;
+  return {
+    ...step,
+    branches: branches.map((steps, index) => ({ weight: index === 0 ? 34 : 33, steps })),
+  };
+}
+
 /** Gives steps their keys and the names of steps before them, as the API allows. */
 function drawn(given: readonly Sketch[]): Step[] {
   let count = 0;
@@ -86,33 +112,13 @@ function drawn(given: readonly Sketch[]): Step[] {
       count += 1;
       // Ids in no order, as after moves.
       const key = isNew ? `${step.type}_${count}` : ((count * 37) % 1_009) + 1;
-      const next: Step = {
-        ...structuredClone(step),
-        ...(typeof key === 'string' ? { ref: key } : { id: key }),
-      };
-      const [one = 0, two = 0, three = 0, four = 0] = picks;
-      if (step.type === 'condition' || (step.type === 'wait_for_event' && one % 2 === 0)) {
-        const group = [filterOf(three, seen), filterOf(four, seen)];
-        next.filters = [
-          filterOf(two, seen),
-          ...(one % 3 === 0 ? [{ name: 'any', predicate: 'or', value: group }] : []),
-        ];
-      }
-      if (step.type === 'wait_for_event' && one % 3 > 0) {
-        const since = seen[two % (seen.length + 1)];
-        next.include_since = since ? { step: since.key } : 'entry';
-      }
+      const named = withNames(step, picks, seen);
       seen.push({ key, type: step.type });
       const inner = branches.map((branch) => draw(branch, seen));
-      seen.push(...inner.flatMap((each) => each.seen.slice(seen.length)));
-      const [yes = [], no = [], third = []] = inner.map((each) => each.steps);
-      if (step.type === 'split') {
-        next.branches = [yes, no, third].map((each, index) => ({
-          weight: index === 0 ? 34 : 33,
-          steps: each,
-        }));
-      } else if (branches.length > 0) Object.assign(next, { yes, no });
-      return next;
+      const known = seen.length;
+      seen.push(...inner.flatMap((each) => each.seen.slice(known)));
+      const next = typeof key === 'string' ? { ...named, ref: key } : { ...named, id: key };
+      return withBranches(next, inner.map((each) => each.steps));
     });
     return { steps, seen };
   };
@@ -138,11 +144,16 @@ function filledIn(step: Step): Step {
 export const refusedByApi = (steps: readonly Step[]): Record<string, string[]> =>
   readSteps(structuredClone(steps.map(filledIn))).errors;
 
+interface Sequence {
+  steps: readonly Step[];
+  /** The step in whose branch it is; null is the flow itself. */
+  owner: Step | null;
+  index: number;
+}
+
 /** Returns every sequence of a flow: the steps themselves, and each branch. */
-export function sequencesOf(
-  steps: readonly Step[],
-): { steps: readonly Step[]; owner: Step | null; index: number }[] {
-  const inside = (step: Step) =>
+export function sequencesOf(steps: readonly Step[]): Sequence[] {
+  const inside = (step: Step): Sequence[] =>
     branchesOf(step).flatMap((branch, index) => [
       { steps: branch.steps, owner: step, index },
       ...branch.steps.flatMap(inside),

@@ -1,7 +1,8 @@
 /** What a simulation assumes about the world: events that arrive, opens, and answers to requests. */
 import type { Schemas } from '../../../api/client.ts';
 import { isObject, parseJson } from '../../../ui/json-text.ts';
-import { allSteps, keyOf, type FlowContent, type Step } from './model.ts';
+import { keyOf } from '../flow-layout.ts';
+import { allSteps, type FlowContent, type Step } from './model.ts';
 
 type Answer = NonNullable<NonNullable<Schemas['SimulateFlow']['answers']>['steps']>[string];
 

@@ -1,8 +1,10 @@
 /** Steps on the way from one place to another, in the same flow or another flow of the brand. */
 import { isObject, parseJson } from '../../../ui/json-text.ts';
 import { checked, freeRef, mapBranches, namesInUse, putSteps } from './commands.ts';
-import { allSteps, branchesOf, keyOf, type Place, type Result, type Step, type StepKey } from './model.ts';
-import { brokenReferences, namedIn, nameOf, remapNames } from './references.ts';
+import { branchesOf, keyOf, type StepKey } from '../flow-layout.ts';
+import { allSteps, type Place, type Result, type Step } from './model.ts';
+import { brokenReferences, namedIn, remapNames } from './references.ts';
+import { nameOf } from './texts.ts';
 
 const FORMAT = 'carillon-flow-steps';
 

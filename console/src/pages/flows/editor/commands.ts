@@ -1,8 +1,8 @@
 /** Changes of the steps. Each returns the new steps, or says why it cannot be done; none leaves a broken flow. */
+import { branchesOf, keyOf, type StepKey } from '../flow-layout.ts';
 import {
   allSteps,
   findStep,
-  keyOf,
   mapSequence,
   mapStep,
   MAX_LEVELS,
@@ -11,7 +11,6 @@ import {
   type Place,
   type Result,
   type Step,
-  type StepKey,
   type StepType,
 } from './model.ts';
 import { newStep } from './new-step.ts';
@@ -117,6 +116,26 @@ export function moveStep(steps: readonly Step[], key: StepKey, place: Place): Re
   const next = putSteps(without, { branch: place.branch, index }, [step]);
   if (!next) return { refused: GONE };
   return checked(steps, next) ?? { steps: next, select: key };
+}
+
+/** Returns all places in reading order. */
+export const allPlaces = (steps: readonly Step[], branch: Place['branch'] = null): Place[] => [
+  ...steps.flatMap((step, index) => [
+    { branch, index },
+    ...branchesOf(step).flatMap((inner) => allPlaces(inner.steps, { step: keyOf(step), key: inner.key })),
+  ]),
+  { branch, index: steps.length },
+];
+
+/** Moves a step to the place before or after it in reading order, into branches and out of them. */
+export function nudgeStep(steps: readonly Step[], key: StepKey, direction: 'up' | 'down'): Result {
+  const from = findStep(steps, key)?.place;
+  if (!from) return { refused: NO_STEP };
+  const places = allPlaces(steps);
+  const at = (index: number) =>
+    places.findIndex((place) => isSameSequence(place, from) && place.index === index);
+  const place = direction === 'up' ? places[at(from.index) - 1] : places[at(from.index + 1) + 1];
+  return place ? moveStep(steps, key, place) : { steps, select: key };
 }
 
 const isSameSequence = ({ branch: one }: Place, { branch: other }: Place): boolean =>

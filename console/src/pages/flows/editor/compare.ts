@@ -1,7 +1,7 @@
 /** What differs between the steps of two versions of a flow. A step is the same step if it has the same id or `ref`. */
 import { hashKey } from '@tanstack/react-query';
-import { branchesOf as namedBranches } from '../flow-layout.ts';
-import { allSteps, keyOf, type Step, type StepKey } from './model.ts';
+import { branchesOf as namedBranches, keyOf, type StepKey } from '../flow-layout.ts';
+import { allSteps, type Step } from './model.ts';
 
 export type Change = 'same' | 'changed' | 'moved' | 'added' | 'removed';
 

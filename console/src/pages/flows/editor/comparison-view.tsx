@@ -11,7 +11,8 @@ import {
   type FlowStep,
 } from '../step-text.ts';
 import { compareSteps, type Change, type Comparison, type FieldChange, type StepRow } from './compare.ts';
-import { keyOf, type FlowContent, type Step } from './model.ts';
+import { keyOf } from '../flow-layout.ts';
+import type { FlowContent, Step } from './model.ts';
 
 /** What a version does. */
 export type Compared = Pick<FlowContent, 'goal' | 'trigger' | 'steps'>;

@@ -2,7 +2,8 @@ import type { NodeTypes } from '@xyflow/react';
 import { createContext, use } from 'react';
 import { stepTitle } from '../step-text.ts';
 import type { MarkNode, OtherNode, StepNode } from './graph-nodes.ts';
-import { keyOf } from './model.ts';
+import { keyOf } from '../flow-layout.ts';
+
 import type { EditorViewProps } from './views.ts';
 
 /** What the boxes show and do. React Flow gives them only their own data. */
@@ -56,13 +57,13 @@ function TriggerBox() {
   );
 }
 
-function Mark({ id, data: { place, label } }: { id: string; data: MarkNode['data'] }) {
+function Mark({ id, data: { place, text } }: { id: string; data: MarkNode['data'] }) {
   const context = use(ViewContext);
   return (
     <button
       type="button"
       className={context?.target === id ? 'flow-mark target' : 'flow-mark'}
-      aria-label={label}
+      aria-label={`${context?.view.addText ?? ''} ${text}`}
       onClick={() => context?.view.onAdd(place)}
     >
       +

@@ -1,6 +1,5 @@
 /** The drawing of a flow as nodes of React Flow. The axis of the trigger is at x = 0, so that it stays where it is. */
 import type { Node } from '@xyflow/react';
-import { stepTitle } from '../step-text.ts';
 import {
   BOX,
   END,
@@ -12,7 +11,8 @@ import {
   type Point,
   type StepKey,
 } from '../flow-layout.ts';
-import { findStep, sequenceAt, type Place, type Step } from './model.ts';
+import { findStep, type Place, type Step } from './model.ts';
+import { placeText } from './texts.ts';
 
 export const MARK = { width: 28, height: 28 } as const;
 
@@ -26,7 +26,8 @@ export interface StepNode extends Node {
 
 export interface MarkNode extends Node {
   type: 'mark';
-  data: { place: Place; label: string };
+  /** Where it is, to go on from what it does. */
+  data: { place: Place; text: string };
 }
 
 /** The trigger, the end, and the names of branches. */
@@ -49,15 +50,6 @@ const placeOf = ({ branch, index }: PlacedMark): Place => ({
   branch: branch && { step: branch.step, key: branch.key },
   index,
 });
-
-/** Says where a step would be added. */
-function markLabel(steps: readonly Step[], { branch, index }: PlacedMark): string {
-  const before = sequenceAt(steps, branch && { step: branch.step, key: branch.key })?.[index - 1];
-  if (before) return `Add a step after ${stepTitle(before)} ${keyOf(before)}`;
-  if (!branch) return 'Add a step at the start';
-  const name = typeof branch.key === 'number' ? `${branch.key + 1} (${branch.label})` : branch.label;
-  return `Add a step to the branch ${name} of step ${branch.step}`;
-}
 
 // React Flow's own words for its nodes say nothing here.
 const still = {
@@ -101,7 +93,7 @@ export function drawFlow(steps: readonly Step[]): Drawing {
       const id = `mark ${place.branch ? `${place.branch.step} ${place.branch.key}` : ''} ${place.index}`;
       nodes.push({
         ...{ ...still, id, type: 'mark', position, ...sized(MARK) },
-        data: { place, label: markLabel(steps, mark) },
+        data: { place, text: placeText(steps, place) },
       });
     }
   }

@@ -11,11 +11,11 @@ import {
 import { useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { moveByKeys } from '../flow-graph.tsx';
-import type { Edge, Point } from '../flow-layout.ts';
+import { keyOf, type Edge, type Point } from '../flow-layout.ts';
 import { moveStep } from './commands.ts';
 import { nodeTypes, ViewContext } from './graph-boxes.tsx';
 import { drawFlow, markNear, type Drawing, type GraphNode, type MarkNode } from './graph-nodes.ts';
-import { keyOf } from './model.ts';
+
 import type { EditorViewProps } from './views.ts';
 
 const ZOOM = { min: 0.25, max: 1.5 } as const;

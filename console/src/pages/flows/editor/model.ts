@@ -3,13 +3,11 @@
  * commands change it. A command never changes what it is given, and fields that this console does not know survive.
  */
 import type { Schemas } from '../../../api/client.ts';
+import { branchesOf, keyOf, type BranchKey, type StepKey } from '../flow-layout.ts';
 import type { FlowStep } from '../step-text.ts';
 
 export type FlowTrigger = Schemas['FlowTrigger'];
 export type StepType = FlowStep['type'];
-
-/** The id of a step; the `ref` of a step that is not yet published. */
-export type StepKey = number | string;
 
 /** A step that is not yet published has a `ref`, unique in the flow, instead of an `id`. */
 export interface Step extends Omit<FlowStep, 'id' | 'yes' | 'no' | 'branches' | 'include_since'> {
@@ -33,9 +31,6 @@ export interface FlowContent {
   steps: readonly Step[];
 }
 
-/** The index counts the branches of a split. */
-export type BranchKey = 'yes' | 'no' | number;
-
 /** A '+' mark: before `index` of a sequence. */
 export interface Place {
   /** The sequence; null is the flow itself. */
@@ -57,22 +52,6 @@ export interface Done {
 /** The limits of the API. */
 export const MAX_STEPS = 200;
 export const MAX_LEVELS = 10;
-
-/** Every step of a flow has an id or a ref once {@link withRefs} has seen it. */
-export const keyOf = ({ id, ref }: Pick<Step, 'id' | 'ref'>): StepKey => id ?? ref ?? '';
-
-const CHOOSES: ReadonlySet<string> = new Set(['condition', 'wait_for_event']);
-
-/** Returns the branches of a step in the order of the API; none if it has none. */
-export function branchesOf(step: Step): { key: BranchKey; steps: readonly Step[] }[] {
-  if (CHOOSES.has(step.type)) {
-    return [
-      { key: 'yes', steps: step.yes ?? [] },
-      { key: 'no', steps: step.no ?? [] },
-    ];
-  }
-  return (step.branches ?? []).map(({ steps }, index) => ({ key: index, steps }));
-}
 
 /** Returns the step with the steps of one of its branches replaced. */
 function withBranch(step: Step, key: BranchKey, steps: readonly Step[]): Step {

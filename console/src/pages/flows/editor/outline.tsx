@@ -1,80 +1,116 @@
-import { Button } from '../../../ui/button.tsx';
+import type { KeyboardEvent } from 'react';
+import { moveByKeys } from '../flow-graph.tsx';
+import { branchesOf, keyOf } from '../flow-layout.ts';
 import { stepTitle } from '../step-text.ts';
-import { branchesOf, keyOf, type Place, type Step } from './model.ts';
+import { nudgeStep, removeStep } from './commands.ts';
+import type { Place, Step } from './model.ts';
+import { placeText } from './texts.ts';
 import type { EditorViewProps } from './views.ts';
 
-/** The steps as nested lists. */
+/** The steps as nested lists, for narrow pages and the keyboard. Arrow keys go from line to line. */
 export function Outline(props: EditorViewProps) {
   const { content, selected, onSelect, triggerText } = props;
   return (
-    <div className="flow-outline">
+    <div className="flow-outline" role="group" aria-label={`Steps of ${content.name}`} onKeyDown={moveByKeys}>
       <button
         type="button"
-        className="flow-line"
+        className="flow-line trigger"
         aria-pressed={selected === null}
         onClick={() => onSelect(null)}
       >
-        <strong>Who enters</strong> <span>{triggerText}</span>
+        <strong>Who enters</strong>
+        <span className="flow-summary">{triggerText}</span>
       </button>
       <Sequence view={props} branch={null} steps={content.steps} />
+      <p className="hint">
+        Arrow keys go from line to line, <kbd>Enter</kbd> opens a step, <kbd>Alt</kbd> with an arrow key moves
+        it, <kbd>Delete</kbd> removes it.
+      </p>
     </div>
   );
 }
 
-function Sequence({
-  view,
-  branch,
-  steps,
-}: {
+interface SequenceProps {
   view: EditorViewProps;
   branch: Place['branch'];
   steps: readonly Step[];
-}) {
-  return (
-    <ol>
-      {steps.map((step, index) => (
-        <li key={keyOf(step)}>
-          <Button
-            kind="quiet"
-            aria-label={`Add a step before ${stepTitle(step)} ${keyOf(step)}`}
-            onClick={() => view.onAdd({ branch, index })}
-          >
-            +
-          </Button>
-          <StepLine view={view} step={step} />
-        </li>
-      ))}
-      <li>
-        <Button
-          kind="quiet"
-          aria-label="Add a step here"
-          onClick={() => view.onAdd({ branch, index: steps.length })}
-        >
-          +
-        </Button>
-      </li>
-    </ol>
-  );
 }
+
+const Sequence = ({ view, branch, steps }: SequenceProps) => (
+  <ol>
+    <li>
+      <Mark view={view} place={{ branch, index: 0 }} />
+    </li>
+    {steps.map((step, index) => (
+      <li key={keyOf(step)}>
+        <StepLine view={view} step={step} />
+        <Mark view={view} place={{ branch, index: index + 1 }} />
+      </li>
+    ))}
+  </ol>
+);
+
+const Mark = ({ view, place }: { view: EditorViewProps; place: Place }) => (
+  <button
+    type="button"
+    className="flow-mark"
+    aria-label={`${view.addText} ${placeText(view.content.steps, place)}`}
+    onClick={() => view.onAdd(place)}
+  >
+    +
+  </button>
+);
 
 function StepLine({ view, step }: { view: EditorViewProps; step: Step }) {
   const key = keyOf(step);
+  const problems = view.problems[key] ?? [];
+  const branches = branchesOf(step);
+  const act = (event: KeyboardEvent<HTMLElement>) => {
+    const arrow = event.altKey
+      ? { ArrowUp: 'up' as const, ArrowDown: 'down' as const }[event.key]
+      : undefined;
+    if (arrow) view.run((steps) => nudgeStep(steps, key, arrow));
+    else if (event.key === 'Delete') view.run((steps) => removeStep(steps, key));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+    focusAgain(event.currentTarget);
+  };
   return (
     <>
       <button
         type="button"
-        className="flow-line"
+        className={`flow-line ${view.way?.stateOf(step) ?? ''}`}
         aria-pressed={view.selected === key}
+        onKeyDown={act}
         onClick={() => view.onSelect(key)}
       >
-        <strong>{stepTitle(step)}</strong> <span>{view.summaryOf(step)}</span>
+        <strong>
+          {stepTitle(step)} <span className="muted">{key}</span>
+        </strong>
+        <span className="flow-summary">{view.summaryOf(step)}</span>
+        {view.way && <span className="flow-note">{view.way.noteOf(key)}</span>}
+        {problems.length > 0 && <span className="flow-note bad">{problems.join(' ')}</span>}
       </button>
-      {branchesOf(step).map((branch) => (
-        <div key={branch.key}>
-          <span className="muted">{branch.key}</span>
-          <Sequence view={view} branch={{ step: key, key: branch.key }} steps={branch.steps} />
-        </div>
-      ))}
+      {branches.length > 0 && (
+        <ul className="flow-branches">
+          {branches.map((branch) => (
+            <li key={branch.key}>
+              <span className="flow-branch">{branch.label}</span>
+              <Sequence view={view} branch={{ step: key, key: branch.key }} steps={branch.steps} />
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
+}
+
+/** A line that moves is drawn anew, and one that is removed takes the focus with it: it goes to the selected line. */
+function focusAgain(line: HTMLElement): void {
+  const outline = line.closest('.flow-outline');
+  setTimeout(() => {
+    if (document.activeElement !== document.body) return;
+    outline?.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
+  });
 }

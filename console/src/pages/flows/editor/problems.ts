@@ -4,7 +4,8 @@ import { api, call } from '../../../api/client.ts';
 import { ApiError } from '../../../api/errors.ts';
 import { useQuiet } from '../../../ui/quiet.ts';
 import { requestOf } from './content.ts';
-import { stepAtPath, type FlowContent, type StepKey } from './model.ts';
+import type { StepKey } from '../flow-layout.ts';
+import { stepAtPath, type FlowContent } from './model.ts';
 
 /** Messages by the path of the field, such as `filters.0.value`. */
 export type FieldErrors = Record<string, string[]>;

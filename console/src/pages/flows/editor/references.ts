@@ -1,7 +1,8 @@
 /** How steps name each other: in filters, and in `include_since`. A step may only name steps that come before it. */
 import { isObject } from '../../../ui/json-text.ts';
-import { stepTitle } from '../step-text.ts';
-import { allSteps, branchesOf, keyOf, type Step, type StepKey } from './model.ts';
+import { branchesOf, keyOf, type StepKey } from '../flow-layout.ts';
+import { allSteps, type Step } from './model.ts';
+import { nameOf } from './texts.ts';
 
 type Filter = NonNullable<Step['filters']>[number];
 
@@ -78,9 +79,6 @@ export function stepsBefore(steps: readonly Step[], key: StepKey): Step[] {
   };
   return walk(steps, []) ?? [];
 }
-
-/** Returns a step in words, such as `Condition 4`. */
-export const nameOf = (step: Step): string => `${stepTitle(step)} ${keyOf(step)}`;
 
 /** Says which names a change would break; null if it breaks none that were fine before. */
 export function refusalOf(before: readonly Step[], after: readonly Step[]): string | null {

@@ -20,7 +20,8 @@ import {
   type MadeUpEvent,
 } from './assumptions.ts';
 import { requestOf } from './content.ts';
-import { allSteps, keyOf, stepAtPath, type FlowContent, type Step } from './model.ts';
+import { keyOf } from '../flow-layout.ts';
+import { allSteps, stepAtPath, type FlowContent, type Step } from './model.ts';
 
 type Simulation = Schemas['FlowSimulation'];
 

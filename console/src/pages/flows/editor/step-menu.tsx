@@ -1,50 +1,69 @@
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { stepTitle } from '../step-text.ts';
+import { pasteSteps, readClip, type Clip } from './clip.ts';
 import { insertStep } from './commands.ts';
-import type { Place, StepType } from './model.ts';
+import type { Place, Step, StepType } from './model.ts';
+import { placeText } from './texts.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
-const TYPES: readonly StepType[] = [
-  'email',
-  'sms',
-  'wait',
-  'condition',
-  'wait_for_event',
-  'split',
-  'update_contact',
-  'add_to_list',
-  'remove_from_list',
-  'event',
-  'webhook',
-  'exit',
+const TYPES: readonly { title: string; types: readonly StepType[] }[] = [
+  { title: 'Send', types: ['email', 'sms'] },
+  { title: 'Wait', types: ['wait', 'wait_for_event'] },
+  { title: 'Choose', types: ['condition', 'split', 'exit'] },
+  { title: 'Change', types: ['update_contact', 'add_to_list', 'remove_from_list'] },
+  { title: 'Notify', types: ['webhook', 'event'] },
 ];
 
 /** Asks which step to put at a '+' mark. */
 export function StepMenu({
   place,
   editor,
-  onClose,
+  flowId,
+  clip,
+  onDone,
 }: {
   place: Place;
   editor: FlowEditor;
-  onClose: () => void;
+  flowId: number;
+  clip: Clip | null;
+  /** @param added whether a step was added */
+  onDone: (added: boolean) => void;
 }) {
+  const copied = clip === null ? null : readClip(clip);
   return (
-    <Dialog open onClose={onClose} title="Add a step">
-      <div className="step-types">
-        {TYPES.map((type) => (
-          <Button
-            key={type}
-            onClick={() => {
-              editor.run((steps) => insertStep(steps, place, type));
-              onClose();
-            }}
-          >
-            {stepTitle({ type })}
+    <Dialog open onClose={() => onDone(false)} title={`Add a step ${placeText(editor.content.steps, place)}`}>
+      {TYPES.map(({ title, types }) => (
+        <section key={title} className="step-types">
+          <h3>{title}</h3>
+          <div className="actions">
+            {types.map((type) => (
+              <Button
+                key={type}
+                onClick={() => onDone(editor.run((steps) => insertStep(steps, place, type)))}
+              >
+                {stepTitle({ type })}
+              </Button>
+            ))}
+          </div>
+        </section>
+      ))}
+      {clip !== null && copied && (
+        <section className="step-types">
+          <h3>Copied</h3>
+          <Button onClick={() => onDone(editor.run((steps) => pasteSteps(steps, place, clip, flowId)))}>
+            Paste {clipText(copied.steps)}
           </Button>
-        ))}
-      </div>
+        </section>
+      )}
     </Dialog>
   );
+}
+
+const SHOWN = 3;
+
+function clipText(steps: readonly Step[]): string {
+  const titles = steps.slice(0, SHOWN).map((step) => stepTitle(step));
+  const more = steps.length - SHOWN;
+  return `${titles.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

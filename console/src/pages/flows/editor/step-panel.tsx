@@ -1,32 +1,39 @@
-import { useEffect, useRef, type ReactNode } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { JsonBlock } from '../../../ui/code.tsx';
 import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { Menu } from '../../../ui/menu.tsx';
-import { stepTitle } from '../step-text.ts';
+import type { Flow } from '../flow-frame.tsx';
 import { changeStep, removeStep } from './commands.ts';
 import { ConditionForm, SplitForm, WaitForEventForm } from './forms/branch-forms.tsx';
 import { EventForm, ExitForm, ListForm, UpdateContactForm, WebhookForm } from './forms/action-forms.tsx';
 import { LetterForm, StepContent, type ContentFrom } from './forms/content-forms.tsx';
 import type { StepFormProps } from './forms/form.ts';
 import { WaitForm } from './forms/wait-form.tsx';
-import { keyOf, type Step } from './model.ts';
+import { keyOf } from '../flow-layout.ts';
+import type { Step } from './model.ts';
 import { errorsOf, type FlowProblems } from './problems.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
-interface StepPanelProps {
+export interface StepDeskProps {
+  flow: Flow;
   editor: FlowEditor;
   step: Step;
   problems: FlowProblems;
   names: AudienceNames;
-  contentFrom: ContentFrom;
+}
+
+interface StepPanelProps extends StepDeskProps {
   onEditLetter: () => void;
   onMove: () => void;
   onCopy: (all: boolean) => void;
 }
 
+/** Returns which part of each content is sent, which only the templates of the flow say. */
+export const contentFromOf = ({ templates }: Flow): ContentFrom =>
+  new Map(templates.map(({ id, content_from: from }) => [id, from]));
+
 /** Returns what the form of a step needs. */
-export function formOf({ editor, step, problems, names }: Omit<StepPanelProps, 'onMove' | 'onCopy' | 'onEditLetter'>): StepFormProps {
+export function formOf({ editor, step, problems, names }: StepDeskProps): StepFormProps {
   const key = keyOf(step);
   return {
     step,
@@ -71,7 +78,7 @@ function StepForm(props: StepPanelProps) {
     case 'email':
       return <LetterForm {...form} onOpen={props.onEditLetter} />;
     case 'sms':
-      return <StepContent {...form} contentFrom={props.contentFrom} />;
+      return <StepContent {...form} contentFrom={contentFromOf(props.flow)} />;
     case 'wait':
       return <WaitForm {...form} />;
     case 'condition':
@@ -92,47 +99,8 @@ function StepForm(props: StepPanelProps) {
     case 'exit':
       return <ExitForm {...form} />;
     default:
-      return <JsonBlock value={step} label="This console does not know this type of step. It is kept as it is." />;
+      return (
+        <JsonBlock value={step} label="This console does not know this type of step. It is kept as it is." />
+      );
   }
 }
-
-/** The card beside the views. A narrow page shows it over them. */
-export function PanelFrame({
-  title,
-  focused,
-  onClose,
-  children,
-}: {
-  title: string;
-  /** Changes when the focus should come here. */
-  focused: number;
-  onClose: () => void;
-  children: ReactNode;
-}) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    if (focused > 0) heading.current?.focus();
-  }, [focused]);
-  return (
-    <section
-      className="card step-panel"
-      aria-label={title}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape' && !event.defaultPrevented) onClose();
-      }}
-    >
-      <header className="panel-header">
-        <h2 ref={heading} tabIndex={-1}>
-          {title}
-        </h2>
-        <Button kind="quiet" className="panel-close" aria-label="Close the panel" onClick={onClose}>
-          ✕
-        </Button>
-      </header>
-      <div className="panel-form">{children}</div>
-    </section>
-  );
-}
-
-export const panelTitle = (step: Step | undefined): string =>
-  step ? `${stepTitle(step)} ${keyOf(step)}` : 'Who enters';

@@ -64,7 +64,9 @@ export function TriggerForm({ content, change, errors, names }: TriggerFormProps
       />
       {(['filters', 'exit_filters'] as const).map((field) => (
         <fieldset key={field} className="filters-of-step">
-          <legend>{field === 'filters' ? 'Only contacts who match' : 'Contacts leave as soon as they match'}</legend>
+          <legend>
+            {field === 'filters' ? 'Only contacts who match' : 'Contacts leave as soon as they match'}
+          </legend>
           <FilterBuilder
             label={field === 'filters' ? 'Who may enter' : 'Who leaves'}
             filters={(data[field] ?? []) as BuilderFilters}
@@ -156,7 +158,9 @@ function ReentryFields({
             { value: 'after', label: 'again after a time' },
           ]}
           onChange={({ target: { value } }) =>
-            setData({ reentry: value === 'after' ? { after_seconds: DAY } : (value as 'once' | 'every_time') })
+            setData({
+              reentry: value === 'after' ? { after_seconds: DAY } : (value as 'once' | 'every_time'),
+            })
           }
         />
       </Field>

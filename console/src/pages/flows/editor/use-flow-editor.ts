@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { toast } from '../../../ui/toasts.tsx';
 import { emptyHistory, redo, remember, undo, type History } from './history.ts';
-import type { Done, FlowContent, Result, Step, StepKey } from './model.ts';
+import type { StepKey } from '../flow-layout.ts';
+import type { Done, FlowContent, Result, Step } from './model.ts';
 
 export interface FlowEditor {
   content: FlowContent;

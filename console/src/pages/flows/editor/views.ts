@@ -1,5 +1,6 @@
 import type { Way } from '../way.ts';
-import type { Place, Result, Step, StepKey, FlowContent } from './model.ts';
+import type { StepKey } from '../flow-layout.ts';
+import type { Place, Result, Step, FlowContent } from './model.ts';
 
 /** What the graph and the outline show, and what the user does in them. */
 export interface EditorViewProps {
@@ -17,6 +18,8 @@ export interface EditorViewProps {
   summaryOf: (step: Step) => string;
   /** Who enters, in one line. */
   triggerText: string;
-  /** Opens the menu of types for a '+' mark; it also pastes. */
+  /** What a '+' mark does: "Add a step", or "Put Email 1" while a step is moved by its panel. */
+  addText: string;
+  /** Opens the menu of types for a '+' mark, which also pastes; or puts the step that is moved. */
   onAdd: (place: Place) => void;
 }

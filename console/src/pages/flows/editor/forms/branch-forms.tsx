@@ -4,8 +4,10 @@ import type { EarlierStep } from '../../../../editors/filters/place.ts';
 import { Button } from '../../../../ui/button.tsx';
 import { Field, Select } from '../../../../ui/field.tsx';
 import { NumberInput } from '../../../../ui/number-input.tsx';
-import { keyOf, type FlowContent, type Step, type StepKey } from '../model.ts';
-import { nameOf, stepsBefore } from '../references.ts';
+import { keyOf, type StepKey } from '../../flow-layout.ts';
+import type { FlowContent, Step } from '../model.ts';
+import { stepsBefore } from '../references.ts';
+import { nameOf } from '../texts.ts';
 import { DurationField } from './duration-field.tsx';
 import { EventNameField } from './event-name-field.tsx';
 import { allErrors, errorsBelow, type StepFormProps } from './form.ts';
@@ -110,7 +112,11 @@ export function SplitForm({ step, change, errors }: StepFormProps) {
       <p className="muted">A contact always takes the same branch.</p>
       {branches.map((branch, index) => (
         // Branches have no ids.
-        <Field key={index} label={`Branch ${index + 1}, in percent`} error={errors[`branches.${index}.weight`]}>
+        <Field
+          key={index}
+          label={`Branch ${index + 1}, in percent`}
+          error={errors[`branches.${index}.weight`]}
+        >
           <div className="with-unit">
             <NumberInput
               min={0}

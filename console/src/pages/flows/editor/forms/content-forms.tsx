@@ -18,7 +18,7 @@ const contentOf = (step: Step): Content =>
 /** The fields of the content in which it differs; one that it no longer has is undefined. */
 function patchOf(step: Step, { content_from: _, ...next }: Content): Partial<Step> {
   const gone = Object.keys(contentOf(step)).filter((field) => !(field in next));
-  return { ...Object.fromEntries(gone.map((field) => [field, undefined])), ...next } as Partial<Step>;
+  return { ...Object.fromEntries(gone.map((field) => [field, undefined])), ...next };
 }
 
 /** The names in Liquid that a flow adds, as far as its filters say which data its event has. */
@@ -51,7 +51,9 @@ export function StepContent({
 
 /** A letter needs the whole page, so the panel only leads there. */
 export function LetterForm({ step, errors, onOpen }: StepFormProps & { onOpen: () => void }) {
-  const messages = Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => `${field}: ${text}`));
+  const messages = Object.entries(errors).flatMap(([field, texts]) =>
+    texts.map((text) => `${field}: ${text}`),
+  );
   return (
     <>
       <Facts

@@ -15,7 +15,14 @@ interface DataRowsProps {
 }
 
 /** Names with their values. Rows without a name are not part of the value yet. */
-export function DataRows({ label, value = {}, onChange, nullText, textsOnly = false, errors }: DataRowsProps) {
+export function DataRows({
+  label,
+  value = {},
+  onChange,
+  nullText,
+  textsOnly = false,
+  errors,
+}: DataRowsProps) {
   const [typed, setTyped] = useState<readonly Row[]>(() => rowsOf(value));
   const rows = JSON.stringify(objectOf(typed)) === JSON.stringify(value) ? typed : rowsOf(value);
   const set = (next: readonly Row[]) => {

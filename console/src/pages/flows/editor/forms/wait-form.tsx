@@ -63,7 +63,9 @@ function TimeOfDay({ until, change, errors }: UntilProps) {
   const set = (field: string, value: unknown) => change({ until: changed(until, field, value) });
   const days = Array.isArray(until.weekdays) ? until.weekdays.map(Number) : [];
   const toggle = (day: number) => {
-    const next = days.includes(day) ? days.filter((each) => each !== day) : [...days, day].sort((a, b) => a - b);
+    const next = days.includes(day)
+      ? days.filter((each) => each !== day)
+      : [...days, day].sort((a, b) => a - b);
     set('weekdays', next.length === 0 ? undefined : next);
   };
   const zone = typeof until.timezone === 'string' ? until.timezone : 'contact';
@@ -79,7 +81,12 @@ function TimeOfDay({ until, change, errors }: UntilProps) {
       <fieldset className="weekdays">
         <legend>On these days; none is any day</legend>
         {WEEKDAYS.map((name, index) => (
-          <Checkbox key={name} label={name} checked={days.includes(index + 1)} onChange={() => toggle(index + 1)} />
+          <Checkbox
+            key={name}
+            label={name}
+            checked={days.includes(index + 1)}
+            onChange={() => toggle(index + 1)}
+          />
         ))}
       </fieldset>
       <Field label="Whose clock" error={errors['until.timezone']}>
@@ -98,7 +105,9 @@ function TimeOfDay({ until, change, errors }: UntilProps) {
 
 /** @param given is offered, too, in case the browser does not know it */
 const zones = (given: string): string[] =>
-  [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', given])].filter((name) => name !== 'contact').sort();
+  [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', given])]
+    .filter((name) => name !== 'contact')
+    .sort();
 
 const TIME_COLUMNS = Object.keys(COLUMNS).filter((name) => COLUMNS[name] === 'time');
 

@@ -1,0 +1,165 @@
+import { useState, type KeyboardEvent } from 'react';
+import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { api, callWithTag } from '../../../api/client.ts';
+import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
+import type { Published } from '../../../editors/draft/draft.ts';
+import { useDraft } from '../../../editors/draft/use-draft.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Button } from '../../../ui/button.tsx';
+import { StatusBadge } from '../../../ui/facts.tsx';
+import { BrandLink } from '../../../ui/links.tsx';
+import { PageHeader } from '../../../ui/list-page.tsx';
+import { Notice } from '../../../ui/notice.tsx';
+import type { Flow } from '../flow-frame.tsx';
+import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
+import { contentOf, requestOf } from './content.ts';
+import { FlowVersion } from './flow-version.tsx';
+import { LetterDesk } from './letter-desk.tsx';
+import { findStep, type FlowContent } from './model.ts';
+import { messagesByStep, useFlowProblems, type FlowProblems } from './problems.ts';
+import { SidePanel } from './side-panel.tsx';
+import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
+import { StepViews } from './step-views.tsx';
+import { useFlowEditor, type FlowEditor } from './use-flow-editor.ts';
+import { usePanel } from './use-panel.ts';
+import { usePlaces } from './use-places.tsx';
+
+const isTyping = (target: EventTarget) =>
+  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
+
+/** Ctrl+Z and Ctrl+Y, or Command on a Mac, outside of what is typed, which has its own. */
+function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
+  if (!(event.ctrlKey || event.metaKey) || isTyping(event.target)) return;
+  const key = event.key.toLowerCase();
+  const isRedo = key === 'y' || (key === 'z' && event.shiftKey);
+  if (!isRedo && key !== 'z') return;
+  event.preventDefault();
+  (isRedo ? redo : undo)?.();
+}
+
+/** Where a flow is edited: its steps as a graph or an outline, the form of one of them, and its draft. */
+export function FlowDesk({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
+  const draft = useDraft({ kind: 'flows', id: flow.id }, published);
+  const editor = useFlowEditor(draft);
+  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const problems = useFlowProblems(flow.id, editor.content);
+  const publish = useAction({
+    work: () => draft.publish((content, etag) => send(flow.id, content, etag)),
+    done: 'The flow is published.',
+    refresh: ['flows', 'drafts'],
+  });
+  const [letter, setLetter] = useState<string | number | null>(null);
+  const email = letter === null ? undefined : findStep(editor.content.steps, letter)?.step;
+  const common = { flow, editor, names, problems };
+  return (
+    <div className="flow-desk" onKeyDown={(event) => travelByKeys(event, editor)}>
+      <Header flow={flow} editor={editor} />
+      <DraftBar
+        draft={draft}
+        busy={publish.busy}
+        disabled={flow.status === 'archived'}
+        onPublish={() => publish.run()}
+        showVersion={(content) => <FlowVersion content={content} names={names} />}
+      />
+      <OtherProblems problems={problems} />
+      {email ? (
+        <LetterDesk {...common} step={email} onClose={() => setLetter(null)} />
+      ) : (
+        <Steps {...common} onEditLetter={setLetter} />
+      )}
+    </div>
+  );
+}
+
+async function send(id: number, content: FlowContent, etag: string): Promise<Published<FlowContent>> {
+  const { data, etag: next } = await callWithTag(() =>
+    api.PATCH('/v1/my/flows/{id}', {
+      params: { path: { id }, header: { 'If-Match': etag } },
+      body: requestOf(content),
+    }),
+  );
+  return { content: contentOf(data), etag: next ?? '', at: data.updated_at };
+}
+
+function Header({ flow, editor }: { flow: Flow; editor: FlowEditor }) {
+  return (
+    <PageHeader
+      title={editor.content.name}
+      actions={
+        <>
+          <Button disabled={!editor.undo} onClick={() => editor.undo?.()}>
+            Undo
+          </Button>
+          <Button disabled={!editor.redo} onClick={() => editor.redo?.()}>
+            Redo
+          </Button>
+        </>
+      }
+    >
+      <div className="actions">
+        <StatusBadge status={flow.status} />
+        <BrandLink to={`/flows/${flow.id}`}>Back to the flow</BrandLink>
+      </div>
+    </PageHeader>
+  );
+}
+
+/** What is wrong apart from the steps and the trigger; those show their own. */
+const OtherProblems = ({ problems: { others } }: { problems: FlowProblems }) =>
+  others.length === 0 ? null : (
+    <Notice tone="warn" title="Before this flow can be active">
+      <ul className="problems">
+        {others.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+
+function Steps({
+  flow,
+  editor,
+  names,
+  problems,
+  onEditLetter,
+}: Omit<Parameters<typeof SidePanel>[0], 'panel' | 'onMove' | 'onCopy'>) {
+  const { content } = editor;
+  const [simulated, setSimulated] = useState<Simulated | null>(null);
+  const [isSimulating, setSimulating] = useState(false);
+  const panel = usePanel(editor);
+  const places = usePlaces(flow.id, editor);
+  return (
+    <>
+      {places.notice}
+      <div className="flow-view">
+        <StepViews
+          content={content}
+          selected={editor.selected}
+          onSelect={panel.open}
+          run={editor.run}
+          problems={messagesByStep(problems)}
+          summaryOf={(step) => stepSummary(step as FlowStep, names)}
+          triggerText={triggerText(content.trigger, names)}
+          addText={places.addText}
+          onAdd={places.add}
+          way={isSimulating ? wayIn(content, simulated) : undefined}
+        />
+        <div className="flow-side">
+          <Button aria-pressed={isSimulating} onClick={() => setSimulating(!isSimulating)}>
+            Simulate
+          </Button>
+          {isSimulating ? (
+            <SimulatePanel {...{ flowId: flow.id, content, simulated }} onSimulated={setSimulated} />
+          ) : (
+            <SidePanel
+              {...{ flow, editor, names, problems, panel, onEditLetter }}
+              onMove={places.move}
+              onCopy={places.copy}
+            />
+          )}
+        </div>
+      </div>
+      {places.menu}
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { Button } from '../../../ui/button.tsx';
+import { StepContent } from './forms/content-forms.tsx';
+import { contentFromOf, formOf, type StepDeskProps } from './step-panel.tsx';
+import { nameOf } from './texts.ts';
+
+/** The letter of an email step, over the whole page. */
+export function LetterDesk({ onClose, ...props }: StepDeskProps & { onClose: () => void }) {
+  return (
+    <>
+      <div className="actions">
+        <Button onClick={onClose}>Back to the steps</Button>
+        <h2>Letter of {nameOf(props.step)}</h2>
+      </div>
+      <StepContent {...formOf(props)} contentFrom={contentFromOf(props.flow)} />
+    </>
+  );
+}

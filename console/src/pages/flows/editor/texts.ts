@@ -1,0 +1,16 @@
+/** Steps and places in words. */
+import { branchesOf, keyOf } from '../flow-layout.ts';
+import { stepTitle } from '../step-text.ts';
+import { findStep, sequenceAt, type Place, type Step } from './model.ts';
+
+/** Returns a step in words, such as `Condition 4`. */
+export const nameOf = (step: Step): string => `${stepTitle(step)} ${keyOf(step)}`;
+
+/** Returns where a place is, to go on from "Add a step". */
+export function placeText(steps: readonly Step[], { branch, index }: Place): string {
+  const before = sequenceAt(steps, branch)?.[index - 1];
+  if (before) return `after ${nameOf(before)}`;
+  const owner = branch && findStep(steps, branch.step)?.step;
+  const label = owner && branchesOf(owner).find(({ key }) => key === branch.key)?.label;
+  return owner ? `in the branch “${label}” of ${nameOf(owner)}` : 'at the start';
+}
