@@ -118,7 +118,10 @@ function drawn(given: readonly Sketch[]): Step[] {
       const known = seen.length;
       seen.push(...inner.flatMap((each) => each.seen.slice(known)));
       const next = typeof key === 'string' ? { ...named, ref: key } : { ...named, id: key };
-      return withBranches(next, inner.map((each) => each.steps));
+      return withBranches(
+        next,
+        inner.map((each) => each.steps),
+      );
     });
     return { steps, seen };
   };

@@ -1,10 +1,8 @@
 import { useState, type KeyboardEvent } from 'react';
 import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
-import { api, callWithTag } from '../../../api/client.ts';
 import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import type { Published } from '../../../editors/draft/draft.ts';
 import { useDraft } from '../../../editors/draft/use-draft.ts';
-import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
 import { StatusBadge } from '../../../ui/facts.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
@@ -12,11 +10,11 @@ import { PageHeader } from '../../../ui/list-page.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Flow } from '../flow-frame.tsx';
 import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
-import { contentOf, requestOf } from './content.ts';
 import { FlowVersion } from './flow-version.tsx';
 import { LetterDesk } from './letter-desk.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, useFlowProblems, type FlowProblems } from './problems.ts';
+import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanel } from './side-panel.tsx';
 import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
 import { StepViews } from './step-views.tsx';
@@ -43,11 +41,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
   const editor = useFlowEditor(draft);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const problems = useFlowProblems(flow.id, editor.content);
-  const publish = useAction({
-    work: () => draft.publish((content, etag) => send(flow.id, content, etag)),
-    done: 'The flow is published.',
-    refresh: ['flows', 'drafts'],
-  });
+  const [isPublishing, setPublishing] = useState(false);
   const [letter, setLetter] = useState<string | number | null>(null);
   const email = letter === null ? undefined : findStep(editor.content.steps, letter)?.step;
   const common = { flow, editor, names, problems };
@@ -56,9 +50,8 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
       <Header flow={flow} editor={editor} />
       <DraftBar
         draft={draft}
-        busy={publish.busy}
         disabled={flow.status === 'archived'}
-        onPublish={() => publish.run()}
+        onPublish={() => setPublishing(true)}
         showVersion={(content) => <FlowVersion content={content} names={names} />}
       />
       <OtherProblems problems={problems} />
@@ -67,18 +60,19 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
       ) : (
         <Steps {...common} onEditLetter={setLetter} />
       )}
+      {isPublishing && (
+        <PublishDialog
+          flowId={flow.id}
+          draft={draft}
+          onClose={() => setPublishing(false)}
+          onShow={(key) => {
+            setLetter(null);
+            editor.select(key);
+          }}
+        />
+      )}
     </div>
   );
-}
-
-async function send(id: number, content: FlowContent, etag: string): Promise<Published<FlowContent>> {
-  const { data, etag: next } = await callWithTag(() =>
-    api.PATCH('/v1/my/flows/{id}', {
-      params: { path: { id }, header: { 'If-Match': etag } },
-      body: requestOf(content),
-    }),
-  );
-  return { content: contentOf(data), etag: next ?? '', at: data.updated_at };
 }
 
 function Header({ flow, editor }: { flow: Flow; editor: FlowEditor }) {
