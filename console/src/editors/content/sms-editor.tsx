@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ProblemList } from '../../pages/templates/preview-panel.tsx';
-import { useContactChoice } from '../../pages/templates/contact-choice.tsx';
+import { useContactChoice } from '../../ui/contact-choice.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Field, TextArea } from '../../ui/field.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
