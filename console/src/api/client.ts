@@ -35,8 +35,10 @@ export const onSessionEnded = (handle: () => void): void => {
 
 const identify: Middleware = {
   onRequest({ request }) {
-    if (tenant) request.headers.set('X-Account-Id', String(tenant.accountId));
-    const brandId = tenant?.brandId ?? null;
+    // A request that names its tenant may be sent after another one is shown.
+    const current = request.headers.has('X-Account-Id') ? null : tenant;
+    if (current) request.headers.set('X-Account-Id', String(current.accountId));
+    const brandId = current?.brandId ?? null;
     if (brandId !== null) request.headers.set('X-Brand-Id', String(brandId));
     if (!SAFE.has(request.method) && csrfToken !== null) request.headers.set('X-CSRF-Token', csrfToken);
     return request;

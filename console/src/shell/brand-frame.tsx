@@ -1,10 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { useLayoutEffect, useMemo } from 'react';
+import { Suspense, useLayoutEffect, useMemo } from 'react';
 import { setTenant } from '../api/client.ts';
 import { createQueryClient } from '../api/query-client.ts';
 import { signedInQuery } from '../api/session.ts';
 import { Select } from '../ui/field.tsx';
+import { Loading } from '../ui/query-view.tsx';
 import { dropUndo } from '../ui/toasts.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { useBrand } from './brand.ts';
@@ -37,7 +38,9 @@ export function BrandFrame() {
         <Sidebar />
         <main id="content" tabIndex={-1}>
           <OwnInvitations />
-          <Outlet />
+          <Suspense fallback={<Loading />}>
+            <Outlet />
+          </Suspense>
         </main>
       </div>
       <Palette />

@@ -21,9 +21,11 @@ export function QueryView<Data>({
       </Notice>
     );
   }
-  return (
-    <div className="loading" role="status">
-      Loading…
-    </div>
-  );
+  return <Loading />;
 }
+
+export const Loading = () => (
+  <div className="loading" role="status">
+    Loading…
+  </div>
+);

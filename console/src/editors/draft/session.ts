@@ -1,39 +1,21 @@
 /**
- * The life of a draft while its editor is open, without React: what is kept on this device, what the service has, and
- * what to do if someone else changed it. Requests are sent one after the other, so that each knows the outcome of the
- * one before.
+ * The life of a draft while its editor is open, without React: when it is saved, and what happens if that fails.
+ * Requests are sent one after the other, so that each knows the outcome of the one before.
  */
-import { hashKey } from '@tanstack/react-query';
 import { ApiError, messageOf } from '../../api/errors.ts';
-import type { Conflict, Draft, Published } from './draft.ts';
+import type { Draft, Published } from './draft.ts';
+import { isSame, type KeptContent, type StoredDraft, Versions } from './versions.ts';
 
 const SAVE_AFTER_MS = 1_000;
 const RETRY_AFTER_MS = 10_000;
 const MAX_TRIES = 3;
-
-/** A draft as the service has it. */
-export interface StoredDraft<Content> {
-  content: Content;
-  etag: string;
-  /** The ETag of the resource from which it began. */
-  base: string;
-  at: string;
-  by: string | null;
-}
-
-/** Content that the service does not have yet. */
-export interface KeptContent<Content> {
-  content: Content;
-  base: string;
-  /** The ETag of the draft that it changes; null if there was none. */
-  over: string | null;
-}
 
 export interface SessionParts<Content> {
   service: {
     load: () => Promise<StoredDraft<Content> | null>;
     /** @throws ApiError precondition_failed if the draft is not the one of `over` */
     save: (draft: KeptContent<Content>) => Promise<StoredDraft<Content>>;
+    /** @throws ApiError precondition_failed if the draft has changed */
     remove: (etag: string) => Promise<void>;
   };
   /** What is on this device, in case the tab closes before it is saved. */
@@ -46,50 +28,39 @@ export interface SessionParts<Content> {
   wait: (ms: number, work: () => void) => () => void;
   /** Loads what is live again; it comes in by `seePublished`. */
   reloadPublished: () => void;
-  /** Someone else's content replaces what is shown, of which nothing was unsaved. */
-  onReplaced: (by: string | null, at: string) => void;
+  /** What someone else did replaces what is shown, of which nothing was unsaved. Null: the draft is gone. */
+  onReplaced: (stored: StoredDraft<Content> | null) => void;
 }
 
-const isSame = (one: unknown, other: unknown) => one === other || hashKey([one]) === hashKey([other]);
+type Send<Content> = (content: Content, etag: string) => Promise<Published<Content>>;
 
 const isOutdated = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'precondition_failed';
 
-/** An editor's view of one draft. Create it with what the service has, then subscribe. */
+/** What is refused for its content, or because the resource is gone, is not sent again before it changes. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
+
+/** One editor's view of a draft. Call `start` before use. */
 export class DraftSession<Content extends object> {
-  private content: Content;
-  /** What {@link content} is built on: the ETags of the resource, and of the draft if there is one. */
-  private base: string;
-  private over: string | null;
-  private isUnsaved = false;
+  private readonly versions: Versions<Content>;
+  private readonly parts: SessionParts<Content>;
+  private readonly listeners = new Set<() => void>();
   private isBusy = false;
   private fault: string | null = null;
-  private conflict: Conflict<Content> | null = null;
-  private stopTimer: () => void = () => undefined;
-  private last: Promise<unknown> = Promise.resolve();
+  private stopTimer: (() => void) | null = null;
+  private last: Promise<void> = Promise.resolve();
   private shown: Draft<Content>;
-  private readonly listeners = new Set<() => void>();
 
-  private published: Published<Content>;
-  private stored: StoredDraft<Content> | null;
-  private readonly parts: SessionParts<Content>;
-
+  /** @param stored the draft that the service has */
   constructor(
     published: Published<Content>,
     stored: StoredDraft<Content> | null,
     parts: SessionParts<Content>,
   ) {
-    this.published = published;
-    this.stored = stored;
     this.parts = parts;
-    const kept = parts.device.read();
-    this.content = kept?.content ?? stored?.content ?? published.content;
-    this.base = kept?.base ?? stored?.base ?? published.etag;
-    this.over = kept ? kept.over : (stored?.etag ?? null);
-    this.isUnsaved = kept !== null;
-    this.settle();
+    this.versions = new Versions(published, stored, parts.device.read());
     this.shown = this.present();
-    if (this.isUnsaved) this.saveLater(0);
   }
 
   readonly snapshot = (): Draft<Content> => this.shown;
@@ -99,257 +70,184 @@ export class DraftSession<Content extends object> {
     return () => this.listeners.delete(listener);
   };
 
-  /** What the service has, as far as this editor knows. */
-  readonly storedDraft = (): StoredDraft<Content> | null => this.stored;
+  /** Saves what was left unsaved when the editor was closed. */
+  readonly start = (): void => this.update();
 
-  private readonly change = (next: (content: Content) => Content): void => {
-    const content = next(this.content);
-    if (content === this.content) return;
-    this.content = content;
-    this.keep();
-    this.saveLater(SAVE_AFTER_MS);
-    this.emit();
-  };
-
-  /** Takes in what is live now, whoever changed it. */
+  /** Takes in what is live now. */
   readonly seePublished = (published: Published<Content>): void => {
-    if (published.etag === this.published.etag) return;
-    const isSameContent = isSame(published.content, this.published.content);
-    // Some changes, such as turning a flow off, leave the content as it was.
-    if (isSameContent && this.base === this.published.etag && this.isDraft()) {
-      this.base = published.etag;
-      this.keep();
-      this.saveLater(SAVE_AFTER_MS);
-    }
-    this.published = published;
-    this.settle();
-    this.emit();
+    if (published.etag === this.versions.published.etag) return;
+    this.versions.seePublished(published);
+    this.update();
   };
 
   /** Saves now what is unsaved. */
   readonly flush = (): Promise<void> => {
-    this.stopTimer();
-    return this.queue(() => this.save(MAX_TRIES));
+    this.stop();
+    return this.versions.isUnsaved ? this.queue(() => this.save(MAX_TRIES)) : this.last;
   };
 
   /** Looks whether someone else changed the draft. */
   readonly check = (): Promise<void> =>
     this.queue(async () => {
-      if (this.conflict) return;
-      try {
-        this.stored = await this.parts.service.load();
-        this.settle();
-      } catch {
-        // The next save says what is wrong.
-      }
+      if (this.versions.difference) return;
+      // Whatever is wrong is said by the next save.
+      const stored = await this.parts.service.load().catch(() => undefined);
+      if (stored !== undefined) this.see(stored);
     });
 
-  private readonly discard = (): Promise<void> => {
-    this.stopTimer();
-    return this.queue(async () => {
-      try {
-        if (this.stored) await this.parts.service.remove(this.stored.etag);
-        this.stored = null;
-      } catch (error) {
-        if (!isOutdated(error)) throw error;
-        this.stored = await this.parts.service.load();
-        this.forget();
-        throw error;
-      }
-      this.forget();
-    });
+  private readonly change = (next: (content: Content) => Content): void => {
+    const content = next(this.versions.content);
+    if (content === this.versions.content) return;
+    this.versions.change(content);
+    this.fault = null;
+    this.stop();
+    this.update();
   };
 
-  private readonly publish = async (
-    send: (content: Content, etag: string) => Promise<Published<Content>>,
-  ): Promise<void> => {
+  private readonly discard = (): Promise<void> =>
+    this.queue(async () => {
+      this.stop();
+      const { stored } = this.versions;
+      try {
+        if (stored) await this.parts.service.remove(stored.etag);
+      } catch (error) {
+        if (isOutdated(error)) this.versions.discarded(await this.parts.service.load());
+        throw error;
+      }
+      this.fault = null;
+      this.versions.discarded(null);
+    });
+
+  private readonly publish = async (send: Send<Content>): Promise<void> => {
     await this.flush();
-    if (this.conflict) throw new Error('Choose one of the two versions first.');
-    if (this.isUnsaved) throw new Error(this.fault ?? 'The draft has changed meanwhile. Publish it again.');
+    if (this.versions.difference) throw new Error('Choose one of the two versions first.');
+    if (this.versions.isUnsaved) throw new Error(this.fault ?? 'The draft has changed. Publish it again.');
     await this.queue(() => this.sendAndEnd(send));
   };
 
-  private async sendAndEnd(
-    send: (content: Content, etag: string) => Promise<Published<Content>>,
-  ): Promise<void> {
-    const sent = this.content;
+  private async sendAndEnd(send: Send<Content>): Promise<void> {
+    const { content, base } = this.versions.kept();
+    let published: Published<Content>;
     try {
-      this.published = await send(sent, this.base);
+      published = await send(content, base);
     } catch (error) {
       if (isOutdated(error)) this.parts.reloadPublished();
       throw error;
     }
-    this.base = this.published.etag;
-    const ended = this.stored;
-    if (ended) {
-      // A draft that remains is equal to what is live, unless someone else saved it meanwhile.
-      this.stored = await this.parts.service.remove(ended.etag).then(
-        () => null,
-        () => this.parts.service.load().catch(() => null),
-      );
-    }
-    this.over = this.stored?.etag ?? null;
-    if (this.content === sent) this.forget();
-    else this.keep();
+    const { stored } = this.versions;
+    this.versions.publishedAs(content, published, stored && (await this.end(stored)));
     this.parts.reloadPublished();
   }
 
-  private async save(tries: number): Promise<void> {
-    if (!this.isUnsaved || this.conflict) return;
-    const sent: KeptContent<Content> = { content: this.content, base: this.base, over: this.over };
+  /** @returns what is left: null, or a draft that someone else saved meanwhile */
+  private async end(stored: StoredDraft<Content>): Promise<StoredDraft<Content> | null> {
     try {
-      this.stored = await this.store(sent);
-      this.over = this.stored?.etag ?? null;
+      await this.parts.service.remove(stored.etag);
+      return null;
+    } catch {
+      // If it is still the same one, it is deleted once more, because it is equal to what is live.
+      return this.parts.service.load().catch(() => stored);
+    }
+  }
+
+  private async save(tries: number): Promise<void> {
+    if (!this.versions.isUnsaved || this.versions.difference) return;
+    const sent = this.versions.kept();
+    try {
+      this.versions.saved(sent, await this.store(sent));
       this.fault = null;
-      if (this.content !== sent.content || this.base !== sent.base) this.keep();
-      else this.forget();
     } catch (error) {
       if (!isOutdated(error)) return this.postpone(error);
-      this.stored = await this.parts.service.load();
-      // The draft may have ended because it was published.
-      if (!this.stored) this.parts.reloadPublished();
-      this.settle();
+      this.see(await this.parts.service.load());
       if (tries > 1) await this.save(tries - 1);
     }
   }
 
   private async store(sent: KeptContent<Content>): Promise<StoredDraft<Content> | null> {
-    if (!isSame(sent.content, this.published.content)) return this.parts.service.save(sent);
+    if (!isSame(sent.content, this.versions.published.content)) return this.parts.service.save(sent);
     if (sent.over !== null) await this.parts.service.remove(sent.over);
     return null;
   }
 
   private postpone(error: unknown): void {
     this.fault = messageOf(error);
-    // What the service refuses for its content is not sent again before it changes.
-    const isRefused = error instanceof ApiError && error.status === 422;
-    if (!isRefused) this.saveLater(RETRY_AFTER_MS);
+    if (!isRefused(error)) this.saveAfter(RETRY_AFTER_MS);
   }
 
-  private isDraft(): boolean {
-    return this.isUnsaved || this.stored !== null;
+  private see(stored: StoredDraft<Content> | null): void {
+    const isGone = this.versions.stored !== null && stored === null;
+    // It may have ended because it was published.
+    if (isGone) this.parts.reloadPublished();
+    if (this.versions.seeStored(stored)) this.parts.onReplaced(stored);
   }
 
-  /** Marks the content as not saved. */
-  private keep(): void {
-    this.isUnsaved = true;
-    this.parts.device.write({ content: this.content, base: this.base, over: this.over });
-  }
-
-  /** Shows what the service has, because nothing else is left to save. */
-  private forget(): void {
-    const before = this.content;
-    this.isUnsaved = false;
-    this.fault = null;
-    this.conflict = null;
-    this.parts.device.clear();
-    this.content = this.stored?.content ?? this.published.content;
-    // The same content as another object would look like a change to editors.
-    if (isSame(before, this.content)) this.content = before;
-    this.base = this.stored?.base ?? this.published.etag;
-    this.over = this.stored?.etag ?? null;
-  }
-
-  /** Compares what is shown with what the service has, after either changed. */
-  private settle(): void {
-    if (!this.isUnsaved) {
-      const before = this.content;
-      this.forget();
-      if (this.content !== before && this.stored) this.parts.onReplaced(this.stored.by, this.stored.at);
-    } else if (this.stored && isSame(this.content, this.stored.content)) {
-      this.forget();
-    } else if (!this.stored) {
-      // Whoever discarded the draft meant the content that they saw.
-      this.over = null;
-    }
-    this.conflict = this.findConflict();
-  }
-
-  private findConflict(): Conflict<Content> | null {
-    const { stored, published } = this;
-    if (this.isUnsaved && stored && stored.etag !== this.over) {
-      return { about: 'draft', by: stored.by, at: stored.at, ...this.choice(stored.content) };
-    }
-    if (!this.isDraft() || this.base === published.etag) return null;
-    if (!isSame(this.content, published.content)) {
-      return {
-        about: 'published',
-        by: null,
-        at: published.at ?? null,
-        ...this.choice(published.content),
-      };
-    }
-    // The draft was published, but is still there.
-    this.base = published.etag;
-    this.keep();
-    this.saveLater(0);
-    return null;
-  }
-
-  private choice(theirs: Content) {
-    return {
-      mine: this.content,
-      theirs,
-      keepMine: () => this.choose(this.content),
-      takeTheirs: () => this.choose(theirs),
-    };
-  }
-
-  /** Both versions were seen: the chosen one follows them. */
-  private choose(content: Content): void {
-    this.over = this.stored?.etag ?? null;
-    this.base = this.conflict?.about === 'draft' ? (this.stored?.base ?? this.base) : this.published.etag;
-    this.content = content;
-    this.keep();
-    this.settle();
-    this.emit();
+  private choose(which: 'keepMine' | 'takeTheirs'): void {
+    this.versions[which]();
+    this.update();
     void this.flush();
   }
 
-  private saveLater(ms: number): void {
-    this.stopTimer();
+  private saveAfter(ms: number): void {
+    this.stop();
     this.stopTimer = this.parts.wait(ms, () => void this.flush());
+  }
+
+  private stop(): void {
+    this.stopTimer?.();
+    this.stopTimer = null;
   }
 
   private queue(work: () => Promise<void>): Promise<void> {
     const run = async () => {
       this.isBusy = true;
-      this.emit();
+      this.update();
       try {
         await work();
       } finally {
         this.isBusy = false;
-        if (this.isUnsaved && !this.conflict && this.fault === null) this.saveLater(SAVE_AFTER_MS);
-        this.emit();
+        this.update();
       }
     };
-    const result = this.last.then(run, run);
+    const result = this.last.then(run);
     this.last = result.catch(() => undefined);
     return result;
   }
 
-  private emit(): void {
+  /** After anything changed: keeps what is unsaved on this device, plans to save it, and shows the new state. */
+  private update(): void {
+    const { versions } = this;
+    if (versions.isUnsaved) this.parts.device.write(versions.kept());
+    else this.parts.device.clear();
+    const isDue = versions.isUnsaved && !versions.difference && this.fault === null;
+    if (isDue && !this.isBusy && !this.stopTimer) this.saveAfter(SAVE_AFTER_MS);
     this.shown = this.present();
     for (const listener of this.listeners) listener();
   }
 
   private present(): Draft<Content> {
+    const { content, stored, difference } = this.versions;
     return {
-      content: this.content,
+      content,
       change: this.change,
       state: this.state(),
-      savedAt: this.stored?.at ?? null,
+      savedAt: stored?.at ?? null,
       fault: this.fault,
-      conflict: this.conflict,
+      conflict: difference && {
+        ...difference,
+        mine: content,
+        keepMine: () => this.choose('keepMine'),
+        takeTheirs: () => this.choose('takeTheirs'),
+      },
       discard: this.discard,
       publish: this.publish,
     };
   }
 
   private state(): Draft<Content>['state'] {
-    if (this.conflict) return 'conflict';
+    const { difference, isUnsaved, stored } = this.versions;
+    if (difference) return 'conflict';
     if (this.fault !== null) return 'failed';
-    if (this.isUnsaved || this.isBusy) return 'saving';
-    return this.stored ? 'saved' : 'published';
+    if (isUnsaved || this.isBusy) return 'saving';
+    return stored ? 'saved' : 'published';
   }
 }

@@ -1,58 +1,78 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import { ApiError } from '../../api/errors.ts';
+import { useBrand } from '../../shell/brand.ts';
 import { toast } from '../../ui/toasts.tsx';
+import { clockText } from './clock-text.ts';
+import { createDevice } from './device.ts';
 import type { Draft, DraftOf, Published } from './draft.ts';
-import { DraftSession, type StoredDraft } from './session.ts';
+import { createDraftService, type DraftOwner } from './service.ts';
+import { DraftSession } from './session.ts';
+import type { StoredDraft } from './versions.ts';
+
+const replacedText = (stored: StoredDraft<object> | null) =>
+  stored
+    ? `${stored.by ?? 'Someone else'} changed this at ${clockText(stored.at)}.`
+    : 'Someone else published or discarded the changes.';
+
+/** Loaded when an editor opens; from then on, its session knows better. */
+const draftQuery = <Content extends object>(owner: DraftOwner) =>
+  queryOptions({
+    queryKey: ['drafts', owner.kind, owner.id],
+    queryFn: () => createDraftService<Content>(owner).load(),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+
+function useOwner({ kind, id }: DraftOf): DraftOwner {
+  const { account, brandId, signedIn } = useBrand();
+  const [accountId, userId] = [account.id, signedIn.user.id];
+  return useMemo(() => ({ kind, id, accountId, brandId, userId }), [kind, id, accountId, brandId, userId]);
+}
+
+/** Saves before the tab is hidden or closed, and looks for changes by others when it is shown again. */
+function useLife<Content extends object>(session: DraftSession<Content>): void {
+  useEffect(() => {
+    session.start();
+    const onVisibility = () =>
+      void (document.visibilityState === 'hidden' ? session.flush() : session.check());
+    const save = () => void session.flush();
+    document.addEventListener('visibilitychange', onVisibility);
+    globalThis.addEventListener('online', save);
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      globalThis.removeEventListener('online', save);
+      save();
+    };
+  }, [session]);
+}
 
 /**
- * The draft of a resource: what the editor shows and changes. It is saved by itself.
+ * The draft of a resource: what its editor shows and changes. It is saved by itself. The component waits in `Suspense`
+ * until the draft is loaded.
  * @param of the resource
  * @param published what is live, as the API has it now
  */
-export function useDraft<Content extends object>(
-  { kind, id }: DraftOf,
-  published: Published<Content>,
-): Draft<Content> {
+export function useDraft<Content extends object>(of: DraftOf, published: Published<Content>): Draft<Content> {
   const queryClient = useQueryClient();
+  const owner = useOwner(of);
+  const query = draftQuery<Content>(owner);
+  const { data: loaded } = useSuspenseQuery(query);
   const session = useMemo(() => {
-    let stored: StoredDraft<Content> | null = null;
-    let revision = 0;
-    return new DraftSession<Content>(published, null, {
-      service: {
-        load: () => Promise.resolve(stored),
-        save({ content, base, over }) {
-          if (over !== (stored?.etag ?? null)) {
-            const message = 'it has changed since you read it';
-            return Promise.reject(new ApiError({ status: 412, code: 'precondition_failed', message }));
-          }
-          revision += 1;
-          stored = { content, base, etag: `"${revision}"`, at: new Date().toISOString(), by: null };
-          return Promise.resolve(stored);
-        },
-        remove() {
-          stored = null;
-          return Promise.resolve();
-        },
-      },
-      device: { read: () => null, write: () => undefined, clear: () => undefined },
+    const { kind, id, brandId, userId } = owner;
+    const see = (stored: StoredDraft<Content> | null) => queryClient.setQueryData(query.queryKey, stored);
+    return new DraftSession<Content>(published, loaded, {
+      service: createDraftService<Content>(owner, see),
+      device: createDevice(`${userId}:${brandId}:${kind}:${id}`, crypto.randomUUID(), localStorage),
       wait(ms, work) {
         const timer = setTimeout(work, ms);
         return () => clearTimeout(timer);
       },
       reloadPublished: () => void queryClient.invalidateQueries({ queryKey: [kind] }),
-      onReplaced: (by) => toast(`${by ?? 'Someone else'} changed this.`),
+      onReplaced: (stored) => toast(replacedText(stored)),
     });
-    // What is live comes in by the effect below.
-  }, [kind, id, queryClient]);
+    // What comes later is seen by the session itself, and by the effect below.
+  }, [owner, queryClient]);
+  useLife(session);
   useEffect(() => session.seePublished(published), [session, published.etag]);
-  useEffect(() => {
-    const save = () => void session.flush();
-    document.addEventListener('visibilitychange', save);
-    return () => {
-      document.removeEventListener('visibilitychange', save);
-      save();
-    };
-  }, [session]);
   return useSyncExternalStore(session.subscribe, session.snapshot);
 }

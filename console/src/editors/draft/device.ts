@@ -1,0 +1,69 @@
+/** What a browser keeps of a draft until the service has it. */
+import type { KeptContent } from './versions.ts';
+
+const PREFIX = 'draft:';
+const KEPT_MS = 30 * 86_400_000;
+
+interface Entry<Content> extends KeptContent<Content> {
+  at: number;
+}
+
+/** @returns null if the entry is not one of this version */
+function parse<Content>(text: string | null): Entry<Content> | null {
+  try {
+    const entry = JSON.parse(text ?? '') as Partial<Entry<object>> | null;
+    const isEntry = typeof entry?.content === 'object' && typeof entry.base === 'string';
+    return isEntry && typeof entry.at === 'number' ? (entry as Entry<Content>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function dropOld(storage: Storage, now: number): void {
+  for (const key of Object.keys(storage)) {
+    if (!key.startsWith(PREFIX)) continue;
+    const entry = parse(storage.getItem(key));
+    if (!entry || entry.at < now - KEPT_MS) storage.removeItem(key);
+  }
+}
+
+/**
+ * Each tab has an entry of its own, so that two tabs do not overwrite each other's. An editor that opens adopts the
+ * newest one that was left; others are offered when it opens the next time.
+ * @param name of the draft, with its user and brand
+ * @param tab of this editor
+ */
+export function createDevice<Content>(
+  name: string,
+  tab: string,
+  storage: Storage,
+  now: () => number = Date.now,
+) {
+  const prefix = `${PREFIX}${name}:`;
+  const own = `${prefix}${tab}`;
+  let adopted: string | null = null;
+  return {
+    read(): KeptContent<Content> | null {
+      dropOld(storage, now());
+      const [newest] = Object.keys(storage)
+        .filter((key) => key.startsWith(prefix))
+        .map((key) => ({ key, entry: parse<Content>(storage.getItem(key)) }))
+        .sort((one, other) => (other.entry?.at ?? 0) - (one.entry?.at ?? 0));
+      adopted = newest?.key ?? null;
+      return newest?.entry ?? null;
+    },
+    write(kept: KeptContent<Content>): void {
+      try {
+        storage.setItem(own, JSON.stringify({ ...kept, at: now() }));
+        if (adopted !== null && adopted !== own) storage.removeItem(adopted);
+        adopted = null;
+      } catch {
+        // The storage is full or turned off: the service has it in a second.
+      }
+    },
+    clear(): void {
+      for (const key of [own, adopted]) if (key !== null) storage.removeItem(key);
+      adopted = null;
+    },
+  };
+}

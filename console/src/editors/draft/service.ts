@@ -1,0 +1,72 @@
+/** The requests about one draft. */
+import { api, call, callWithTag, type Schemas } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
+import type { DraftOf } from './draft.ts';
+import type { SessionParts } from './session.ts';
+import type { StoredDraft } from './versions.ts';
+
+/** A draft, and who edits it. */
+export interface DraftOwner extends DraftOf {
+  accountId: number;
+  brandId: number;
+  userId: number;
+}
+
+type Service<Content> = SessionParts<Content>['service'];
+
+function storedOf<Content>(
+  { data, etag }: { data: Schemas['Draft']; etag: string | null },
+  userId: number,
+): StoredDraft<Content> {
+  const { content, base, updated_at: at, updated_by: by } = data;
+  const name = by?.id === userId ? 'You' : (by?.name ?? 'An API key');
+  // The editor of this kind of resource has written it, or someone who knows its API.
+  return { content: content as Content, etag: etag ?? '', base, at, by: name };
+}
+
+/** @param onStored is given what the service has after each request */
+export function createDraftService<Content extends object>(
+  { kind, id, accountId, brandId, userId }: DraftOwner,
+  onStored: (stored: StoredDraft<Content> | null) => void = () => undefined,
+): Service<Content> {
+  const path = { kind, resource_id: id };
+  // What is saved when the editor closes must not go to the brand that is shown next.
+  const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
+  const known = <Stored extends StoredDraft<Content> | null>(stored: Stored): Stored => {
+    onStored(stored);
+    return stored;
+  };
+  return {
+    async load() {
+      try {
+        const found = await callWithTag(() =>
+          api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }),
+        );
+        return known(storedOf<Content>(found, userId));
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return known(null);
+        throw error;
+      }
+    },
+    async save({ content, base, over }) {
+      const condition = over === null ? { 'If-None-Match': '*' as const } : { 'If-Match': over };
+      const saved = await callWithTag(() =>
+        api.PUT('/v1/my/drafts/{kind}/{resource_id}', {
+          params: { path, header: { ...tenant, ...condition } },
+          body: { content: content as Record<string, unknown>, base },
+        }),
+      );
+      return known({ ...storedOf<Content>(saved, userId), content });
+    },
+    async remove(etag) {
+      const header = { ...tenant, 'If-Match': etag };
+      try {
+        await call(() => api.DELETE('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header } }));
+      } catch (error) {
+        // Someone else has just deleted it.
+        if (!(error instanceof ApiError && error.status === 404)) throw error;
+      }
+      known(null);
+    },
+  };
+}
