@@ -52,6 +52,7 @@ export function DeedEditor({
 }) {
   const value = fieldsOf(filter.value);
   const { within, ...rest } = value;
+  const { at_least: times = 1, ...once } = value;
   const isEver = within === undefined || within === null;
   return (
     <>
@@ -60,16 +61,13 @@ export function DeedEditor({
         <>
           <NumberValue
             label="Times, at least"
-            value={value.at_least ?? 1}
+            value={times}
             min={1}
-            onChange={(count) => {
-              const { at_least: _, ...others } = value;
-              const times = wholeOf(count);
-              onChange(times === null || times === 1 ? others : { ...others, at_least: times });
-            }}
+            // Null counts as once; it lets people clear the input before they type.
+            onChange={(next) => onChange(next === 1 ? once : { ...value, at_least: wholeOf(next) })}
             notes={notes}
           />
-          <span>{(value.at_least ?? 1) === 1 ? 'time or more' : 'times or more'}</span>
+          <span>{times === null || times === 1 ? 'time or more' : 'times or more'}</span>
         </>
       )}
       <Select

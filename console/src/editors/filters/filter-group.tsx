@@ -109,24 +109,25 @@ function InnerGroup({
   return (
     <div className="filter-group" role="group" aria-label={`Group ${number}`}>
       <div className="filter-row">
-        <Select
-          aria-label={`What group ${number} needs`}
-          value={filter.name}
-          options={[
-            { value: 'any', label: 'Any of these' },
-            { value: 'all', label: 'All of these' },
-          ]}
-          onChange={(event) =>
-            onChange({
-              ...filter,
-              name: event.target.value,
-              predicate: event.target.value === 'any' ? 'or' : 'and',
-            })
-          }
-        />
-        <span className="grow" />
+        <div className="filter-inputs">
+          <Select
+            aria-label={`What group ${number} needs`}
+            value={filter.name}
+            options={[
+              { value: 'any', label: 'Any of these' },
+              { value: 'all', label: 'All of these' },
+            ]}
+            onChange={(event) =>
+              onChange({
+                ...filter,
+                name: event.target.value,
+                predicate: event.target.value === 'any' ? 'or' : 'and',
+              })
+            }
+          />
+        </div>
         <Button kind="quiet" aria-label={`Remove group ${number}`} onClick={onRemove}>
-          Remove
+          ✕
         </Button>
       </div>
       <FilterGroup

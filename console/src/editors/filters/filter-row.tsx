@@ -55,27 +55,28 @@ export function FilterRow({ filter, path, isNew, onChange, onRemove }: RowProps)
   return (
     <div role="group" aria-label={`Filter ${number}`}>
       <div className="filter-row">
-        {shown ? (
-          <>
-            <NameChoice filter={filter} isNew={isNew} onChange={onChange} notes={notes} />
-            {kind && (
-              <Select
-                aria-label="Predicate"
-                className="input filter-predicate"
-                value={filter.predicate}
-                options={predicateOptions(filter, kind)}
-                onChange={(event) => onChange(withPredicate(filter, kind, event.target.value as Predicate))}
-                {...notes}
-              />
-            )}
-            {kind && <ValueEditor filter={filter} kind={kind} onChange={onChange} notes={notes} />}
-          </>
-        ) : (
-          <Unknown filter={filter} />
-        )}
-        <span className="grow" />
+        <div className="filter-inputs">
+          {shown ? (
+            <>
+              <NameChoice filter={filter} isNew={isNew} onChange={onChange} notes={notes} />
+              {kind && (
+                <Select
+                  aria-label="Predicate"
+                  className="input filter-predicate"
+                  value={filter.predicate}
+                  options={predicateOptions(filter, kind)}
+                  onChange={(event) => onChange(withPredicate(filter, kind, event.target.value as Predicate))}
+                  {...notes}
+                />
+              )}
+              {kind && <ValueEditor filter={filter} kind={kind} onChange={onChange} notes={notes} />}
+            </>
+          ) : (
+            <Unknown filter={filter} />
+          )}
+        </div>
         <Button kind="quiet" aria-label={`Remove filter ${number}`} onClick={onRemove}>
-          Remove
+          ✕
         </Button>
       </div>
       {errors.length > 0 && (

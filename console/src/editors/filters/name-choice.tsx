@@ -31,12 +31,12 @@ const DEEDS: readonly NameOption[] = [
 /** Names with values that only a run of a flow has. */
 function runOptions(scope: Scope, steps: readonly EarlierStep[]): NameOption[] {
   if (scope === 'segment') return [];
-  const started = { value: 'trigger.', label: 'Data of the event that started the flow…' };
+  const started = { value: 'trigger.', label: 'Starting event: key…' };
   if (scope === 'trigger') return [started];
   const answers = steps
     .filter(({ type }) => type === 'webhook')
-    .map(({ key, title }) => ({ value: `step.${key}.`, label: `Answer of ${title}…` }));
-  const arrived = { value: 'received.', label: 'Data of the event that arrived…' };
+    .map(({ key, title }) => ({ value: `step.${key}.`, label: `Answer of ${title}: key…` }));
+  const arrived = { value: 'received.', label: 'Arrived event: key…' };
   return scope === 'received' ? [arrived, started, ...answers] : [started, ...answers];
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Select } from '../../ui/field.tsx';
 import { DeedEditor, PeriodEditor } from './deed-editor.tsx';
-import type { Filter, NameKind } from './language.ts';
+import { stemOf, type Filter, type NameKind } from './language.ts';
 import { ManyValues } from './many-values.tsx';
 import type { Notes } from './name-choice.tsx';
 import { useFilterNames } from './names.ts';
@@ -35,10 +35,11 @@ export function ValueEditor({ filter, kind, onChange, notes }: EditorProps) {
   return <TypedValues filter={filter} form={form} types={types} onChange={change} notes={notes} />;
 }
 
-/** Returns the type that values of a key of data have most likely, among those that fit. */
+/** Returns the type that values of a name have most likely, among those that fit. */
 function useLikelyType(name: string, types: readonly ValueType[]): ValueType | undefined {
   const { data } = useFilterNames();
-  const known: readonly ValueType[] = data.find(({ path }) => name === `data.${path}`)?.types ?? [];
+  const ofData: readonly ValueType[] = data.find(({ path }) => name === `data.${path}`)?.types ?? [];
+  const known = name === `${stemOf(name)}status` && name.startsWith('step.') ? ['number'] : ofData;
   return types.find((type) => known.includes(type));
 }
 

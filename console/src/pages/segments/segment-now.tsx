@@ -38,13 +38,15 @@ export function SegmentNow({
   filters: Filters | null;
 }) {
   const { data, error, isPlaceholderData } = preview;
-  const hasOtherError = error && Object.keys(errors).length === 0;
+  const isRefused = Object.keys(errors).length > 0;
   const isCurrent = filters !== null && !isPlaceholderData && !error;
   return (
     <Card title="Contacts now">
-      {hasOtherError && <Notice tone="bad">{messageOf(error)}</Notice>}
+      {error && !isRefused && <Notice tone="bad">{messageOf(error)}</Notice>}
       <p className="segment-count" aria-live="polite">
-        {filters === null || Object.keys(errors).length > 0 ? (
+        {isRefused ? (
+          <span className="muted">Correct the filters to count.</span>
+        ) : filters === null ? (
           <span className="muted">Complete the filters to count.</span>
         ) : (
           <CountText preview={data} />
