@@ -83,6 +83,7 @@ import * as bulkActions from './0097_bulk_actions.ts';
 import * as oauth from './0098_oauth.ts';
 import * as mcp from './0099_mcp.ts';
 import * as drafts from './0100_drafts.ts';
+import * as keptUploads from './0101_kept_uploads.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -171,4 +172,5 @@ export const migrations = [
   oauth,
   mcp,
   drafts,
+  keptUploads,
 ];

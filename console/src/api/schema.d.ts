@@ -10793,6 +10793,11 @@ export interface operations {
             content: {
                 "multipart/form-data": {
                     file: string;
+                    /**
+                     * @default false
+                     * @enum {string}
+                     */
+                    keep?: "true" | "false";
                 };
             };
         };

@@ -4,13 +4,18 @@ import { api, call, type Schemas } from './client.ts';
 /** The types that browsers and mail programs display. */
 export const IMAGE_TYPES = 'image/png,image/jpeg,image/gif,image/webp';
 
-/** Stores a file. Its URL needs no credentials. @throws ApiError */
-export const upload = (file: File): Promise<Schemas['Upload']> =>
+/**
+ * Stores a file. Its URL needs no credentials.
+ * @param keep for letters, which show it as long as somebody reads them. Others are removed where they are not in use.
+ * @throws ApiError
+ */
+export const upload = (file: File, keep: boolean): Promise<Schemas['Upload']> =>
   call(() =>
     api.POST('/v1/my/uploads', {
-      body: { file: file.name },
+      body: { file: file.name, keep: keep ? 'true' : 'false' },
       bodySerializer() {
         const form = new FormData();
+        form.set('keep', String(keep));
         form.set('file', file);
         return form;
       },

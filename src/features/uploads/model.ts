@@ -13,6 +13,7 @@ class UploadModel extends TenantModel {
     'content_type',
     'size',
     'storage_key',
+    'kept',
   ];
 
   declare account_id: number;
@@ -23,6 +24,8 @@ class UploadModel extends TenantModel {
   /** In bytes. */
   declare size: number;
   declare storage_key: string;
+  /** Whether it stays until it is deleted, because letters show it. */
+  declare kept: boolean;
 }
 
 /** A row of `uploads`. */

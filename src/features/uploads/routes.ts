@@ -45,13 +45,17 @@ function createUploadRoute(uploads: Uploads): RouteDefinition {
     description:
       'Takes one file of at most 5 MB, for example a logo. Use its `signed_id` for `avatar`, `banner` and `logo`. ' +
       'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download. Uploads that are not in use ' +
-      'as an avatar, banner or logo are removed after 30 days. A quota limits the total size of the uploads of an account.',
+      'as an avatar, banner or logo are removed after 30 days, unless `keep` is true. A quota limits the total size of the uploads of an account.',
     auth: 'brand',
     testKeys: 'refused',
-    body: z.strictObject({}),
+    body: z.strictObject({
+      keep: z.enum(['true', 'false']).default('false').meta({
+        description: '`true` for images of letters: the file is never removed unless you delete it.',
+      }),
+    }),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
     responses: { 201: { description: 'The upload', schema: uploadSchema } },
-    prepare: ({ tenant, file }) => uploads.store(tenant, file as UploadedFile),
+    prepare: ({ tenant, file, body }) => uploads.store(tenant, file as UploadedFile, body.keep === 'true'),
     async handler({ tenant, publicUrl }, trx, stored) {
       const upload = await uploads.add(trx, tenant, stored);
       return { status: 201, body: present(upload, publicUrl), resourceId: upload.id };

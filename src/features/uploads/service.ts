@@ -24,9 +24,10 @@ export interface ReceivedFile {
 export interface Uploads {
   /**
    * Stores the content of a file; {@link add} inserts its row. Call it outside a transaction.
+   * @param kept whether it stays although it is no avatar, banner or logo
    * @throws AppError validation_error if the file is empty
    */
-  store(scope: AccountScope, file: ReceivedFile): Promise<NewUpload>;
+  store(scope: AccountScope, file: ReceivedFile, kept?: boolean): Promise<NewUpload>;
   /** Removes stored content for which no row was inserted. */
   discard(stored: NewUpload): Promise<void>;
   /**
@@ -61,13 +62,14 @@ const MEGABYTE = 1024 * 1024;
 
 export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps): Uploads {
   return {
-    async store(scope, file) {
+    async store(scope, file, kept = false) {
       if (file.bytes.length === 0) throw invalid({ file: ['is empty'] });
       const stored = {
         filename: safeFilename(file.filename),
         content_type: await sniffContentType(file.bytes),
         size: file.bytes.length,
         storage_key: newBlobKey('uploads', scope.accountId),
+        kept,
       };
       await store.put(stored.storage_key, file.bytes);
       return stored;

@@ -6,13 +6,13 @@ import { USED_SQL } from './references.ts';
 const UNUSED_DAYS = 30;
 
 /**
- * Deletes uploads that no avatar, banner or logo refers to. Housekeeping then removes their files, as all files without
+ * Deletes uploads that no avatar, banner or logo refers to, and that are not kept for letters. Housekeeping then removes their files, as all files without
  * a row.
  */
 const unusedUploads = batchTask(
   'unused_uploads',
   `delete from uploads where id = any (array(
-     select u.id from uploads u where u.created_at < $1 and not ${USED_SQL} limit $2))`,
+     select u.id from uploads u where u.created_at < $1 and not u.kept and not ${USED_SQL} limit $2))`,
   (_deps, asOf) => daysBefore(asOf, UNUSED_DAYS),
 );
 

@@ -31,9 +31,10 @@ beforeEach(async () => {
   await api.database.pool.query('delete from uploads');
 });
 
-function upload(bytes: Buffer, token = api.apiKey) {
+function upload(bytes: Buffer, token = api.apiKey, fields: Record<string, string> = {}) {
   const rawBody = new FormData();
   rawBody.append('file', new File([new Uint8Array(bytes)], 'a.png'));
+  for (const [name, value] of Object.entries(fields)) rawBody.append(name, value);
   return api.request('POST', '/v1/my/uploads', { rawBody, token });
 }
 
@@ -92,10 +93,11 @@ describe('DELETE /v1/my/uploads/:signed_id', () => {
   });
 });
 
-it('removes uploads after 30 days unless an avatar, banner or logo refers to them', async () => {
+it('removes uploads after 30 days unless they are kept, or an avatar, banner or logo refers to them', async () => {
   const ids: Record<string, unknown> = {};
-  for (const name of ['avatar', 'banner', 'logo', 'unused', 'young'])
-    ids[name] = (await upload(PNG)).body.signed_id;
+  for (const name of ['avatar', 'banner', 'logo', 'unused']) ids[name] = (await upload(PNG)).body.signed_id;
+  ids.kept = (await upload(PNG, api.apiKey, { keep: 'true' })).body.signed_id;
+  ids.young = (await upload(PNG)).body.signed_id;
   const { avatar, banner, logo } = ids;
   await api.request('PATCH', '/v1/my/account', { body: { avatar, banner } });
   await api.request('PUT', '/v1/my/brand', { body: { logo } });
@@ -106,5 +108,12 @@ it('removes uploads after 30 days unless an avatar, banner or logo refers to the
   const deps = { ...upkeep, config: api.config, database: api.database, log: pino({ level: 'silent' }) };
   expect(await task?.run(deps, new Date(), () => undefined)).toBe(1);
   const left = await Promise.all(Object.entries(ids).map(async ([name, id]) => [name, await download(id)]));
-  expect(Object.fromEntries(left)).toEqual({ avatar: 200, banner: 200, logo: 200, unused: 404, young: 200 });
+  expect(Object.fromEntries(left)).toEqual({
+    avatar: 200,
+    banner: 200,
+    logo: 200,
+    unused: 404,
+    kept: 200,
+    young: 200,
+  });
 });

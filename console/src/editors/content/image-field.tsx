@@ -19,7 +19,7 @@ export function ImageField({
 }) {
   const id = useId();
   const action = useAction({
-    work: upload,
+    work: (file: File) => upload(file, true),
     refresh: [],
     fields: ['file'],
     onDone: ({ url }) => onChange(url),

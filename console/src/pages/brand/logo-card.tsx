@@ -9,7 +9,7 @@ import { Notice } from '../../ui/notice.tsx';
 
 /** Uploads the file, and takes it for the logo. */
 async function replaceLogo(file: File): Promise<void> {
-  const { signed_id: logo } = await upload(file);
+  const { signed_id: logo } = await upload(file, false);
   await call(() => api.PUT('/v1/my/brand', { body: { logo } }));
 }
 
