@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/field.tsx';
-import { useOpen } from '../../ui/links.tsx';
+import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -22,6 +22,11 @@ export function FlowActions({ flow }: { flow: Flow }) {
   const { id, status, trigger } = flow;
   return (
     <>
+      {status !== 'archived' && (
+        <BrandLink to={`/flows/${id}/edit`} className="button">
+          Edit
+        </BrandLink>
+      )}
       {status === 'draft' && <ActivateButton flow={flow} />}
       {status === 'active' && <PauseButton flow={flow} />}
       {status === 'paused' && <ResumeButton flow={flow} />}

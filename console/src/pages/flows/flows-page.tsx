@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
 import type { AudienceNames } from '../../ui/filter-text.ts';
@@ -9,6 +11,7 @@ import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx'
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { NewFlow } from './new-flow.tsx';
 import { countSteps, triggerText } from './step-text.ts';
 
 type Flow = Schemas['FlowSummary'];
@@ -41,6 +44,7 @@ const columnsOf = (names: AudienceNames): readonly TableColumn<Flow>[] => [
 export function FlowsPage() {
   const list = useListSearch(FILTERS.map(({ name }) => name));
   const open = useOpen();
+  const [creating, setCreating] = useState(false);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const query = useQuery({
     queryKey: ['flows', list.query],
@@ -52,7 +56,15 @@ export function FlowsPage() {
   });
   return (
     <>
-      <PageHeader title="Flows" />
+      <PageHeader
+        title="Flows"
+        actions={
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            New flow
+          </Button>
+        }
+      />
+      {creating && <NewFlow onClose={() => setCreating(false)} />}
       <Filters filters={FILTERS} list={list} />
       <QueryView query={query}>
         {(page) => (
