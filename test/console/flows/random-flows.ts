@@ -136,9 +136,10 @@ export const randomSteps: fc.Arbitrary<Step[]> = fc
 /** What a user must still say before the API takes a step, and what it does not know. */
 function filledIn(step: Step): Step {
   const { [UNKNOWN]: _, ...filled } = { ...step } as Step & { [UNKNOWN]?: unknown };
-  if (filled.type === 'condition' && filled.filters?.length === 0) filled.filters = [filterOf(0, [])];
-  if (filled.event_name === '') filled.event_name = 'named';
-  if (filled.url === '') filled.url = 'https://example.com/';
+  if (filled.type === 'condition' && (filled.filters ?? []).length === 0) filled.filters = [filterOf(0, [])];
+  if (filled.type === 'event' || filled.type === 'wait_for_event') filled.event_name ??= 'named';
+  if (filled.type === 'webhook') filled.url ??= 'https://example.com/';
+  if (filled.type === 'update_contact') filled.data ??= { a: 1 };
   if (filled.type === 'add_to_list' || filled.type === 'remove_from_list') filled.list_id ??= 1;
   return mapBranches(filled, (steps) => steps.map(filledIn));
 }

@@ -4,6 +4,7 @@ import { stepTitle } from '../step-text.ts';
 import type { MarkNode, OtherNode, StepNode } from './graph-nodes.ts';
 import { keyOf } from '../flow-layout.ts';
 
+import { keyText } from './texts.ts';
 import type { EditorViewProps } from './views.ts';
 
 /** What the boxes show and do. React Flow gives them only their own data. */
@@ -27,7 +28,7 @@ function StepBox({ data: { step, inside } }: { data: StepNode['data'] }) {
       onClick={() => view.onSelect(key)}
     >
       <strong>
-        {stepTitle(step)} <span className="muted">{key}</span>
+        {stepTitle(step)} <span className="muted">{keyText(step)}</span>
       </strong>
       <span className="flow-summary">{view.summaryOf(step)}</span>
       {problems.length > 0 ? (

@@ -2,18 +2,18 @@ import type { Step, StepType } from './model.ts';
 
 const DAY = 86_400;
 
-/** What a new step has before the user says anything. What must be said is left empty: the checks name it. */
+/** What a new step has before the user says anything. What must be said is left out: the checks name it. */
 const FIELDS: Readonly<Record<StepType, Partial<Step>>> = {
-  email: { subject: '', body: '' },
-  sms: { body: '' },
+  email: {},
+  sms: {},
   wait: { duration: DAY },
-  condition: { filters: [], yes: [], no: [] },
-  wait_for_event: { event_name: '', filters: [], duration: DAY, yes: [], no: [] },
-  event: { event_name: '' },
-  update_contact: { data: {} },
+  condition: { yes: [], no: [] },
+  wait_for_event: { duration: DAY, yes: [], no: [] },
+  event: {},
+  update_contact: {},
   add_to_list: {},
   remove_from_list: {},
-  webhook: { url: '', method: 'POST' },
+  webhook: { method: 'POST' },
   split: {
     branches: [
       { weight: 50, steps: [] },

@@ -4,7 +4,7 @@ import { branchesOf, keyOf } from '../flow-layout.ts';
 import { stepTitle } from '../step-text.ts';
 import { nudgeStep, removeStep } from './commands.ts';
 import type { Place, Step } from './model.ts';
-import { placeText } from './texts.ts';
+import { keyText, placeText } from './texts.ts';
 import type { EditorViewProps } from './views.ts';
 
 /** The steps as nested lists, for narrow pages and the keyboard. Arrow keys go from line to line. */
@@ -86,7 +86,7 @@ function StepLine({ view, step }: { view: EditorViewProps; step: Step }) {
         onClick={() => view.onSelect(key)}
       >
         <strong>
-          {stepTitle(step)} <span className="muted">{key}</span>
+          {stepTitle(step)} <span className="muted">{keyText(step)}</span>
         </strong>
         <span className="flow-summary">{view.summaryOf(step)}</span>
         {view.way && <span className="flow-note">{view.way.noteOf(key)}</span>}

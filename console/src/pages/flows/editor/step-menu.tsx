@@ -1,5 +1,6 @@
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
+import { moveByKeys } from '../flow-graph.tsx';
 import { stepTitle } from '../step-text.ts';
 import { pasteSteps, readClip, type Clip } from './clip.ts';
 import { insertStep } from './commands.ts';
@@ -33,29 +34,32 @@ export function StepMenu({
   const copied = clip === null ? null : readClip(clip);
   return (
     <Dialog open onClose={() => onDone(false)} title={`Add a step ${placeText(editor.content.steps, place)}`}>
-      {TYPES.map(({ title, types }) => (
-        <section key={title} className="step-types">
-          <h3>{title}</h3>
-          <div className="actions">
-            {types.map((type) => (
-              <Button
-                key={type}
-                onClick={() => onDone(editor.run((steps) => insertStep(steps, place, type)))}
-              >
-                {stepTitle({ type })}
-              </Button>
-            ))}
-          </div>
-        </section>
-      ))}
-      {clip !== null && copied && (
-        <section className="step-types">
-          <h3>Copied</h3>
-          <Button onClick={() => onDone(editor.run((steps) => pasteSteps(steps, place, clip, flowId)))}>
-            Paste {clipText(copied.steps)}
-          </Button>
-        </section>
-      )}
+      <div className="step-menu" onKeyDown={moveByKeys}>
+        {TYPES.map(({ title, types }) => (
+          <section key={title} className="step-types">
+            <h3>{title}</h3>
+            <div className="actions">
+              {types.map((type) => (
+                <Button
+                  key={type}
+                  autoFocus={type === 'email'}
+                  onClick={() => onDone(editor.run((steps) => insertStep(steps, place, type)))}
+                >
+                  {stepTitle({ type })}
+                </Button>
+              ))}
+            </div>
+          </section>
+        ))}
+        {clip !== null && copied && (
+          <section className="step-types">
+            <h3>Copied</h3>
+            <Button onClick={() => onDone(editor.run((steps) => pasteSteps(steps, place, clip, flowId)))}>
+              Paste {clipText(copied.steps)}
+            </Button>
+          </section>
+        )}
+      </div>
     </Dialog>
   );
 }

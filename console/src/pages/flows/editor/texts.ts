@@ -1,10 +1,17 @@
 /** Steps and places in words. */
-import { branchesOf, keyOf } from '../flow-layout.ts';
+import { branchesOf } from '../flow-layout.ts';
 import { stepTitle } from '../step-text.ts';
 import { findStep, sequenceAt, type Place, type Step } from './model.ts';
 
+/** Returns the id of a step; `new 2` for the second of its type that is not yet published. */
+export function keyText(step: Step): string {
+  const { id, ref = '', type } = step;
+  if (id !== undefined) return String(id);
+  return ref.startsWith(`${type}_`) ? `new ${ref.slice(type.length + 1)}` : ref;
+}
+
 /** Returns a step in words, such as `Condition 4`. */
-export const nameOf = (step: Step): string => `${stepTitle(step)} ${keyOf(step)}`;
+export const nameOf = (step: Step): string => `${stepTitle(step)} ${keyText(step)}`;
 
 /** Returns where a place is, to go on from "Add a step". */
 export function placeText(steps: readonly Step[], { branch, index }: Place): string {

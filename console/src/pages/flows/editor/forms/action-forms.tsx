@@ -11,7 +11,7 @@ export const EventForm = ({ step, change, errors }: StepFormProps) => (
       label="Event"
       value={step.event_name ?? ''}
       error={errors.event_name}
-      onChange={(name) => change({ event_name: name })}
+      onChange={(name) => change({ event_name: name || undefined })}
     />
     <Checkbox
       label="With the data of the event that started the run"
@@ -56,7 +56,7 @@ export const WebhookForm = ({ step, change, errors }: StepFormProps) => (
       <TextInput
         type="url"
         value={step.url ?? ''}
-        onChange={(event) => change({ url: event.target.value })}
+        onChange={(event) => change({ url: event.target.value || undefined })}
       />
     </Field>
     <Field label="Method" error={errors.method}>

@@ -72,7 +72,7 @@ export function WaitForEventForm(props: StepFormProps) {
         hint="Contacts for whom it arrives in time take the branch “in time”."
         value={step.event_name ?? ''}
         error={errors.event_name}
-        onChange={(name) => change({ event_name: name })}
+        onChange={(name) => change({ event_name: name || undefined })}
       />
       <DurationField
         label="At most"
