@@ -132,6 +132,8 @@ export async function startConsole(names?: readonly [string, string]): Promise<R
       await page.goto(`/console/sign-in?return_to=${encodeURIComponent(path)}`);
       await submitLogin(page, email);
       await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'));
+      // The address changes before the page does.
+      await page.getByLabel('Password').waitFor({ state: 'detached' });
       await settle(page);
       return page;
     },
