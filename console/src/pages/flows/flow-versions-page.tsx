@@ -96,7 +96,7 @@ function Compare({ flow, versions }: { flow: Flow; versions: readonly Summary[] 
   );
   return (
     <Card title="Side by side">
-      <div className="filters">
+      <div className="filters versions-choice">
         {choose('left', 'Compare', left)}
         {choose('right', 'with', right)}
       </div>
