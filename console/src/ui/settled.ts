@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 
 const SETTLED_MS = 600;
 
@@ -11,5 +11,5 @@ export function useSettled<Value>(value: Value): Value {
     const timer = setTimeout(() => settle(text), SETTLED_MS);
     return () => clearTimeout(timer);
   }, [text, settled]);
-  return JSON.parse(settled) as Value;
+  return useMemo(() => JSON.parse(settled) as Value, [settled]);
 }

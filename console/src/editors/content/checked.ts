@@ -1,9 +1,8 @@
 /** What a send would refuse of a content, and what could be better, while it is written. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
-import { type Content, type ContentEditorProps, type FieldErrors, sentPart } from './content.ts';
+import { type ContentEditorProps, type FieldErrors, sentPart } from './content.ts';
 
 export interface Problem {
   field: string;
@@ -12,20 +11,7 @@ export interface Problem {
   isError: boolean;
 }
 
-const SETTLED_MS = 600;
 const MAX_NAMES = 200;
-
-/** Returns the value once it has not changed for a moment. Values are compared as JSON. */
-export function useSettled<Value>(value: Value): Value {
-  const text = JSON.stringify(value);
-  const [settled, settle] = useState(text);
-  useEffect(() => {
-    if (text === settled) return undefined;
-    const timer = setTimeout(() => settle(text), SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [text, settled]);
-  return JSON.parse(settled) as Value;
-}
 
 export type Unsaved = Schemas['UnsavedContent'] & { variables: Record<string, unknown> };
 
@@ -88,7 +74,3 @@ export const isAt = (field: string, path: string): boolean => field === path || 
 
 export const messagesAt = (problems: readonly Problem[], path: string): string[] =>
   problems.filter(({ field }) => field === path).map(({ message }) => message);
-
-/** Whether there is something to check or to show. */
-export const isEmpty = ({ subject, body, design }: Content): boolean =>
-  !(subject ?? '').trim() && !(body ?? '').trim() && !design;

@@ -1,8 +1,9 @@
 import { useEffect, useRef } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
+import { useSettled } from '../../ui/settled.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { messagesAt, type Problem, unsavedOf, useChecked, useSettled } from './checked.ts';
+import { messagesAt, type Problem, unsavedOf, useChecked } from './checked.ts';
 import { type Content, type ContentEditorProps, sentPart } from './content.ts';
 import { DesignEditor } from './design-editor.tsx';
 import { LetterPreview } from './letter-preview.tsx';
@@ -63,7 +64,7 @@ export function LetterEditor(props: ContentEditorProps) {
             <SourceEditor value={value} problems={problems} change={change} />
           )}
         </div>
-        <LetterPreview unsaved={settled} problems={problems} />
+        <LetterPreview value={value} unsaved={settled} problems={problems} />
       </div>
     </div>
   );

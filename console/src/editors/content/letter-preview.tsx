@@ -7,6 +7,8 @@ import { Card } from '../../ui/facts.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import type { Problem, Unsaved } from './checked.ts';
+import type { Content } from './content.ts';
+import { SendUnsavedTest } from './send-test.tsx';
 
 const VIEWS = [
   ['desktop', 'Desktop'],
@@ -17,7 +19,15 @@ const VIEWS = [
 type View = (typeof VIEWS)[number][0];
 
 /** The letter as a contact gets it, a moment after each change. */
-export function LetterPreview({ unsaved, problems }: { unsaved: Unsaved; problems: readonly Problem[] }) {
+export function LetterPreview({
+  value,
+  unsaved,
+  problems,
+}: {
+  value: Content;
+  unsaved: Unsaved;
+  problems: readonly Problem[];
+}) {
   const { contactId, field } = useContactChoice('As this contact gets it');
   const [view, setView] = useState<View>('desktop');
   const { variables, ...content } = unsaved;
@@ -42,6 +52,9 @@ export function LetterPreview({ unsaved, problems }: { unsaved: Unsaved; problem
           <PreviewFrame of={{ content, variables, ...contact }} title="Preview of the letter" height={720} />
         </div>
       )}
+      <div className="actions">
+        <SendUnsavedTest value={value} unsaved={unsaved} contactId={contactId} />
+      </div>
       <ProblemsBelow problems={problems} cannot={cannot.length} />
     </Card>
   );

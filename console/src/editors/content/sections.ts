@@ -67,12 +67,15 @@ export const fieldOf = ([index, column, inner]: SectionPath): string =>
     ? `design.sections.${index}`
     : `design.sections.${index}.props.columns.${column}.sections.${inner}`;
 
-/** Returns the sections of a list; none if there is no such list. */
-export function sectionsIn(sections: readonly Section[], list: ListPath): readonly Section[] {
+function findList(sections: readonly Section[], list: ListPath): readonly Section[] | undefined {
   if (list.length === 0) return sections;
   const section = sections[list[0]];
-  return section?.type === 'columns' ? (section.props.columns[list[1]]?.sections ?? []) : [];
+  return section?.type === 'columns' ? section.props.columns[list[1]]?.sections : undefined;
 }
+
+/** Returns the sections of a list; none if there is no such list. */
+export const sectionsIn = (sections: readonly Section[], list: ListPath): readonly Section[] =>
+  findList(sections, list) ?? [];
 
 export const sectionAt = (sections: readonly Section[], path: SectionPath): Section | undefined =>
   sectionsIn(sections, listOf(path))[indexIn(path)];
@@ -100,7 +103,8 @@ export const removeAt = (sections: readonly Section[], path: SectionPath): Secti
 
 /** Whether a section may stand in a list: columns have no columns, and no list is endless. */
 export function mayStandIn(sections: readonly Section[], list: ListPath, section: Section): boolean {
-  const { length } = sectionsIn(sections, list);
+  const length = findList(sections, list)?.length;
+  if (length === undefined) return false;
   return list.length === 0 ? length < MAX_SECTIONS : isPlain(section) && length < MAX_IN_COLUMN;
 }
 
@@ -114,6 +118,8 @@ export function moveTo(
   to: SectionPath,
 ): { sections: Section[]; path: SectionPath } | null {
   const section = sectionAt(sections, from);
+  const { length } = sectionsIn(sections, listOf(to));
+  if (indexIn(to) > length) return null;
   const isWithin = isSameList(listOf(from), listOf(to));
   if (!section || (!isWithin && !mayStandIn(sections, listOf(to), section))) return null;
   // A section taken from the design moves those behind it, also the one with the column it goes to.
@@ -185,9 +191,10 @@ export function designOf(body: string): Section[] {
     const greeting = '<p>Hello {{ contact.first_name | default: "there" }},</p><p>Write here.</p>';
     return [newSection('header'), { type: 'text', props: { html: greeting } }];
   }
+  const markup = text.replaceAll(new RegExp(LIQUID, 'g'), '');
   // A whole document or MJML cannot stand inside another letter.
-  if (/<(?:html|body|mjml|!doctype)\b/i.test(text)) return designOf('');
-  if (/<[a-z][^>]*>/i.test(text)) return [newSection('header'), { type: 'html', props: { html: body } }];
+  if (/<(?:html|body|mjml|!doctype)\b/i.test(markup)) return designOf('');
+  if (/<[a-z][^>]*>/i.test(markup)) return [newSection('header'), { type: 'html', props: { html: body } }];
   const paragraphs = text.split(/\n\s*\n/).map((each) => `<p>${escaped(each).replaceAll('\n', '<br>')}</p>`);
   return [newSection('header'), { type: 'text', props: { html: paragraphs.join('') } }];
 }

@@ -6,26 +6,17 @@ import { Facts } from '../../ui/facts.tsx';
 import { Field, TextArea } from '../../ui/field.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useSettled } from '../../ui/settled.ts';
+import { type Unsaved, unsavedOf } from './checked.ts';
 import type { ContentEditorProps } from './content.ts';
+import { SendUnsavedTest } from './send-test.tsx';
 import { priceText, sizeHint, sizeText } from './sms-size.ts';
 
-/** Samples for names that only this place has: the last part of the name. */
-const samplesOf = ({ value, names = [] }: Pick<ContentEditorProps, 'value' | 'names'>) => ({
-  ...Object.fromEntries(names.map((name) => [name, name.split('.').at(-1)])),
-  ...value.variables,
-});
-
 /** Writes the text of an SMS, and shows what a contact gets, how many segments it takes, and its price. */
-export function SmsEditor({ value, onChange, footer, names = [], errors = {} }: ContentEditorProps) {
+export function SmsEditor(props: ContentEditorProps) {
+  const { value, onChange, errors = {} } = props;
   const { contactId, field } = useContactChoice('As this contact gets it');
   const body = value.body ?? '';
-  const asked = useSettled({
-    channel: 'sms' as const,
-    footer,
-    body,
-    variables: samplesOf({ value, names }),
-    ...(contactId === null ? {} : { contact_id: contactId }),
-  });
+  const unsaved = useSettled(unsavedOf(props));
   return (
     <div className="stack">
       <Field label="Text" hint="May contain values, such as {{ contact.first_name }}." error={errors.body}>
@@ -36,12 +27,17 @@ export function SmsEditor({ value, onChange, footer, names = [], errors = {} }: 
         />
       </Field>
       {field}
-      {asked.body.trim() !== '' && <Rendered asked={asked} />}
+      {(unsaved.body ?? '').trim() !== '' && (
+        <Rendered asked={{ ...unsaved, ...(contactId === null ? {} : { contact_id: contactId }) }} />
+      )}
+      <div className="actions">
+        <SendUnsavedTest value={value} unsaved={unsaved} contactId={contactId} />
+      </div>
     </div>
   );
 }
 
-type Asked = Schemas['UnsavedContent'] & { variables: Record<string, unknown>; contact_id?: number };
+type Asked = Unsaved & { contact_id?: number };
 
 /** The text as it is sent. */
 function Rendered({ asked }: { asked: Asked }) {

@@ -1,14 +1,10 @@
-import { useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
+import { SendTestButton, type TestRequest } from '../../editors/content/send-test.tsx';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field, TextInput } from '../../ui/field.tsx';
-import { formText } from '../../ui/form.ts';
-import { BrandLink, useOpen } from '../../ui/links.tsx';
-import { Notice } from '../../ui/notice.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
+import { useOpen } from '../../ui/links.tsx';
 
 type Template = Schemas['Template'];
 
@@ -17,7 +13,7 @@ export function TemplateActions({ template }: { template: Template }) {
   const isOwn = template.campaign_id === null && template.flow_id === null;
   return (
     <>
-      <SendTestButton template={template} />
+      <SendTest template={template} />
       <DuplicateButton template={template} />
       {isOwn && <DeleteButton template={template} />}
     </>
@@ -60,71 +56,18 @@ function DeleteButton({ template: { id } }: { template: Template }) {
   );
 }
 
-function SendTestButton({ template }: { template: Template }) {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <Button kind="primary" onClick={() => setOpen(true)}>
-        Send a test
-      </Button>
-      {open && <SendTestDialog template={template} onClose={() => setOpen(false)} />}
-    </>
-  );
-}
-
-const addressesOf = (text: string) => text.split(/[\s,;]+/).filter((address) => address !== '');
-
-function SendTestDialog({ template, onClose }: { template: Template; onClose: () => void }) {
-  const { id, channel } = template;
+function SendTest({ template: { id, channel } }: { template: Template }) {
   const { contactId, field } = useContactChoice('With the data of this contact');
-  const action = useAction({
-    work: (to: string[], key) =>
-      call(() =>
-        api.POST('/v1/my/templates/{id}/send_test', {
-          params: { path: { id }, header: { 'Idempotency-Key': key } },
-          body: {
-            ...(to.length > 0 ? { to } : {}),
-            ...(contactId === null ? {} : { contact_id: contactId }),
-          },
-        }),
-      ),
-    done: 'The test is on its way.',
-    refresh: ['messages'],
-    fields: ['to'],
-  });
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    action.run(addressesOf(formText(new FormData(event.currentTarget), 'to')));
-  };
-  const what = channel === 'email' ? 'addresses of users and the test recipients' : 'mobile numbers of users';
+  const send = (body: TestRequest, key: string) =>
+    call(() =>
+      api.POST('/v1/my/templates/{id}/send_test', {
+        params: { path: { id }, header: { 'Idempotency-Key': key } },
+        body,
+      }),
+    );
   return (
-    <Dialog open onClose={onClose} title="Send a test">
-      <form onSubmit={submit}>
-        <Field
-          label="To"
-          hint={`Without an address, it goes to you. Allowed are the ${what} of the account.`}
-          error={action.errorOf('to')}
-        >
-          <TextInput name="to" autoFocus />
-        </Field>
-        {field}
-        {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
-        {action.result && (
-          <Notice tone="good" title="Sent">
-            {action.result.messages.map((message) => (
-              <BrandLink key={message.id} to={`/messages/${message.id}`}>
-                Message {message.id} to {message.to}
-              </BrandLink>
-            ))}
-          </Notice>
-        )}
-        <div className="actions">
-          <Button type="submit" kind="primary" busy={action.busy}>
-            Send
-          </Button>
-          <Button onClick={onClose}>Close</Button>
-        </div>
-      </form>
-    </Dialog>
+    <SendTestButton kind="primary" channel={channel} contactId={contactId} send={send}>
+      {field}
+    </SendTestButton>
   );
 }
