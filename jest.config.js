@@ -16,6 +16,7 @@ export const shared = {
   rootDir: import.meta.dirname,
   testEnvironment: '<rootDir>/test/support/runner/environment.ts',
   runtime: '<rootDir>/test/support/runner/runtime.ts',
+  testSequencer: '<rootDir>/test/support/runner/sequencer.ts',
   injectGlobals: false,
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},

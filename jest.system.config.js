@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { reporters, shared } from './jest.config.js';
 
 /**
@@ -8,6 +9,8 @@ export default {
   ...shared,
   testMatch: ['<rootDir>/test/**/*.system.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  // They wait for programs to start, for retries and for browsers, so that two workers leave a fifth of two cores idle.
+  maxWorkers: Math.max(3, availableParallelism()),
   testTimeout: 60_000,
   reporters: reporters('test:system'),
 };
