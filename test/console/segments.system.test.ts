@@ -74,7 +74,11 @@ describe('a new segment', () => {
   });
 
   it('changes nothing until it is published', async () => {
-    await page.getByText(/Unpublished changes/).waitFor();
+    await page.getByText(/Unpublished changes, saved/).waitFor();
+    await stage().open(page, `/segments/${segmentId()}/edit`);
+    await page.getByText(/Unpublished changes, saved/).waitFor();
+    await count('1 contact matches');
+    expect(await row('3').getByLabel('Times, at least').inputValue()).toBe('2');
     expect(await filtersOf(segmentId())).toEqual([]);
     await click('Publish');
     await page.getByText('Everything is published.').waitFor();
