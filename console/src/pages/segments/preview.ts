@@ -7,12 +7,22 @@ export type Filters = readonly Schemas['Filter'][];
 
 const STALE_MS = 60_000;
 const LIVE_MS = 5_000;
+/** Counting again and again must not keep a connection of the service busy: it rests this many times as long. */
+const REST = 10;
 
 let last: Promise<unknown> = Promise.resolve();
+let tookMs = 0;
+
+async function timed<Result>(work: () => Promise<Result>): Promise<Result> {
+  const begin = performance.now();
+  const result = await work();
+  tookMs = performance.now() - begin;
+  return result;
+}
 
 /** An account counts two segments at a time and refuses requests beyond a few that wait, so a page asks one by one. */
 function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  const next = last.then(work);
+  const next = last.then(() => timed(work));
   last = next.catch(() => undefined);
   return next;
 }
@@ -42,7 +52,8 @@ export function useSegmentPreview(
         ),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (live && typeof state.data?.count === 'number' ? LIVE_MS : false),
+    refetchInterval: ({ state }) =>
+      live && typeof state.data?.count === 'number' ? Math.max(LIVE_MS, REST * tookMs) : false,
   });
 }
 
