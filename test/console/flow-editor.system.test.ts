@@ -4,8 +4,11 @@ import type { Page } from 'playwright-core';
 import { checkAccessibility, useConsole } from '../support/console.ts';
 import { insertContacts } from '../support/contacts.ts';
 import { eventually } from '../support/eventually.ts';
+import { drag, drawFlow, type Hand, keyboard, mouse } from '../support/flow-drawing.ts';
 
 const DAY = 86_400;
+/** The ids that steps get follow their order in the flow. */
+const WAIT_FOR_EVENT = 7;
 
 const stage = useConsole();
 let page: Page;
@@ -28,12 +31,130 @@ beforeAll(async () => {
 /** Lets contacts enter, and waits until they are at a step. */
 async function enter(flow: number, contacts: readonly number[], step: number): Promise<void> {
   await post(`/flows/${flow}/enter`, { contact_ids: contacts });
+  await waitAt(flow, contacts, step);
+}
+
+async function waitAt(flow: number, contacts: readonly number[], step: number): Promise<void> {
   await eventually(async () => {
     const { list } = await stage().request('GET', `/v1/my/flows/${flow}/runs?step_id=${step}`);
     const there = list.map(({ contact_id: id }) => id);
     expect(there).toEqual(expect.arrayContaining([...contacts]));
   });
 }
+
+/** A flow without a draft has none to load, and checks and previews of half a step are refused. */
+function allowUnfinished(): void {
+  stage().allow(/404 .*\/drafts\/flows\//);
+  stage().allow(/422 .*\/(?:flows\/check|previews) /);
+}
+
+const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+const flowOf = async (id: number) => (await stage().request('GET', `/v1/my/flows/${id}`)).body;
+
+/** Presses the button that creates a flow, and returns the id of the flow that opens. */
+async function createFlow(hand: Hand, name: string): Promise<number> {
+  await stage().open(page, '/flows');
+  await hand.press(button('New flow'));
+  await hand.type(page.getByLabel('Name', { exact: true }).last(), name);
+  await hand.press(button('Create'));
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+  return Number(/flows\/(\d+)\/edit/.exec(page.url())?.[1]);
+}
+
+/** The steps of a flow without the ids of its templates. */
+async function stepsOf(id: number): Promise<string> {
+  const { steps } = await flowOf(id);
+  return JSON.stringify(steps, (name, value: unknown) => (name === 'template_id' ? undefined : value), 2);
+}
+
+describe('the editor of flows', () => {
+  let byMouse: number;
+
+  it('draws twelve steps with two branches by mouse, and moves one by dragging it', async () => {
+    allowUnfinished();
+    byMouse = await createFlow(mouse, 'By mouse');
+    await drawFlow(page, mouse);
+    await button('Fit').click();
+    await drag(page, /^SMS new 2/, 'Add a step after SMS new 1');
+    await button(/^SMS new 2.*In the branch yes/s).waitFor();
+    await button('Undo').click();
+    await button(/^SMS new 2.*In the branch in time/s).waitFor();
+    await checkAccessibility(page);
+  }, 90_000);
+
+  it('shows the way of a simulated contact, and activates the flow', async () => {
+    allowUnfinished();
+    await button('Simulate').click();
+    await page.getByLabel('Contact', { exact: true }).fill('contact0@example.com');
+    await page.getByText(`(contact ${contactIds[0]})`).waitFor();
+    await page
+      .getByLabel('Wait for an event new 1', { exact: true })
+      .selectOption({ label: 'An event arrives that fits' });
+    await page.locator('form').getByRole('button', { name: 'Simulate' }).click();
+    await page.getByText('It leaves the flow: done').waitFor();
+    await page.getByText('SMS new 1: skipped (no address)').waitFor();
+    await button(/^Condition new 1.*yes/s).waitFor();
+    const taken = await page.locator('button.flow-box.taken strong').allInnerTexts();
+    expect(taken).toEqual([
+      'Update the contact new 1',
+      'Condition new 1',
+      ...['SMS new 1', 'Track an event new 1'],
+      'Wait for an event new 1',
+      ...['Update the contact new 2', 'SMS new 2'],
+      'Exit new 2',
+    ]);
+    await button('Publish').click();
+    await page.getByText('The checks found no problems.').waitFor();
+    await checkAccessibility(page);
+    await button('Publish and activate').click();
+    await page.getByText('The flow is published and active.').waitFor();
+    expect((await flowOf(byMouse)).status).toBe('active');
+  });
+
+  it('draws the same flow by the keyboard alone, in the outline', async () => {
+    allowUnfinished();
+    const id = await createFlow(keyboard, 'By keys');
+    await keyboard.press(button('Outline'));
+    await drawFlow(page, keyboard);
+    await checkAccessibility(page);
+    await keyboard.press(button('Publish'));
+    await keyboard.press(button('Publish as a draft'));
+    await page.getByText('The flow is published.', { exact: true }).waitFor();
+    expect(await stepsOf(id)).toBe(await stepsOf(byMouse));
+  }, 90_000);
+
+  it('lets runs under way finish on their version when a second one is published', async () => {
+    allowUnfinished();
+    const track = (event: string) => post('/events', { event, contact_email: 'contact0@example.com' });
+    await track('signed_up');
+    await waitAt(byMouse, contactIds.slice(0, 1), WAIT_FOR_EVENT);
+    await stage().open(page, `/flows/${byMouse}/edit`);
+    await button(/^SMS 9/).click();
+    await button('Remove').click();
+    await button(/^SMS 9/).waitFor({ state: 'detached' });
+    await button('Publish').click();
+    await page.getByText('Now, 1 run follows version 1.').waitFor();
+    expect(await page.getByLabel('They finish on their version').isChecked()).toBe(true);
+    await button('Show the changes').click();
+    await page.getByText('Steps: 1 removed.').waitFor();
+    await checkAccessibility(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('The flow is published.', { exact: true }).waitFor();
+
+    await enter(byMouse, contactIds.slice(1, 2), WAIT_FOR_EVENT);
+    await track('bought');
+    const runs = async () => (await stage().request('GET', `/v1/my/flows/${byMouse}/runs`)).list;
+    await eventually(async () => {
+      expect(await runs()).toEqual([
+        expect.objectContaining({ version: 2, state: 'active' }),
+        expect.objectContaining({ version: 1, state: 'exited', reason: 'done' }),
+      ]);
+    });
+    await stage().open(page, `/flow-runs/${Number((await runs())[1]?.id)}`);
+    await page.getByRole('heading', { name: 'By mouse, version 1' }).waitFor();
+    await button(/^SMS 9.*skipped/s).waitFor();
+  }, 60_000);
+});
 
 describe('the versions of a flow', () => {
   let flow: number;
@@ -61,7 +182,6 @@ describe('the versions of a flow', () => {
     const changed = page.locator('tr.changed').filter({ hasText: 'stage: “later”' });
     expect(await changed.innerText()).toContain('stage: “old”');
     await checkAccessibility(page);
-    await page.screenshot({ path: '/tmp/fg-versions.png', fullPage: true });
     await page.getByLabel('Compare').selectOption({ label: 'Version 2 (current)' });
     await page.getByText('The steps are the same.').waitFor();
   });

@@ -18,6 +18,7 @@ export const flowRoutes = [
   createRoute({
     getParentRoute: () => brandRoute,
     path: 'flows/$flowId/edit',
+    validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./editor/flow-edit-page.tsx'), 'FlowEditPage'),
   }),
   createRoute({

@@ -13,6 +13,7 @@ import {
 import { compareSteps, type Change, type Comparison, type FieldChange, type StepRow } from './compare.ts';
 import { keyOf } from '../flow-layout.ts';
 import type { FlowContent, Step } from './model.ts';
+import { keyText } from './texts.ts';
 
 /** What a version does. */
 export type Compared = Pick<FlowContent, 'goal' | 'trigger' | 'steps'>;
@@ -111,7 +112,7 @@ function ComparedStep({ row, names }: { row: StepRow; names: AudienceNames }) {
       {step && (
         <>
           {begins.length > 0 && <span className="muted">{begins.join(' › ')}: </span>}
-          <strong>{stepTitle(step)}</strong> <span className="muted">{keyOf(step)}</span>{' '}
+          <strong>{stepTitle(step)}</strong> <span className="muted">{keyText(step)}</span>{' '}
           {stepSummary(step as FlowStep, names)}
           <FieldList fields={fields.filter((field) => field[side] !== undefined)} side={side} />
         </>

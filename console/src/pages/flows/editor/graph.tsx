@@ -7,6 +7,7 @@ import {
   useStore,
   ViewportPortal,
   type NodeChange,
+  type Viewport,
 } from '@xyflow/react';
 import { useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
 import { Button } from '../../../ui/button.tsx';
@@ -27,6 +28,8 @@ export const Graph = (props: EditorViewProps) => (
     <Canvas {...props} />
   </ReactFlowProvider>
 );
+
+type Size = Record<'width' | 'height', number>;
 
 interface Drag {
   id: string;
@@ -61,14 +64,13 @@ function Canvas(view: EditorViewProps) {
     }
   };
   const context = useMemo(() => ({ view, target: drag?.target?.id ?? null }), [view, drag?.target?.id]);
-  const { frame, onFocus } = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`);
+  const onFocus = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`);
   return (
     <ViewContext value={context}>
       <div
         className={way ? 'flow-canvas with-way' : 'flow-canvas'}
         role="group"
         aria-label={`Steps of ${content.name}`}
-        ref={frame}
         onFocus={onFocus}
       >
         <ReactFlow<GraphNode>
@@ -98,42 +100,43 @@ function Canvas(view: EditorViewProps) {
   );
 }
 
+/** Whether the whole box of a node is in sight. */
+function isInSight(
+  { position, width = 0, height = 0 }: GraphNode,
+  { x, y, zoom }: Viewport,
+  frame: Size,
+): boolean {
+  const left = position.x * zoom + x;
+  const top = position.y * zoom + y;
+  return left >= 0 && top >= 0 && left + width * zoom <= frame.width && top + height * zoom <= frame.height;
+}
+
 /** Begins at the trigger, and moves the drawing if the focus or the selection is out of sight. */
 function useShow(drawing: Drawing, selected: string) {
-  const { setViewport, setCenter, getZoom, viewportInitialized } = useReactFlow();
+  const { setViewport, setCenter, getViewport, viewportInitialized } = useReactFlow();
   const width = useStore((state) => state.width);
-  const frame = useRef<HTMLDivElement>(null);
+  const height = useStore((state) => state.height);
   const hasBegun = useRef(false);
+  const showNode = (id: string | null | undefined, viewport = getViewport()) => {
+    const node = drawing.nodes.find((each) => each.id === id);
+    if (!node || isInSight(node, viewport, { width, height })) return;
+    const { x, y } = node.position;
+    const { zoom } = viewport;
+    void setCenter(x + (node.width ?? 0) / 2, y + (node.height ?? 0) / 2, { zoom });
+  };
   useEffect(() => {
     if (!viewportInitialized || width === 0 || hasBegun.current) return;
     hasBegun.current = true;
     const fits = width / (drawing.layout.width + 2 * MARGIN);
-    const zoom = Math.min(1, Math.max(fits, 0.5));
-    void setViewport({ x: width / 2, y: MARGIN, zoom });
+    const start = { x: width / 2, y: MARGIN, zoom: Math.min(1, Math.max(fits, 0.5)) };
+    void setViewport(start).then(() => showNode(selected, start));
   }, [drawing, setViewport, viewportInitialized, width]);
-  const showNode = (element: Element | null) => {
-    const outer = frame.current?.getBoundingClientRect();
-    const node = drawing.nodes.find(({ id }) => id === element?.getAttribute('data-id'));
-    const box = element?.getBoundingClientRect();
-    if (!outer || !node || !box) return;
-    const isInside =
-      box.left >= outer.left &&
-      box.right <= outer.right &&
-      box.top >= outer.top &&
-      box.bottom <= outer.bottom;
-    if (isInside) return;
-    const { x, y } = node.position;
-    void setCenter(x + (node.width ?? 0) / 2, y + (node.height ?? 0) / 2, { zoom: getZoom() });
-  };
   useEffect(() => {
-    if (hasBegun.current) showNode(frame.current?.querySelector(`[data-id="${selected}"]`) ?? null);
+    if (hasBegun.current) showNode(selected);
     // Only a new selection moves the drawing, not each change of the steps.
   }, [selected]);
-  return {
-    frame,
-    onFocus({ target }: FocusEvent<HTMLElement>) {
-      if (target.matches(':focus-visible')) showNode(target.closest('[data-id]'));
-    },
+  return ({ target }: FocusEvent<HTMLElement>) => {
+    if (target.matches(':focus-visible')) showNode(target.closest('[data-id]')?.getAttribute('data-id'));
   };
 }
 

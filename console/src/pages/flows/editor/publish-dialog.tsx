@@ -8,13 +8,13 @@ import { Checkbox } from '../../../ui/field.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { useFlow, type Flow } from '../flow-frame.tsx';
-import { keyOf, type StepKey } from '../flow-layout.ts';
-import { stepTitle } from '../step-text.ts';
+import type { StepKey } from '../flow-layout.ts';
 import { findStep, stepAtPath, type FlowContent } from './model.ts';
 import { checkFlow, type Problem } from './problems.ts';
 import { differenceOf, type Difference } from './difference.ts';
 import { publishFlow, type PublishChoices } from './publish.ts';
 import { RunsUnderWay } from './runs-under-way.tsx';
+import { nameOf } from './texts.ts';
 
 const ComparisonView = lazy(async () => ({
   default: (await import('./comparison-view.tsx')).ComparisonView,
@@ -152,7 +152,7 @@ function Problems({
 
 function titleOf({ steps }: FlowContent, key: StepKey): string {
   const step = findStep(steps, key)?.step;
-  return step ? `${stepTitle(step)} ${key}` : String(key);
+  return step ? nameOf(step) : String(key);
 }
 
 /** What differs from the flow that is live. */
@@ -170,8 +170,8 @@ function Changes({
     <>
       {letters.length > 0 && (
         <p>
-          Changed contents of {letters.map((step) => `${stepTitle(step)} ${keyOf(step)}`).join(', ')} reach
-          every run that has not come to the step yet, whatever its version.
+          Changed contents of {letters.map(nameOf).join(', ')} reach every run that has not come to the step
+          yet, whatever its version.
         </p>
       )}
       <Button kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -7,7 +7,7 @@ import { Card, Time } from '../../../ui/facts.tsx';
 import { Field, Select, TextArea, TextInput } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
 import { Notice } from '../../../ui/notice.tsx';
-import { stepTitle } from '../step-text.ts';
+import { keyOf } from '../flow-layout.ts';
 import { simulatedWay, type Way } from '../way.ts';
 import {
   answersOf,
@@ -20,8 +20,8 @@ import {
   type MadeUpEvent,
 } from './assumptions.ts';
 import { requestOf } from './content.ts';
-import { keyOf } from '../flow-layout.ts';
-import { allSteps, stepAtPath, type FlowContent, type Step } from './model.ts';
+import { allSteps, findStep, stepAtPath, type FlowContent, type Step } from './model.ts';
+import { nameOf } from './texts.ts';
 
 type Simulation = Schemas['FlowSimulation'];
 
@@ -158,7 +158,7 @@ function Assumption({
   const change = (patch: Partial<MadeUpEvent>) => onChange({ choice, event: { ...event, ...patch } });
   return (
     <>
-      <Field label={`${stepTitle(step)} ${keyOf(step)}`}>
+      <Field label={nameOf(step)}>
         <Select
           value={choice}
           options={choicesOf(step)}
@@ -204,14 +204,17 @@ function Outcome({ content, simulation }: Simulated) {
       </Notice>
     );
   }
-  const keyAt = (position: string) => stepAtPath(content.steps, position)?.key;
+  const nameAt = (position: string) => {
+    const at = stepAtPath(content.steps, position);
+    const step = at && findStep(content.steps, at.key)?.step;
+    return step ? nameOf(step) : position;
+  };
   return (
     <div role="status">
       <ol className="simulated">
-        {path.map(({ step_id: id, position, type, outcome, detail, entered_at: at }) => (
+        {path.map(({ step_id: id, position, outcome, detail, entered_at: at }) => (
           <li key={id}>
-            {stepTitle({ type: type as Step['type'] })} {keyAt(position) ?? id}:{' '}
-            {outcome.replaceAll('_', ' ')}
+            {nameAt(position)}: {outcome.replaceAll('_', ' ')}
             {typeof detail?.reason === 'string' && ` (${detail.reason.replaceAll('_', ' ')})`}{' '}
             <span className="muted">
               <Time at={at} full />

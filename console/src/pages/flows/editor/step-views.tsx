@@ -1,6 +1,7 @@
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { Card } from '../../../ui/facts.tsx';
+import { useListSearch } from '../../../ui/list-search.ts';
 import { Outline } from './outline.tsx';
 import type { EditorViewProps } from './views.ts';
 
@@ -14,16 +15,15 @@ const VIEWS = [
   { view: 'outline', label: 'Outline' },
 ] as const;
 
-/** The steps as a graph, or as an outline. */
+/** The steps as a graph, or as an outline, which the URL says. */
 export function StepViews(props: EditorViewProps) {
-  const [shown, setShown] = useState<'graph' | 'outline'>(() =>
-    globalThis.matchMedia(WIDE).matches ? 'graph' : 'outline',
-  );
+  const { search, set } = useListSearch([]);
+  const shown = search.view ?? (globalThis.matchMedia(WIDE).matches ? 'graph' : 'outline');
   return (
     <Card
       title="Steps"
       actions={VIEWS.map(({ view, label }) => (
-        <Button key={view} kind="quiet" aria-pressed={view === shown} onClick={() => setShown(view)}>
+        <Button key={view} kind="quiet" aria-pressed={view === shown} onClick={() => set({ view })}>
           {label}
         </Button>
       ))}
