@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { Button } from '../../ui/button.tsx';
+import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
@@ -28,7 +29,12 @@ const COLUMNS: readonly TableColumn<Campaign>[] = [
   {
     key: 'name',
     header: 'Name',
-    cell: ({ id, name }) => <BrandLink to={`/campaigns/${id}`}>{name}</BrandLink>,
+    cell: ({ id, name }) => (
+      <>
+        <BrandLink to={`/campaigns/${id}`}>{name}</BrandLink>
+        <UnpublishedMark kind="campaigns" id={id} />
+      </>
+    ),
   },
   {
     key: 'status',

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
+import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
 import type { AudienceNames } from '../../ui/filter-text.ts';
@@ -27,7 +28,16 @@ const FILTERS: readonly Filter[] = [
 ];
 
 const columnsOf = (names: AudienceNames): readonly TableColumn<Flow>[] => [
-  { key: 'name', header: 'Name', cell: ({ id, name }) => <BrandLink to={`/flows/${id}`}>{name}</BrandLink> },
+  {
+    key: 'name',
+    header: 'Name',
+    cell: ({ id, name }) => (
+      <>
+        <BrandLink to={`/flows/${id}`}>{name}</BrandLink>
+        <UnpublishedMark kind="flows" id={id} />
+      </>
+    ),
+  },
   { key: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
   { key: 'trigger', header: 'Who enters', cell: ({ trigger }) => triggerText(trigger, names) },
   {

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
+import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Time } from '../../ui/facts.tsx';
 import { filtersText } from '../../ui/filter-text.ts';
@@ -20,7 +21,12 @@ function useColumns(): readonly TableColumn<Schemas['Segment']>[] {
     {
       key: 'name',
       header: 'Segment',
-      cell: ({ id, name }) => <BrandLink to={`/segments/${id}`}>{name}</BrandLink>,
+      cell: ({ id, name }) => (
+        <>
+          <BrandLink to={`/segments/${id}`}>{name}</BrandLink>
+          <UnpublishedMark kind="segments" id={id} />
+        </>
+      ),
     },
     {
       key: 'count',

@@ -15,4 +15,9 @@ export const templateRoutes = [
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./template-page.tsx'), 'TemplatePage'),
   }),
+  createRoute({
+    getParentRoute: () => brandRoute,
+    path: 'templates/$templateId/edit',
+    component: lazyRouteComponent(() => import('./template-edit-page.tsx'), 'TemplateEditPage'),
+  }),
 ];

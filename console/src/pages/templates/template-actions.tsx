@@ -4,7 +4,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
-import { useOpen } from '../../ui/links.tsx';
+import { BrandLink, useOpen } from '../../ui/links.tsx';
 
 type Template = Schemas['Template'];
 
@@ -13,6 +13,11 @@ export function TemplateActions({ template }: { template: Template }) {
   const isOwn = template.campaign_id === null && template.flow_id === null;
   return (
     <>
+      {isOwn && (
+        <BrandLink to={`/templates/${template.id}/edit`} className="button primary">
+          Edit
+        </BrandLink>
+      )}
       <SendTest template={template} />
       <DuplicateButton template={template} />
       {isOwn && <DeleteButton template={template} />}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Time } from '../../ui/facts.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
@@ -27,7 +28,12 @@ const COLUMNS: readonly TableColumn<Template>[] = [
   {
     key: 'name',
     header: 'Name',
-    cell: (template) => <BrandLink to={`/templates/${template.id}`}>{templateName(template)}</BrandLink>,
+    cell: (template) => (
+      <>
+        <BrandLink to={`/templates/${template.id}`}>{templateName(template)}</BrandLink>
+        <UnpublishedMark kind="templates" id={template.id} />
+      </>
+    ),
   },
   { key: 'subject', header: 'Subject', cell: ({ subject }) => subject ?? <span className="muted">–</span> },
   { key: 'channel', header: 'Channel', wideOnly: true, cell: ({ channel }) => channel },
