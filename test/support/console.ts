@@ -27,11 +27,15 @@ export function useConsole(): () => TestConsole {
 
 const SERIOUS = new Set<string | null | undefined>(['serious', 'critical']);
 
-/** @throws Error with the serious findings of axe */
-export async function checkAccessibility(page: Page): Promise<void> {
+/**
+ * @param rules of axe to check; by default all
+ * @throws Error with the serious findings of axe
+ */
+export async function checkAccessibility(page: Page, rules?: readonly string[]): Promise<void> {
   // Playwright evaluates past the policy of the page, which allows no other script.
   await page.evaluate(`${axe.source}; undefined`);
-  const { violations } = await page.evaluate<axe.AxeResults>('axe.run(document, { preload: false })');
+  const options: axe.RunOptions = { preload: false, ...(rules && { runOnly: [...rules] }) };
+  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   const serious = violations.filter(({ impact }) => SERIOUS.has(impact));
   if (serious.length === 0) return;
   const lines = serious.flatMap(({ id, help, nodes }) =>
