@@ -47,27 +47,62 @@ beforeAll(async () => {
   page = await stage().signIn({ at: '/campaigns' });
 }, 60_000);
 
+const click = (name: string) => page.getByRole('button', { name, exact: true }).click();
+const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);
+
+async function newCampaign(channel: string): Promise<void> {
+  await click('New campaign');
+  await page.getByRole('menuitem', { name: channel }).click();
+  await page.getByRole('heading', { level: 1, name: 'New campaign' }).waitFor();
+}
+
 describe('a campaign at the console', () => {
   it(
-    'is made from a list and a template, sent, and followed until all 100 recipients are done with',
+    'is written at its desk, previewed, sent, and followed until all 100 recipients are done with',
     async () => {
       await page.getByText('No campaigns here').waitFor();
-      await page.getByRole('button', { name: 'New campaign' }).click();
-      await page.getByLabel('Name', { exact: true }).last().fill(`Sale ${SCRIPT}`);
-      await page.getByLabel('List').selectOption({ label: 'Customers' });
-      await page.getByLabel('Template').selectOption({ label: 'Spring' });
-      await page.getByRole('button', { name: 'Create a draft' }).click();
+      await newCampaign('By email');
+      await page.getByText('This is missing or wrong:').waitFor();
+      await fill('Name', `Sale ${SCRIPT}`);
+      await page.getByLabel('List', { exact: true }).selectOption({ label: 'Customers' });
+      await page.getByText('100 contacts, 100 of them subscribed to email').waitFor();
 
-      const preview = page.frameLocator('iframe[title^="Content of"]');
+      await click('Load a template');
+      await page.getByRole('dialog').getByLabel('Template').selectOption({ label: 'Spring' });
+      await click('Replace the letter');
+      const preview = page.frameLocator('iframe[title="Preview of the letter"]');
       await preview.getByText('The spring is here.').waitFor();
-      await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await page.getByRole('button', { name: 'Send now' }).click();
+      const body = page.getByLabel('Body', { exact: true });
+      await body.fill(`${await body.inputValue()}<p>It ends on {{ sale_ends | default: "Sunday" }}.</p>`);
+      await preview.getByText('It ends on Sunday.').waitFor();
+      await page.getByLabel('As this contact gets it').fill('contact0@example.com');
+      await page
+        .getByText(`Hi Ada ${SCRIPT}`)
+        .or(page.getByText(`Hi there ${SCRIPT}`))
+        .first()
+        .waitFor();
 
-      await page.getByRole('link', { name: 'Report' }).click();
+      await click('Send a test');
+      await fill('To', stage().email);
+      await click('Send');
+      await page.getByRole('link', { name: /^Message \d+ to/ }).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+
+      await click('Save as a template');
+      await fill('Name of the template', 'Sale');
+      await click('Save');
+      await page.getByText('The letter is a template now: Sale.').waitFor();
+      await page.getByText('Nothing is missing. It can be sent.').waitFor();
+      await checkAccessibility(page);
+
+      await click('Send…');
+      await page.getByRole('dialog').getByText('100 contacts').waitFor();
+      await click('Send now');
       await page.getByText('100 of 100').waitFor({ timeout: SENT_FAR_LATER });
       await page.getByText('completed', { exact: true }).waitFor({ timeout: SENT_FAR_LATER });
       await page.getByRole('heading', { level: 1, name: `Sale ${SCRIPT}` }).waitFor();
       await page.getByRole('heading', { name: 'Domains of recipients' }).waitFor();
+      await page.frameLocator('iframe[title^="Content of"]').getByText('It ends on Sunday.').waitFor();
       await checkAccessibility(page);
       expect(await page.title()).not.toBe('run');
     },
@@ -83,18 +118,70 @@ describe('a campaign at the console', () => {
     expect(page.url()).toContain('state=failed');
   });
 
-  it('stays a draft, and names everything that is missing, if the check of the send fails', async () => {
-    stage().allow(/status of 422/);
+  it('stays a draft, and shows at their places what a send would refuse', async () => {
     const { id } = await post('/campaigns', { name: 'Incomplete' });
     await stage().open(page, `/campaigns/${Number(id)}`);
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByRole('button', { name: 'Send now' }).click();
-    await page.getByText('The campaign was not sent').waitFor();
-    const notice = page.getByRole('alert');
-    await notice.getByText('trigger_attributes.contact_list_id').waitFor();
-    await notice.getByText('template_attributes.subject').waitFor();
+    await page.getByText('This is missing or wrong:').waitFor();
+    expect(await page.getByLabel('List', { exact: true }).getAttribute('aria-invalid')).toBeNull();
+    await click('Send…');
+    await page.getByText('is required, or a segment_id').first().waitFor();
+    expect(await page.getByLabel('List', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    await click('Audience');
+    expect(await page.locator(':focus').getByRole('heading', { name: 'Audience' }).count()).toBe(1);
     const { body } = await stage().request('GET', `/v1/my/campaigns/${Number(id)}`);
     expect(body.status).toBe('draft');
+  });
+
+  it('is for a segment that is made at its desk, at a pace and in variants', async () => {
+    const { id } = await post('/campaigns', {
+      name: 'Variants',
+      template_attributes: { subject: 'Hi', body: '<p>Hello</p>' },
+    });
+    await stage().open(page, `/campaigns/${Number(id)}`);
+    await click('New segment');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).first().fill('Everyone called Ada');
+    await dialog.getByRole('button', { name: 'Add filter' }).click();
+    await dialog.getByLabel('Name', { exact: true }).last().selectOption('email');
+    await dialog.getByLabel('Value').fill('contact1@example.com');
+    await dialog.getByText('1 contacts').waitFor();
+    await click('Make the segment');
+    await page.getByText('1 contact, 1 of them subscribed to email').waitFor();
+    await fill('Messages a minute, at most', '50');
+    await page.getByLabel('A/B test').check();
+    await page.getByLabel('Subject', { exact: true }).nth(1).fill('One');
+    await page.getByLabel('Subject', { exact: true }).nth(2).fill('Two');
+    await page.getByText('60 % get the best variant.').waitFor();
+    await page
+      .getByText(/cannot decide the winner|Nothing is missing/)
+      .first()
+      .waitFor();
+    await click('Save');
+    await page.getByText('The campaign is saved.').waitFor();
+    const { body } = await stage().request('GET', `/v1/my/campaigns/${Number(id)}`);
+    expect(body.data).toMatchObject({
+      options: {
+        throttle_per_minute: 50,
+        ab: {
+          variants: [
+            { subject: 'One', weight: 20 },
+            { subject: 'Two', weight: 20 },
+          ],
+        },
+      },
+    });
+    expect(body.trigger).toMatchObject({ segment_id: expect.any(Number) });
+  });
+
+  it('by SMS shows its segments as they are written', async () => {
+    await stage().open(page, '/campaigns');
+    await newCampaign('By SMS');
+    await fill('Text', 'The spring is “here”.');
+    await page.getByText('21 of 70 characters, 1 segment (UCS-2)').waitFor();
+    await page.getByText('“ ” cannot be sent in GSM-7', { exact: false }).waitFor();
+    await fill('Text', 'x'.repeat(161));
+    await page.getByText(/characters in 2 segments of up to 153 \(GSM-7\)/).waitFor();
+    await checkAccessibility(page);
   });
 
   it('goes back to a draft when it is canceled before its time', async () => {
@@ -110,7 +197,10 @@ describe('a campaign at the console', () => {
     await page.getByText('Waiting: schedule').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('paused', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await fill('Name', 'Later still');
+    await click('Save');
+    await page.getByRole('heading', { level: 1, name: 'Later still' }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('active', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel it' }).click();
@@ -203,6 +293,6 @@ describe('a template at the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('The template is deleted.').waitFor();
     const { list } = await stage().request('GET', '/v1/my/templates');
-    expect(list.map(({ id }) => Number(id))).toEqual([templateId]);
+    expect(list.map(({ name }) => name)).toEqual(['Sale', 'Spring']);
   });
 });

@@ -9,6 +9,8 @@ export interface Action<Input, Output> {
   busy: boolean;
   /** What the API says of a field, by its path, such as `user.email`; for `Field`. */
   errorOf: (path: string) => readonly string[];
+  /** The same of all fields. */
+  errors: Readonly<Record<string, readonly string[]>>;
   /** What is wrong apart from the fields in `fields`; null if nothing is. */
   fault: string | null;
   result: Output | undefined;
@@ -86,6 +88,7 @@ export function useAction<Input = void, Output = unknown>(options: {
   return {
     run: (input) => mutation.mutate(input),
     busy: mutation.isPending,
+    errors: faultsOf(mutation.error),
     errorOf: (path) => faultsOf(mutation.error)[path] ?? [],
     fault: faultOf(mutation.error, fields ?? []),
     result: mutation.data,

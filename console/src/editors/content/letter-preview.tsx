@@ -33,6 +33,7 @@ export function LetterPreview({
   const { variables, ...content } = unsaved;
   const contact = contactId === null ? {} : { contact_id: contactId };
   const cannot = problems.filter(({ isError }) => isError);
+  const hasLetter = !!unsaved.design || (unsaved.body ?? '').trim() !== '';
   return (
     <Card
       title="Preview"
@@ -47,7 +48,7 @@ export function LetterPreview({
       {view === 'dark' && (
         <p className="hint">About what programs show that turn light letters dark. They differ.</p>
       )}
-      {view !== 'text' && (
+      {view !== 'text' && hasLetter && (
         <div className={`preview-width ${view}`}>
           <PreviewFrame of={{ content, variables, ...contact }} title="Preview of the letter" height={720} />
         </div>

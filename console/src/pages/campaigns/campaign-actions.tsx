@@ -17,10 +17,9 @@ const REFRESH = ['campaigns'] as const;
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
   const { status, data } = campaign;
   const waits = status === 'active' || status === 'paused';
-  const sends = status === 'draft' || (waits && !isBegun(campaign));
   return (
     <>
-      {sends && <SendButton campaign={campaign} />}
+      {waits && !isBegun(campaign) && <SendButton campaign={campaign} />}
       {status === 'active' && <PauseButton campaign={campaign} />}
       {status === 'paused' && <ResumeButton campaign={campaign} />}
       {waits && <CancelButton campaign={campaign} />}

@@ -40,14 +40,15 @@ export function CampaignFrame({ children }: { children: (campaign: Campaign) => 
             </div>
           </PageHeader>
           <CampaignState campaign={campaign} />
-          <TabLinks
-            label="Campaign"
-            tabs={[
-              { to: `/campaigns/${id}`, text: 'Report' },
-              { to: `/campaigns/${id}/recipients`, text: 'Recipients' },
-              { to: `/campaigns/${id}/content`, text: 'Content' },
-            ]}
-          />
+          {campaign.status !== 'draft' && (
+            <TabLinks
+              label="Campaign"
+              tabs={[
+                { to: `/campaigns/${id}`, text: 'Campaign' },
+                { to: `/campaigns/${id}/recipients`, text: 'Recipients' },
+              ]}
+            />
+          )}
           {children(campaign)}
         </>
       )}

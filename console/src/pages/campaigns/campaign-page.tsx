@@ -1,36 +1,47 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
-import { api, call, type Schemas } from '../../api/client.ts';
-import { Chart } from '../../ui/chart.tsx';
-import { Card, countText, Facts, shareText, Time } from '../../ui/facts.tsx';
+import { lazy, Suspense } from 'react';
+import { api, call } from '../../api/client.ts';
+import { Card, countText, Facts, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
-import { QueryView } from '../../ui/query-view.tsx';
+import { CampaignContent } from './campaign-content.tsx';
 import { CampaignFrame, type Campaign } from './campaign-frame.tsx';
+import { CampaignReport } from './campaign-report.tsx';
 import { CampaignProgress } from './campaign-state.tsx';
-import { DomainTable, LinkTable, VariantTable } from './report-tables.tsx';
-import { isUnderWay } from './waiting.ts';
+import { stageOf } from './desk/content.ts';
 
-type Report = Schemas['CampaignReport'];
+const Desk = lazy(async () => ({ default: (await import('./desk/desk.tsx')).Desk }));
 
-/** A report reads all recipients, so it is asked for less often than the progress. */
-const REPORT_POLL_MS = 10_000;
-
+/** Everything about a campaign: while it may change, its desk; once it is sent, its progress and report. */
 export function CampaignPage() {
+  return <CampaignFrame>{(campaign) => <Parts campaign={campaign} />}</CampaignFrame>;
+}
+
+function Parts({ campaign }: { campaign: Campaign }) {
+  const stage = stageOf(campaign);
+  const hasRecipients = campaign.data.progress.audience_count > 0;
   return (
-    <CampaignFrame>
-      {(campaign) => (
-        <>
-          {campaign.data.progress.audience_count > 0 && (
-            <Card title="Progress">
-              <CampaignProgress campaign={campaign} />
-              <Counts campaign={campaign} />
-            </Card>
-          )}
-          <CampaignFacts campaign={campaign} />
-          {campaign.data.progress.audience_count > 0 && <CampaignReport campaign={campaign} />}
-        </>
+    <>
+      {hasRecipients && (
+        <Card title="Progress">
+          <CampaignProgress campaign={campaign} />
+          <Counts campaign={campaign} />
+        </Card>
       )}
-    </CampaignFrame>
+      {stage && (
+        <Suspense
+          fallback={
+            <div className="loading" role="status">
+              Loading…
+            </div>
+          }
+        >
+          <Desk key={campaign.id} campaign={campaign} stage={stage} />
+        </Suspense>
+      )}
+      {hasRecipients && <CampaignReport campaign={campaign} />}
+      {stage !== 'draft' && stage !== 'waiting' && <CampaignFacts campaign={campaign} />}
+      {!stage && <CampaignContent campaign={campaign} />}
+    </>
   );
 }
 
@@ -98,74 +109,4 @@ function AudienceLink({ of, id }: { of: 'lists' | 'segments'; id: number }) {
         : call(() => api.GET('/v1/my/segments/{id}', { params, signal })),
   });
   return <BrandLink to={`/${of}/${id}`}>{data?.name ?? String(id)}</BrandLink>;
-}
-
-function CampaignReport({ campaign }: { campaign: Campaign }) {
-  const { id } = campaign;
-  const query = useQuery({
-    queryKey: ['campaigns', id, 'report'],
-    queryFn: ({ signal }) =>
-      call(() => api.GET('/v1/my/campaigns/{id}/report', { params: { path: { id } }, signal })),
-    refetchInterval: isUnderWay(campaign) ? REPORT_POLL_MS : false,
-  });
-  return (
-    <QueryView query={query}>
-      {(report) => (
-        <>
-          <Rates report={report} />
-          <OverTime report={report} />
-          <LinkTable links={report.links} />
-          <DomainTable domains={report.domains} />
-          <VariantTable variants={report.variants} />
-        </>
-      )}
-    </QueryView>
-  );
-}
-
-function Rates({ report: { counts, rates } }: { report: Report }) {
-  const figures = [
-    ['delivered', counts.delivered_count, rates.delivered],
-    ['opened', counts.opened_count, rates.opened],
-    ['clicked', counts.clicked_count, rates.clicked],
-    ['bounced', counts.bounced_count, rates.bounced],
-    ['complained', counts.complained_count, rates.complained],
-  ] as const;
-  return (
-    <Card title="Results">
-      <div className="figures">
-        {figures.map(([name, count, rate]) => (
-          <div key={name} className="figure">
-            <strong>{countText(count)}</strong>
-            {name} <span className="muted">{rate === null ? '–' : shareText(rate, 1)}</span>
-          </div>
-        ))}
-      </div>
-    </Card>
-  );
-}
-
-const timeText = (at: string) => new Date(at).toLocaleString();
-
-function OverTime({ report }: { report: Report }) {
-  const { buckets } = report.over_time;
-  // The chart is drawn again whenever its arrays are new ones.
-  const { times, series } = useMemo(
-    () => ({
-      times: buckets.map(({ at }) => at),
-      series: [
-        { name: 'Sent', values: buckets.map((bucket) => bucket.sent_count) },
-        { name: 'Opened', values: buckets.map((bucket) => bucket.opened_count) },
-        { name: 'Clicked', values: buckets.map((bucket) => bucket.clicked_count) },
-      ],
-    }),
-    [buckets],
-  );
-  // One point is no line, and the results above say as much.
-  if (buckets.length < 2) return null;
-  return (
-    <Card title="Over time">
-      <Chart label="Sent, opened and clicked over time" times={times} series={series} timeText={timeText} />
-    </Card>
-  );
 }

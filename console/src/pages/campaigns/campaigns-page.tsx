@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { Button } from '../../ui/button.tsx';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
@@ -12,7 +10,7 @@ import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { CampaignProgress } from './campaign-state.tsx';
-import { CreateCampaignDialog } from './create-campaign-dialog.tsx';
+import { NewCampaign } from './new-campaign.tsx';
 import { isUnderWay } from './waiting.ts';
 
 type Campaign = Schemas['CampaignSummary'];
@@ -81,7 +79,6 @@ function ProgressCell(campaign: Campaign) {
 export function CampaignsPage() {
   const list = useListSearch(FILTERS.map(({ name }) => name));
   const open = useOpen();
-  const [creates, setCreates] = useState(false);
   const query = useQuery({
     queryKey: ['campaigns', list.query],
     queryFn: ({ signal }) =>
@@ -92,14 +89,7 @@ export function CampaignsPage() {
   });
   return (
     <>
-      <PageHeader
-        title="Campaigns"
-        actions={
-          <Button kind="primary" onClick={() => setCreates(true)}>
-            New campaign
-          </Button>
-        }
-      />
+      <PageHeader title="Campaigns" actions={<NewCampaign />} />
       <Filters filters={FILTERS} list={list} />
       <QueryView query={query}>
         {(page) => (
@@ -114,7 +104,6 @@ export function CampaignsPage() {
         )}
       </QueryView>
       <Pager list={list} page={query.data} />
-      {creates && <CreateCampaignDialog onClose={() => setCreates(false)} />}
     </>
   );
 }

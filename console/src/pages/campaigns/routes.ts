@@ -20,10 +20,4 @@ export const campaignRoutes = [
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./campaign-recipients-page.tsx'), 'CampaignRecipientsPage'),
   }),
-  createRoute({
-    getParentRoute: () => brandRoute,
-    path: 'campaigns/$campaignId/content',
-    validateSearch: listSearch,
-    component: lazyRouteComponent(() => import('./campaign-content-page.tsx'), 'CampaignContentPage'),
-  }),
 ];

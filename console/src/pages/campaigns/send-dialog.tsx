@@ -7,43 +7,22 @@ import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Campaign } from './campaign-frame.tsx';
-
-const pad = (part: number) => String(part).padStart(2, '0');
-
-/** Returns a time as `datetime-local` inputs take it: in the zone of the viewer. */
-function localText(at: string | null): string {
-  if (at === null) return '';
-  const date = new Date(at);
-  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join('-');
-  return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}`;
-}
+import { localText } from './desk/local-time.ts';
 
 /** A change since the campaign was loaded stops the send, be it by someone else or by the same send before. */
 const tagOf = ({ revision }: Pick<Campaign, 'revision'>) => ({ 'If-Match': `"${revision}"` });
 
-/** Sets the time if it differs, then sends; the API waits for a time in the future by itself. */
-async function sendAt(campaign: Campaign, scheduledAt: string | null): Promise<Campaign> {
-  const path = { id: campaign.id };
-  const changes = campaign.scheduled_at !== scheduledAt;
-  // A campaign that waits can only move to another time; a send without one sends it at once.
-  const current =
-    changes && (scheduledAt !== null || campaign.status === 'draft')
-      ? await call(() =>
-          api.PATCH('/v1/my/campaigns/{id}', {
-            params: { path, header: tagOf(campaign) },
-            body: { scheduled_at: scheduledAt },
-          }),
-        )
-      : campaign;
-  if (scheduledAt !== null && campaign.status !== 'draft') return current;
+/** Moves a campaign that waits to another time; without one, sends it at once. */
+function sendAt(campaign: Campaign, scheduledAt: string | null): Promise<Campaign> {
+  const params = { path: { id: campaign.id }, header: tagOf(campaign) };
   return call(() =>
-    api.POST('/v1/my/campaigns/{id}/send', {
-      params: { path, header: tagOf(current) },
-    }),
+    scheduledAt === null
+      ? api.POST('/v1/my/campaigns/{id}/send', { params })
+      : api.PATCH('/v1/my/campaigns/{id}', { params, body: { scheduled_at: scheduledAt } }),
   );
 }
 
-/** Asks when to send, and shows everything that the check of the send finds. */
+/** Asks when to send a campaign that waits, and shows everything that the check of the send finds. */
 export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
   const [when, setWhen] = useState(campaign.scheduled_at === null ? 'now' : 'later');
   const action = useAction({

@@ -12,7 +12,7 @@ export const templateName = ({ id, name, subject }: Template): string => name ||
 export function OwnerLink({ template }: { template: Template }) {
   const { campaign_id: campaignId, flow_id: flowId, action_id: stepId } = template;
   if (campaignId !== null)
-    return <BrandLink to={`/campaigns/${campaignId}/content`}>campaign {campaignId}</BrandLink>;
+    return <BrandLink to={`/campaigns/${campaignId}`}>campaign {campaignId}</BrandLink>;
   if (flowId === null) return <span className="muted">–</span>;
   return (
     <BrandLink to={`/flows/${flowId}`} {...(stepId === null ? {} : { search: { step: String(stepId) } })}>

@@ -2,16 +2,12 @@ import { useState } from 'react';
 import { Card, Facts } from '../../ui/facts.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { PreviewPanel } from '../templates/preview-panel.tsx';
-import { CampaignFrame, type Campaign } from './campaign-frame.tsx';
-
-export const CampaignContentPage = () => (
-  <CampaignFrame>{(campaign) => <Content campaign={campaign} />}</CampaignFrame>
-);
+import type { Campaign } from './campaign-frame.tsx';
 
 type Variant = NonNullable<Campaign['data']['options']['ab']>['variants'][number];
 
-/** A variant has another subject or another template; 0 is the campaign's own content. */
-function Content({ campaign }: { campaign: Campaign }) {
+/** What recipients get. A variant has another subject or another template; 0 is the campaign's own content. */
+export function CampaignContent({ campaign }: { campaign: Campaign }) {
   const [chosen, setChosen] = useState(0);
   const variants = campaign.data.options.ab?.variants ?? [];
   const variant = variants[chosen - 1];

@@ -1,0 +1,110 @@
+import { useState } from 'react';
+import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { Button } from '../../../ui/button.tsx';
+import { countText } from '../../../ui/facts.tsx';
+import { Field, Select } from '../../../ui/field.tsx';
+import { useSettled } from '../../../ui/settled.ts';
+import { useSegmentPreview } from '../../segments/preview.ts';
+import type { Campaign } from '../campaign-frame.tsx';
+import { errorsBelow, type FieldErrors } from './check.ts';
+import { audienceFilters, reachableFilters, type Audience } from './content.ts';
+import { DeskPart } from './desk-part.tsx';
+import { Excluded } from './excluded.tsx';
+import { NewSegmentDialog } from './new-segment-dialog.tsx';
+
+const NONE = { value: '', label: 'None' };
+
+/** All messages about one of the two lists of exclusions, whose paths end with a position. */
+const messagesBelow = (errors: Record<string, readonly string[]>, path: string) => [
+  ...(errors[path] ?? []),
+  ...Object.values(errorsBelow(errors, path)).flat(),
+];
+
+/** Whom the campaign is for. */
+export function AudiencePart({
+  audience,
+  channel,
+  errors: all,
+  onChange,
+}: {
+  audience: Audience;
+  channel: Campaign['channel'];
+  errors: FieldErrors;
+  onChange: (next: Audience) => void;
+}) {
+  const [lists, segments] = [useListChoices(), useSegmentChoices()];
+  const [creates, setCreates] = useState(false);
+  const errors = errorsBelow(all, 'trigger_attributes');
+  const { contact_list_id: listId, segment_id: segmentId, data } = audience;
+  const exclude = (part: Audience['data']) => onChange({ ...audience, data: { ...data, ...part } });
+  return (
+    <DeskPart name="audience" actions={<Button onClick={() => setCreates(true)}>New segment</Button>}>
+      <div className="grid">
+        <Field label="List" error={errors.contact_list_id}>
+          <Select
+            value={String(listId ?? '')}
+            options={[NONE, ...lists]}
+            onChange={(event) =>
+              onChange({ ...audience, contact_list_id: Number(event.target.value) || null })
+            }
+          />
+        </Field>
+        <Field
+          label="Segment"
+          hint="With a list too, only contacts who are in both get it."
+          error={errors.segment_id}
+        >
+          <Select
+            value={String(segmentId ?? '')}
+            options={[NONE, ...segments]}
+            onChange={(event) => onChange({ ...audience, segment_id: Number(event.target.value) || null })}
+          />
+        </Field>
+        <Excluded
+          label="Without lists"
+          choices={lists}
+          ids={data.exclude_list_ids ?? []}
+          errors={messagesBelow(errors, 'data.exclude_list_ids')}
+          onChange={(ids) => exclude({ exclude_list_ids: ids })}
+        />
+        <Excluded
+          label="Without segments"
+          choices={segments}
+          ids={data.exclude_segment_ids ?? []}
+          errors={messagesBelow(errors, 'data.exclude_segment_ids')}
+          onChange={(ids) => exclude({ exclude_segment_ids: ids })}
+        />
+      </div>
+      <AudienceCount audience={audience} channel={channel} />
+      {creates && (
+        <NewSegmentDialog
+          onClose={() => setCreates(false)}
+          onCreated={({ id }) => onChange({ ...audience, segment_id: id })}
+        />
+      )}
+    </DeskPart>
+  );
+}
+
+/** How many contacts the audience has now, and how many of them get messages. */
+export function AudienceCount({ audience, channel }: { audience: Audience; channel: Campaign['channel'] }) {
+  const filters = useSettled(audienceFilters(audience));
+  const all = useSegmentPreview(filters, { live: true });
+  const reached = useSegmentPreview(filters && [...filters, ...reachableFilters(channel)]);
+  if (!filters) return <p className="muted">Choose a list, a segment, or both.</p>;
+  const text = () => {
+    if (all.isError) return 'The contacts cannot be counted now.';
+    if (!all.data) return 'Counting…';
+    const { count, slow_because: slow } = all.data;
+    if (count === null) return `Too slow to count: ${slow ?? 'too many contacts'}.`;
+    const contacts = `${countText(count)} contact${count === 1 ? '' : 's'}`;
+    const subscribed = reached.data?.count ?? null;
+    if (subscribed === null) return contacts;
+    return `${contacts}, ${countText(subscribed)} of them subscribed to ${channel === 'email' ? 'email' : 'SMS'}`;
+  };
+  return (
+    <p role="status">
+      <strong>{text()}</strong>
+    </p>
+  );
+}

@@ -1,0 +1,57 @@
+/** What a send of the campaign would refuse, while it is edited. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, call } from '../../../api/client.ts';
+import { ApiError, messageOf } from '../../../api/errors.ts';
+import { useSettled } from '../../../ui/settled.ts';
+import { patchOf, type DeskContent, type Stage } from './content.ts';
+
+export type FieldErrors = Readonly<Record<string, readonly string[]>>;
+
+export interface Checked {
+  errors: FieldErrors;
+  needsApproval: boolean;
+  /** Why the check did not succeed; null if it did, or has not ended. */
+  fault: string | null;
+  /** Whether the result is about what is written now. */
+  isCurrent: boolean;
+}
+
+const NONE: FieldErrors = {};
+
+/** Checks a campaign whenever it has settled. Once it has recipients, its content is checked by the editor. */
+export function useCheck(id: number, content: DeskContent, stage: Stage): Checked {
+  const asked = useSettled(patchOf(content, stage));
+  const { data, error, isPlaceholderData } = useQuery({
+    // Not below `campaigns`, which are reloaded when this one is sent and can no longer be checked.
+    queryKey: ['campaign-check', id, asked],
+    enabled: stage !== 'begun',
+    placeholderData: keepPreviousData,
+    gcTime: 0,
+    queryFn: ({ signal }) =>
+      call(() => api.POST('/v1/my/campaigns/{id}/check', { params: { path: { id } }, body: asked, signal })),
+  });
+  // A request that the API cannot read names its fields in the same way.
+  const refused = error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null;
+  return {
+    errors: refused ?? data?.errors ?? NONE,
+    needsApproval: data?.needs_approval ?? false,
+    fault: error && !refused ? messageOf(error) : null,
+    isCurrent: (data !== undefined || refused !== null) && !isPlaceholderData,
+  };
+}
+
+/** What is missing, rather than wrong. A new campaign should not begin full of it. */
+const MISSING = /^(?:is required|there is no content)/;
+
+export const withoutMissing = (errors: FieldErrors): FieldErrors =>
+  Object.fromEntries(
+    Object.entries(errors)
+      .map(([path, texts]) => [path, texts.filter((text) => !MISSING.test(text))] as const)
+      .filter(([, texts]) => texts.length > 0),
+  );
+
+/** The errors of fields below a path, by the rest of their paths. */
+export function errorsBelow(errors: FieldErrors, path: string): Record<string, readonly string[]> {
+  const below = Object.entries(errors).filter(([field]) => field.startsWith(`${path}.`));
+  return Object.fromEntries(below.map(([field, texts]) => [field.slice(path.length + 1), texts]));
+}

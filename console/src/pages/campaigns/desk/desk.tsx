@@ -1,0 +1,118 @@
+import { useState } from 'react';
+import { api, call } from '../../../api/client.ts';
+import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
+import { useDraft } from '../../../editors/draft/use-draft.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Facts, Time } from '../../../ui/facts.tsx';
+import { Field, TextInput } from '../../../ui/field.tsx';
+import { Notice } from '../../../ui/notice.tsx';
+import type { Campaign } from '../campaign-frame.tsx';
+import { AudienceCount, AudiencePart } from './audience-part.tsx';
+import { type FieldErrors, useCheck, withoutMissing } from './check.ts';
+import { deskOf, patchOf, type DeskContent, type Stage } from './content.ts';
+import { LetterPart } from './letter-part.tsx';
+import { SendPart } from './send-part.tsx';
+import { SendingPart } from './sending-part.tsx';
+
+const publishedOf = (campaign: Campaign) => ({
+  content: deskOf(campaign),
+  etag: `"${campaign.revision}"`,
+  at: campaign.updated_at,
+});
+
+/** Edits a campaign: whom it is for, what they get, when it is sent, and what is still missing. */
+export function Desk({ campaign, stage }: { campaign: Campaign; stage: Stage }) {
+  const { id, channel } = campaign;
+  const draft = useDraft<DeskContent>({ kind: 'campaigns', id }, publishedOf(campaign));
+  const { content } = draft;
+  const checked = useCheck(id, content, stage);
+  const [isAsked, setAsked] = useState(false);
+  const publish = useAction({
+    work: (status: 'active' | null) =>
+      draft.publish(async (sent, etag) =>
+        publishedOf(
+          await call(() =>
+            api.PATCH('/v1/my/campaigns/{id}', {
+              params: { path: { id }, header: { 'If-Match': etag } },
+              body: { ...patchOf(sent, stage), ...(status === null ? {} : { status }) },
+            }),
+          ),
+        ),
+      ),
+    done: (_, status) => doneText(status, content.scheduled_at),
+    refresh: ['campaigns'],
+    fields: [],
+  });
+  const refused: FieldErrors = checked.isCurrent ? {} : publish.errors;
+  const all = { ...refused, ...checked.errors };
+  const errors = isAsked ? all : withoutMissing(all);
+  const change = (part: Partial<DeskContent>) => draft.change((before) => ({ ...before, ...part }));
+  return (
+    <>
+      <DraftBar
+        draft={draft}
+        publishLabel="Save"
+        busy={publish.busy}
+        onPublish={() => publish.run(null)}
+        showVersion={(version) => <Version content={version} channel={channel} />}
+      />
+      {publish.fault !== null && (
+        <Notice tone="bad" title="The campaign was not changed">
+          {publish.fault}
+        </Notice>
+      )}
+      <Field label="Name" hint="Recipients do not see it." error={all.name}>
+        <TextInput value={content.name} onChange={(event) => change({ name: event.target.value })} />
+      </Field>
+      {stage !== 'begun' && (
+        <AudiencePart
+          audience={content.trigger_attributes}
+          {...{ channel, errors }}
+          onChange={(audience) => change({ trigger_attributes: audience })}
+        />
+      )}
+      <LetterPart
+        letter={content.template_attributes}
+        {...{ channel, errors }}
+        onChange={(letter) => change({ template_attributes: letter })}
+      />
+      {stage !== 'begun' && <SendingPart {...{ content, channel, errors, change }} />}
+      {stage !== 'begun' && (
+        <SendPart
+          {...{ campaign, content, checked }}
+          errors={all}
+          busy={publish.busy}
+          disabled={draft.conflict !== null}
+          onAsked={() => setAsked(true)}
+          onSend={stage === 'draft' ? () => publish.run('active') : null}
+        />
+      )}
+    </>
+  );
+}
+
+function doneText(status: 'active' | null, at: string | null): string {
+  if (status === null) return 'The campaign is saved.';
+  return at !== null && Date.parse(at) > Date.now()
+    ? 'The campaign is scheduled.'
+    : 'The campaign is being sent.';
+}
+
+/** One of two versions that someone has to choose from. */
+function Version({ content, channel }: { content: DeskContent; channel: Campaign['channel'] }) {
+  const { name, scheduled_at: at, template_attributes: letter, trigger_attributes: audience } = content;
+  return (
+    <>
+      <Facts
+        items={[
+          ['Name', name],
+          ['Subject', letter.subject],
+          ['Begins at', at && <Time key="at" at={at} full />],
+          ['Sections', letter.design?.sections.length],
+          ['Text', letter.body],
+        ]}
+      />
+      <AudienceCount audience={audience} channel={channel} />
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { useState } from 'react';
+import { ContentEditor } from '../../../editors/content/content-editor.tsx';
+import type { Content } from '../../../editors/content/content.ts';
+import { Button } from '../../../ui/button.tsx';
+import type { Campaign } from '../campaign-frame.tsx';
+import { errorsBelow, type FieldErrors } from './check.ts';
+import { DeskPart } from './desk-part.tsx';
+import { LoadTemplateDialog } from './load-template-dialog.tsx';
+import { SaveTemplateDialog } from './save-template-dialog.tsx';
+
+/** What the recipients get. */
+export function LetterPart({
+  letter,
+  channel,
+  errors,
+  onChange,
+}: {
+  letter: Content;
+  channel: Campaign['channel'];
+  errors: FieldErrors;
+  onChange: (next: Content) => void;
+}) {
+  const [dialog, setDialog] = useState<'load' | 'save' | null>(null);
+  const [loads, setLoads] = useState(0);
+  const close = () => setDialog(null);
+  return (
+    <DeskPart
+      name="letter"
+      actions={
+        <>
+          <Button onClick={() => setDialog('load')}>Load a template</Button>
+          <Button onClick={() => setDialog('save')}>Save as a template</Button>
+        </>
+      }
+    >
+      <ContentEditor
+        key={loads}
+        value={letter}
+        onChange={onChange}
+        channel={channel}
+        footer="marketing"
+        errors={errorsBelow(errors, 'template_attributes')}
+      />
+      {dialog === 'load' && (
+        <LoadTemplateDialog
+          channel={channel}
+          onClose={close}
+          onLoaded={(loaded) => {
+            onChange(loaded);
+            setLoads(loads + 1);
+            close();
+          }}
+        />
+      )}
+      {dialog === 'save' && <SaveTemplateDialog letter={letter} channel={channel} onClose={close} />}
+    </DeskPart>
+  );
+}

@@ -1,0 +1,128 @@
+import { useState } from 'react';
+import { Button } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { Card, Time } from '../../../ui/facts.tsx';
+import { BrandLink } from '../../../ui/links.tsx';
+import { Notice } from '../../../ui/notice.tsx';
+import type { Campaign } from '../campaign-frame.tsx';
+import { AudienceCount } from './audience-part.tsx';
+import type { Checked, FieldErrors } from './check.ts';
+import type { DeskContent } from './content.ts';
+import { goTo, PLACES, placeOf } from './place.ts';
+
+/** What is still missing or wrong, and the way out. */
+export function SendPart({
+  campaign,
+  content,
+  checked,
+  errors,
+  busy,
+  disabled,
+  onAsked,
+  onSend,
+}: {
+  campaign: Campaign;
+  content: DeskContent;
+  checked: Checked;
+  errors: FieldErrors;
+  busy: boolean;
+  disabled: boolean;
+  /** The user wants to send, so that fields that are missing are shown from now on. */
+  onAsked: () => void;
+  /** Null: a campaign that waits for its time is resumed instead. */
+  onSend: (() => void) | null;
+}) {
+  const [confirms, setConfirms] = useState(false);
+  const isReady = Object.keys(errors).length === 0;
+  const at = content.scheduled_at;
+  const isLater = at !== null && Date.parse(at) > Date.now();
+  const label = isLater ? 'Schedule' : 'Send now';
+  const ask = () => {
+    onAsked();
+    if (isReady && checked.isCurrent) setConfirms(true);
+  };
+  return (
+    <Card title="Before it is sent">
+      <Problems checked={checked} errors={errors} />
+      {checked.needsApproval && (
+        <Notice tone="warn">An operator has to approve it after you send it. It waits until then.</Notice>
+      )}
+      {onSend && (
+        <div className="actions">
+          <Button kind="primary" busy={busy} disabled={disabled} onClick={ask}>
+            {isLater ? 'Schedule…' : 'Send…'}
+          </Button>
+          {isLater && (
+            <span className="muted">
+              begins <Time at={at} full />
+            </span>
+          )}
+        </div>
+      )}
+      {onSend && (
+        <Dialog open={confirms} onClose={() => setConfirms(false)} title={`${label}: “${content.name}”?`}>
+          <AudienceCount audience={content.trigger_attributes} channel={campaign.channel} />
+          <p>
+            {isLater ? (
+              <>
+                It begins <Time at={at} full />. Until then it can be paused, changed or canceled.
+              </>
+            ) : (
+              'It begins at once. What has been sent cannot be taken back.'
+            )}
+          </p>
+          <div className="actions">
+            <Button
+              kind="primary"
+              onClick={() => {
+                setConfirms(false);
+                onSend();
+              }}
+            >
+              {label}
+            </Button>
+            <Button onClick={() => setConfirms(false)}>Not yet</Button>
+          </div>
+        </Dialog>
+      )}
+    </Card>
+  );
+}
+
+/** Everything that a send would refuse, with the way to its place. */
+function Problems({ checked, errors }: { checked: Checked; errors: FieldErrors }) {
+  const items = Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => ({ field, text })));
+  if (checked.fault !== null) return <Notice tone="bad">{checked.fault}</Notice>;
+  if (items.length === 0) {
+    return <p role="status">{checked.isCurrent ? 'Nothing is missing. It can be sent.' : 'Checking…'}</p>;
+  }
+  return (
+    <div role="status">
+      <p>This is missing or wrong:</p>
+      <ul className="problems">
+        {items.map(({ field, text }) => (
+          <li key={`${field} ${text}`}>
+            <Place field={field} /> <span className="muted">{lastOf(field)}</span> {text}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Where the field is: on this page, or on that of the brand. */
+function Place({ field }: { field: string }) {
+  const place = placeOf(field);
+  if (place !== null) {
+    return (
+      <button type="button" className="link" onClick={() => goTo(place)}>
+        {PLACES[place]}
+      </button>
+    );
+  }
+  return field.startsWith('brand.') ? <BrandLink to="/brand">Brand</BrandLink> : null;
+}
+
+/** `template_attributes.subject` is in the part "Letter", so that its last names say enough. */
+const lastOf = (field: string) =>
+  field.replace(/^(?:trigger_attributes|template_attributes|data\.options|brand)\./, '').replaceAll('_', ' ');

@@ -1,0 +1,32 @@
+import { api, call, type Schemas } from '../../api/client.ts';
+import { useAction } from '../../ui/action.ts';
+import { useOpen } from '../../ui/links.tsx';
+import { Menu } from '../../ui/menu.tsx';
+
+type Channel = Schemas['Campaign']['channel'];
+
+/** Makes an empty draft and opens its desk, where everything else is decided. */
+export function NewCampaign() {
+  const open = useOpen();
+  const { run, busy } = useAction({
+    work: (channel: Channel, key) =>
+      call(() =>
+        api.POST('/v1/my/campaigns', {
+          params: { header: { 'Idempotency-Key': key } },
+          body: { name: 'New campaign', channel, status: 'draft' },
+        }),
+      ),
+    refresh: ['campaigns'],
+    onDone: ({ id }) => open(`/campaigns/${id}`),
+  });
+  return (
+    <Menu
+      label="New campaign"
+      className="button primary"
+      items={[
+        { label: 'By email', disabled: busy, onSelect: () => run('email') },
+        { label: 'By SMS', disabled: busy, onSelect: () => run('sms') },
+      ]}
+    />
+  );
+}
