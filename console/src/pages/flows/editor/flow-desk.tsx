@@ -110,6 +110,9 @@ const OtherProblems = ({ problems: { others } }: { problems: FlowProblems }) =>
     </Notice>
   );
 
+const hasTrigger = ({ trigger }: FlowContent) =>
+  (trigger.event ?? trigger.contact_list_id ?? trigger.segment_id) !== null;
+
 function Steps({
   flow,
   editor,
@@ -133,7 +136,7 @@ function Steps({
           run={editor.run}
           problems={messagesByStep(problems)}
           summaryOf={(step) => stepSummary(step as FlowStep, names)}
-          triggerText={triggerText(content.trigger, names)}
+          triggerText={hasTrigger(content) ? triggerText(content.trigger, names) : 'Nobody yet'}
           addText={places.addText}
           onAdd={places.add}
           way={isSimulating ? wayIn(content, simulated) : undefined}

@@ -10,7 +10,7 @@ import type { FieldErrors } from './problems.ts';
 
 const DAY = 86_400;
 
-type Source = 'event' | 'list' | 'segment' | 'request';
+type Source = 'event' | 'list' | 'segment';
 type Reentry = NonNullable<FlowTrigger['data']['reentry']>;
 type BuilderFilters = Parameters<typeof FilterBuilder>[0]['filters'];
 
@@ -18,13 +18,13 @@ const SOURCES: readonly { value: Source; label: string }[] = [
   { value: 'event', label: 'an event is tracked for them' },
   { value: 'list', label: 'they are added to a list' },
   { value: 'segment', label: 'they begin to match a segment' },
-  { value: 'request', label: 'a request says so' },
 ];
 
-function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTrigger): Source {
+/** Returns null if the trigger names nothing yet. */
+function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTrigger): Source | null {
   if (event !== null) return 'event';
   if (list !== null) return 'list';
-  return segment === null ? 'request' : 'segment';
+  return segment === null ? null : 'segment';
 }
 
 const NO_SOURCE = { event: null, contact_list_id: null, segment_id: null } as const;
@@ -90,9 +90,8 @@ function SourceFields({
   set: (patch: Partial<FlowTrigger>) => void;
 }) {
   // What is chosen but not yet named is not part of the trigger.
-  const [chosen, setChosen] = useState<Source | null>(null);
-  const found = sourceOf(trigger);
-  const source = found === 'request' && chosen !== null ? chosen : found;
+  const [chosen, setChosen] = useState<Source>('event');
+  const source = sourceOf(trigger) ?? chosen;
   const options = (label: string, choices: AudienceNames['lists']) => [{ value: '', label }, ...choices];
   const idOf = (value: string) => Number(value) || null;
   return (
