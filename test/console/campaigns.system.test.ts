@@ -1,4 +1,5 @@
 // A user makes and sends a campaign, and follows a contact through a flow, at the console in a real browser.
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { checkAccessibility, useConsole } from '../support/console.ts';
@@ -205,6 +206,46 @@ describe('a campaign at the console', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel it' }).click();
     await page.getByText('draft', { exact: true }).waitFor();
+  });
+});
+
+describe('the recipients of a campaign', () => {
+  let id: number;
+  beforeAll(async () => {
+    const { list } = await stage().request('GET', '/v1/my/campaigns?status=completed');
+    id = Number(list[0]?.id);
+  });
+
+  it('are saved as a file, as far as the filters select them', async () => {
+    await stage().open(page, `/campaigns/${id}/recipients?state=sent`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download as CSV' }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+    expect(lines).toHaveLength(101);
+    expect(lines.filter((line) => line.includes('contact7@example.com'))).toHaveLength(1);
+  });
+
+  it('are sent to again where it is unknown whether they have it', async () => {
+    const { rows } = await stage().database.pool.query<{ id: number }>(
+      `update messages set status = 'unknown', unknown_at = now(), sent_at = null, delivered_at = null,
+         sent_attempt = null, response = null, provider_message_id = null
+       where id = (select min(id) from messages where campaign_id = $1) returning id`,
+      [id],
+    );
+    await stage().database.pool.query('update campaign_blocks set recount = true where campaign_id = $1', [
+      id,
+    ]);
+    await stage().open(page, `/campaigns/${id}`);
+    await page.getByRole('button', { name: 'Resend unknown' }).click();
+    await page.getByRole('dialog', { name: 'Send again to 1 recipient?' }).waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('The messages are sent again.').waitFor();
+    const queued = await stage().database.pool.query('select 1 from send_queue where message_id = $1', [
+      rows[0]?.id,
+    ]);
+    expect(queued.rows).toHaveLength(1);
   });
 });
 

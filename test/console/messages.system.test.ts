@@ -9,6 +9,8 @@ import { testEvents } from '../support/events.ts';
 
 const stage = useConsole();
 
+/** One request looks at 5,000 messages. */
+const MORE_THAN_A_PART = 5_010;
 const SCRIPT = '<img src=x onerror="document.title = 1">';
 
 async function send(fields: Record<string, unknown>): Promise<number> {
@@ -132,6 +134,27 @@ describe('the list of messages', () => {
     await page.getByRole('link', { name: 'filter@example.com' }).waitFor();
     await expect(page.getByLabel('Subject contains').inputValue()).resolves.toBe('receipt 4711');
     await checkAccessibility(page);
+  });
+});
+
+describe('a search in a long list', () => {
+  it('finds what is older part by part', async () => {
+    await stage().database.pool.query(
+      `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)
+       select $1, $2, 'email', 'sent', 'many@example.com', 'many@example.com',
+         case when n = 1 then 'The needle' else 'Hay' end
+       from generate_series(1, $3) n`,
+      [stage().accountId, stage().brandId, MORE_THAN_A_PART],
+    );
+    const page = await open('/messages?subject=needle');
+    await page.getByText('None of the messages in this part of the list match.').waitFor();
+    await page.getByText('0 found in this part. There may be older ones.').waitFor();
+    await page.getByRole('button', { name: 'Search older' }).click();
+    await page.waitForURL(/[?&]after=/);
+    await page.getByRole('cell', { name: 'The needle' }).waitFor();
+    await page.getByText('which is the last').waitFor();
+    await page.getByRole('button', { name: 'Back to the newest' }).click();
+    await page.getByText('0 found in this part.').waitFor();
   });
 });
 
