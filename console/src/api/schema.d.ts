@@ -8864,7 +8864,11 @@ export interface operations {
                             held: number;
                             /** Format: date-time */
                             next_due_at: string | null;
+                            /** Format: date-time */
+                            due_since: string | null;
                         };
+                        /** @enum {string} */
+                        senders: "running" | "paused" | "stopped";
                         next: {
                             transactional: {
                                 /** @enum {string} */

@@ -11,6 +11,15 @@ import { pageOfResource, type ResourcePage } from './resource-pages.ts';
 
 const MIN_LETTERS = 2;
 
+/** Ranks words that begin with what is typed before those that contain it; letters far apart match nothing. */
+function rank(value: string, typed: string, keywords: string[] = []): number {
+  const text = [value, ...keywords].join(' ').toLowerCase();
+  const wanted = typed.trim().toLowerCase();
+  if (text.startsWith(wanted)) return 1;
+  if (text.includes(` ${wanted}`)) return 0.8;
+  return text.includes(wanted) ? 0.4 : 0;
+}
+
 /** Finds pages by name, and resources by address, id or name. */
 export function PaletteWindow() {
   const { manages } = useBrand();
@@ -32,6 +41,7 @@ export function PaletteWindow() {
       open
       onOpenChange={setPaletteOpen}
       label="Go to a page or a resource"
+      filter={rank}
       overlayClassName="overlay"
       contentClassName="dialog palette"
     >

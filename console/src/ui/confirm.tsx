@@ -43,7 +43,7 @@ export function ConfirmButton({
           >
             {confirm}
           </Button>
-          <Button onClick={() => setOpen(false)}>Keep</Button>
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
         </div>
       </Dialog>
     </>

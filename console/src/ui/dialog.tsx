@@ -1,6 +1,18 @@
 import { Dialog as Radix } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 
+/** Moves the focus to the first field of a dialog that has one, unless a field asked for it by itself. */
+function focusField(event: Event): void {
+  const content = event.currentTarget;
+  if (!(content instanceof HTMLElement) || content.contains(document.activeElement)) return;
+  const field = content.querySelector<HTMLElement>('input, select, textarea');
+  if (!field) return;
+  event.preventDefault();
+  field.focus();
+}
+
+const stay = (event: Event) => event.preventDefault();
+
 /** A window over the page. Escape and the button in its corner close it; the focus stays in it, and returns. */
 export function Dialog({
   open,
@@ -8,6 +20,7 @@ export function Dialog({
   title,
   description,
   wide = false,
+  mustAnswer = false,
   children,
 }: {
   open: boolean;
@@ -15,6 +28,8 @@ export function Dialog({
   title: string;
   description?: ReactNode;
   wide?: boolean;
+  /** Only its own buttons close it, because what it shows is shown once. */
+  mustAnswer?: boolean;
   children: ReactNode;
 }) {
   const giveBackFocus = useFocusGivenBack(open);
@@ -25,13 +40,17 @@ export function Dialog({
         <Radix.Content
           className={wide ? 'dialog wide' : 'dialog'}
           onCloseAutoFocus={giveBackFocus}
+          onOpenAutoFocus={focusField}
+          {...(mustAnswer && { onEscapeKeyDown: stay, onInteractOutside: stay })}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
         >
           <header>
             <Radix.Title>{title}</Radix.Title>
-            <Radix.Close className="button quiet" aria-label="Close">
-              ✕
-            </Radix.Close>
+            {!mustAnswer && (
+              <Radix.Close className="button quiet" aria-label="Close">
+                ✕
+              </Radix.Close>
+            )}
           </header>
           {description !== undefined && (
             <Radix.Description asChild>

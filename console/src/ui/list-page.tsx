@@ -35,6 +35,7 @@ export function Filters({ filters, list }: { filters: readonly Filter[]; list: L
               <TextInput
                 key={value}
                 type={type}
+                placeholder={type === 'date' ? undefined : 'Press Enter'}
                 defaultValue={value}
                 onBlur={(event) => apply(event.target.value)}
                 onKeyDown={(event) => event.key === 'Enter' && apply(event.currentTarget.value)}

@@ -10,6 +10,7 @@ import { type BrandSenders, readSenders } from '../../delivery/sender-identity.t
 import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { readSenderState, senderStates } from './senders.ts';
 
 /** Maximum number of waiting messages that are counted. */
 const MAX_COUNTED = 10_000;
@@ -82,6 +83,15 @@ export const deliveryStatusResource = z.object({
     }),
     held: z.int().meta({ description: 'Waiting messages that are held by a limit.' }),
     next_due_at: time,
+    due_since: time.meta({
+      description:
+        'Since when the oldest message that no limit holds could have been sent; null if none waits.',
+    }),
+  }),
+  senders: z.enum(senderStates).meta({
+    description:
+      'The processes that send the messages of all accounts. `paused`: an operator has paused them; `stopped`: none runs. ' +
+      'Messages wait in both cases, whatever `state` says.',
   }),
   next: z.object({ transactional: projection, marketing: projection }).meta({
     description:
@@ -121,12 +131,19 @@ const presentProjection = ({ outcome, limit, until }: Projection) => ({
   until: toText(until),
 });
 
+interface QueueRow {
+  queued: number;
+  held: number;
+  next_due_at: Date | null;
+  due_since: Date | null;
+}
+
 /**
  * Reads the waiting messages by backlog, in the order in which they are due, and only as many as it counts. Messages of
  * active campaigns wait in blocks: a block counts as a whole, and is due when a sender next checks it.
  */
-async function readQueue(client: Queryable, accountId: number) {
-  const { rows } = await client.query<{ queued: number; held: number; next_due_at: Date | null }>(
+async function readQueue(client: Queryable, accountId: number): Promise<QueueRow> {
+  const { rows } = await client.query<QueueRow>(
     `with waiting as materialized (
        select q.due_at, q.held
        from unnest($2::text[]) as c (channel) cross join unnest($3::smallint[]) as p (class)
@@ -150,11 +167,12 @@ async function readQueue(client: Queryable, accountId: number) {
        least(coalesce(sum(size) filter (where held), 0), ${MAX_COUNTED})::int as held,
        -- What a pause holds is due at infinity.
        least(min(due_at) filter (where due_at > now() and isfinite(due_at)),
-         (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at
+         (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at,
+       min(due_at) filter (where due_at <= now() and not held) as due_since
      from counted`,
     [accountId, channels, Object.values(messageClasses)],
   );
-  return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
+  return rows[0] ?? { queued: 0, held: 0, next_due_at: null, due_since: null };
 }
 
 const NO_LIMIT = { limited: false, limit: null, used: null, remaining: null, resets_at: null };
@@ -183,10 +201,11 @@ export async function readDeliveryStatus(
   settings: LimitSettings,
   mailDomain: string,
 ): Promise<DeliveryStatus> {
-  const [capacity, queue, senders] = await Promise.all([
+  const [capacity, queue, senders, senderState] = await Promise.all([
     readCapacity(client, tenant.accountId, settings),
     readQueue(client, tenant.accountId),
     readSenders(client, tenant, mailDomain),
+    readSenderState(client),
   ]);
   const { allowance, sandbox_cap: sandboxCap } = capacity.figures;
   const { defaultIdentity } = senders;
@@ -218,7 +237,9 @@ export async function readDeliveryStatus(
       queued: queue.queued,
       held: queue.held,
       next_due_at: toText(queue.next_due_at),
+      due_since: toText(queue.due_since),
     },
+    senders: senderState,
     next: {
       transactional: presentProjection(next.transactional),
       marketing: presentProjection(next.marketing),

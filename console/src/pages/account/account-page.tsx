@@ -39,7 +39,7 @@ function PlanCard({ account }: { account: Schemas['Account'] }) {
           ['Plan', account.billing.plan_name],
           ['Tier', <StatusBadge key="tier" status={account.account_tier} tone="quiet" />],
           ['Account id', account.id],
-          ['Can send', account.can_send ? 'Yes' : 'No: the wallet or the spend cap refuses the next message'],
+          ['Can send', account.can_send ? 'Yes' : 'No: the overview says why'],
           ['Sandbox', sandbox],
           ['Sandbox sender', account.using_sandbox ? account.sandbox_email : null],
           ['Emails sent', countText(account.billing.lifetime.email_sent)],

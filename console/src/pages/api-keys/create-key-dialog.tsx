@@ -9,8 +9,8 @@ import { brandOptions } from './brand-options.ts';
 
 const FIELDS = ['name', 'test', 'brand_id', 'rate_limit_per_second'];
 const KINDS = [
-  { value: 'test', label: 'Test: messages are checked, but not sent' },
   { value: 'live', label: 'Live: messages are sent' },
+  { value: 'test', label: 'Test: messages are checked, but not sent' },
 ];
 
 interface NewKey {

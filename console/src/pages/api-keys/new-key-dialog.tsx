@@ -3,6 +3,7 @@ import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Notice } from '../../ui/notice.tsx';
 
 /** Shows a new key, which the API returns only once, with a command that sends a message with it. */
 export function NewKeyDialog({
@@ -15,12 +16,12 @@ export function NewKeyDialog({
   const { user } = useBrand().signedIn;
   const message = { channel: 'email', to: user.email, subject: 'Hello', html: '<p>Hello</p>' };
   return (
-    <Dialog open={created !== null} onClose={onClose} title="Your new key" wide>
+    <Dialog open={created !== null} onClose={onClose} title="Your new key" wide mustAnswer>
       <p>Copy it now: it is shown only once. Who has it can use the API as your program does.</p>
       <CodeBlock text={`export CARILLON_API_KEY=${created?.key ?? ''}`} label="Set it in your terminal" />
       <CodeBlock text={curlOf('POST', '/v1/my/messages', message)} label="Send a message with it" />
       {created?.test === true && (
-        <p className="muted">This is a test key: the message is checked and listed, but not sent.</p>
+        <Notice title="A test key">Its messages are checked and listed, but nobody gets them.</Notice>
       )}
       <div className="actions">
         <Button kind="primary" onClick={onClose}>

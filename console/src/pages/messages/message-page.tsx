@@ -9,7 +9,7 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { MessageContent } from './message-content.tsx';
 import { MessageTimeline } from './message-timeline.tsx';
 import { OriginLink } from './origin-link.tsx';
-import { ReasonNotice } from './reason-notice.tsx';
+import { ReasonNotice, StateNotice } from './reason-notice.tsx';
 import { ResendButton } from './resend-button.tsx';
 
 type Message = Schemas['MessageDetail'];
@@ -44,10 +44,13 @@ export function MessagePage() {
             actions={<ResendButton message={message} />}
           >
             <p>
-              <StatusBadge status={message.status} /> to {message.to ?? 'a contact that was removed'}
+              <StatusBadge status={message.status} />{' '}
+              {message.test && <StatusBadge status="test" tone="quiet" />} to{' '}
+              {message.to ?? 'a contact that was removed'}
             </p>
           </PageHeader>
           <ReasonNotice message={message} />
+          <StateNotice message={message} />
           <Card title="What happened">
             <MessageTimeline message={message} />
           </Card>

@@ -4,6 +4,12 @@ import { StatusBadge, Time } from '../../ui/facts.tsx';
 type Message = Schemas['MessageDetail'];
 type Event = Message['events'][number];
 
+/** The providers that pass nothing on, and what became of the message there. */
+const CAPTURED: Record<string, string> = {
+  test: 'A test key made the message: it was checked and composed, but not sent.',
+  capture: 'The message was stored in the mailbox of this machine instead of being sent.',
+};
+
 const MEANINGS: Record<Event['type'], string> = {
   sent: 'The provider accepted the message.',
   delivered: 'The recipient’s mail server or phone network accepted the message.',
@@ -52,7 +58,7 @@ export function MessageTimeline({ message }: { message: Message }) {
         <li key={`${index} ${event.type}`}>
           <StatusBadge status={event.type} /> <Time at={event.occurred_at} full />
           {attempts > 1 && <span className="muted"> attempt {event.attempt}</span>}
-          <p>{MEANINGS[event.type]}</p>
+          <p>{meaningOf(message, event)}</p>
           <EventData data={event.data} />
         </li>
       ))}
@@ -66,8 +72,11 @@ export function MessageTimeline({ message }: { message: Message }) {
   );
 }
 
+const meaningOf = ({ provider }: Message, { type }: Event): string =>
+  (type === 'sent' || type === 'delivered' ? CAPTURED[provider ?? ''] : undefined) ?? MEANINGS[type];
+
 function waitingText(status: 'queued' | 'sending' | 'held', hold: Message['hold']): string {
   if (status === 'sending') return 'The message is being handed to the provider.';
   if (status === 'queued') return 'The message waits for its turn.';
-  return `The message waits for a limit to end${hold ? `: ${hold.reason.replaceAll('_', ' ')}` : ''}.`;
+  return `The message is held${hold ? `: ${hold.reason.replaceAll('_', ' ')}` : ''}.`;
 }

@@ -19,7 +19,7 @@ import { SendMessageDialog } from './send-message-dialog.tsx';
 type Message = Schemas['Message'];
 
 const FILTERS: readonly Filter[] = [
-  { name: 'to', label: 'To' },
+  { name: 'to', label: 'To (whole address)' },
   { name: 'subject', label: 'Subject contains', type: 'search' },
   { name: 'status', label: 'Status', options: messageStatuses },
   { name: 'channel', label: 'Channel', options: ['email', 'sms'] },
@@ -30,7 +30,15 @@ const FILTERS: readonly Filter[] = [
 ];
 
 const COLUMNS: readonly TableColumn<Message>[] = [
-  { key: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    key: 'status',
+    header: 'Status',
+    cell: ({ status, test }) => (
+      <>
+        <StatusBadge status={status} /> {test && <StatusBadge status="test" tone="quiet" />}
+      </>
+    ),
+  },
   { key: 'why', header: 'Why', cell: (message) => reasonOf(message)?.title ?? '' },
   { key: 'to', header: 'To', cell: (message) => <MessageLink message={message} /> },
   { key: 'subject', header: 'Subject', cell: ({ subject, channel }) => subject ?? channel.toUpperCase() },
@@ -94,7 +102,16 @@ function NoMessages({ list, page, onSend }: { list: ListState; page: Page<Messag
       <Notice>None of the messages in this part of the list match. Older ones may: search on below.</Notice>
     );
   if (FILTERS.some(({ name }) => list.search[name]) || list.page > 1 || list.after !== null)
-    return <Notice>No message matches these filters.</Notice>;
+    return (
+      <Notice title="No message matches these filters">
+        {list.search.to && (
+          <p>
+            Carillon has accepted no message to this address. “To” takes the whole address. If your program
+            has sent one, its request was refused: its response says why.
+          </p>
+        )}
+      </Notice>
+    );
   return (
     <EmptyState
       title="No messages yet"

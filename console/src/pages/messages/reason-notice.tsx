@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
+import { deliveryStatusQuery, stoppedText } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { pageOfSuppression } from '../../shell/resource-pages.ts';
 import { Time } from '../../ui/facts.tsx';
@@ -45,6 +47,29 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
         </BrandLink>
       )}
     </Notice>
+  );
+}
+
+/** For a message that no limit holds: that no message leaves at all, or that it came from a test key. */
+export function StateNotice({ message: { status, test } }: { message: Schemas['Message'] }) {
+  const { data } = useQuery({ ...deliveryStatusQuery, enabled: status === 'queued' });
+  const stopped = status === 'queued' && data ? stoppedText[data.senders] : null;
+  return (
+    <>
+      {test && (
+        <Notice title="A test message">
+          <p>It has passed all checks, but nobody gets it. A message made with a live key is sent.</p>
+        </Notice>
+      )}
+      {stopped && (
+        <Notice tone="warn" title="No message leaves now">
+          <p>{stopped.text}</p>
+          <p>
+            <strong>What to do:</strong> {stopped.advice}
+          </p>
+        </Notice>
+      )}
+    </>
   );
 }
 

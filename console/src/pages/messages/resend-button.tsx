@@ -24,17 +24,19 @@ export function ResendButton({ message }: { message: Message }) {
     onDone: (sent) => open(`/messages/${sent.id}`),
   });
   if (!canResend(message)) return null;
+  const isWaiting = message.status === 'queued' || message.status === 'held';
   return (
     <ConfirmButton
       label="Resend"
       title="Send this message once more?"
-      kind="primary"
+      kind={isWaiting ? 'secondary' : 'primary'}
       busy={resend.busy}
       onConfirm={() => resend.run()}
     >
       <p>
         A new message with the same content goes to {to}. It is checked and counted like any other message.
       </p>
+      {isWaiting && <p>This message still waits and leaves by itself: {to} would get both.</p>}
     </ConfirmButton>
   );
 }

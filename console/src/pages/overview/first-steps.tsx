@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
+import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
@@ -11,7 +12,7 @@ interface Step {
   name: string;
   title: string;
   text: string;
-  links: readonly { to: string; text: string }[];
+  links: readonly { to: string; text: string; managersOnly?: boolean }[];
 }
 
 const STEPS: readonly Step[] = [
@@ -39,8 +40,8 @@ const STEPS: readonly Step[] = [
   {
     name: 'first_send',
     title: 'Send a first message',
-    text: 'Send one to yourself, and see here what becomes of it.',
-    links: [],
+    text: 'Send one to yourself, and see here what becomes of it. A program sends with a live API key.',
+    links: [{ to: '/api-keys', text: 'Make an API key', managersOnly: true }],
   },
 ];
 
@@ -80,6 +81,7 @@ function StepItem({
   account: Schemas['Account'];
 }) {
   const [sends, setSends] = useState(false);
+  const { manages } = useBrand();
   if (doneAt !== null)
     return (
       <li>
@@ -92,11 +94,13 @@ function StepItem({
       <StatusBadge status="to do" tone="warn" /> <strong>{title}</strong>
       <p className="muted">{text}</p>
       <div className="actions">
-        {links.map((link) => (
-          <BrandLink key={link.to} to={link.to} className="button">
-            {link.text}
-          </BrandLink>
-        ))}
+        {links
+          .filter(({ managersOnly }) => manages || managersOnly !== true)
+          .map((link) => (
+            <BrandLink key={link.to} to={link.to} className="button">
+              {link.text}
+            </BrandLink>
+          ))}
         {name === 'first_send' && (
           <Button kind="primary" onClick={() => setSends(true)}>
             Send a message to yourself

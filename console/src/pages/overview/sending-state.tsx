@@ -1,24 +1,39 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, call } from '../../api/client.ts';
-import type { operations } from '../../api/schema.d.ts';
+import { deliveryStatusQuery, stoppedText, type DeliveryStatus } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Card, centsText, countText, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice, type Tone } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 
-type Status = operations['getDeliveryStatus']['responses'][200]['content']['application/json'];
-type Limit = NonNullable<Status['reason']>;
-type Projection = Status['next']['transactional'];
+type Limit = NonNullable<DeliveryStatus['reason']>;
+type Projection = DeliveryStatus['next']['transactional'];
 
-const REFRESH_MS = 10_000;
+/** A message that could have left so long ago is late. */
+const LATE_MS = 30_000;
 
-const STATES: Record<Status['state'], { title: string; tone: Tone }> = {
+interface Title {
+  title: string;
+  tone: Tone;
+}
+
+const NOTHING_LEAVES: Title = { title: 'No message leaves', tone: 'bad' };
+const STATES: Record<DeliveryStatus['state'], Title> = {
   open: { title: 'Messages leave as usual', tone: 'good' },
   limited: { title: 'Some messages wait or are refused', tone: 'warn' },
-  blocked: { title: 'No message leaves', tone: 'bad' },
+  blocked: NOTHING_LEAVES,
 };
+
+function titleOf({ state, senders, next, pacing }: DeliveryStatus): Title {
+  if (senders !== 'running') return NOTHING_LEAVES;
+  if (next.transactional.outcome === 'refuse' && next.marketing.outcome === 'refuse')
+    return { title: 'Further messages are refused', tone: 'bad' };
+  const since = pacing.due_since;
+  if (state === 'open' && since !== null && Date.now() - Date.parse(since) > LATE_MS)
+    return { title: 'Messages leave late', tone: 'warn' };
+  return STATES[state];
+}
 
 const LIMITS: Record<Limit, string> = {
   account_paused: 'Sending is paused for the account.',
@@ -46,11 +61,7 @@ const BRAKES: Record<string, string> = {
 
 /** Whether messages leave now, what waits and why, and what the reader can do about it. */
 export function SendingState() {
-  const query = useQuery({
-    queryKey: ['delivery', 'status'],
-    queryFn: ({ signal }) => call(() => api.GET('/v1/my/delivery/status', { signal })),
-    refetchInterval: REFRESH_MS,
-  });
+  const query = useQuery(deliveryStatusQuery);
   return (
     <Card title="What waits, and why">
       <QueryView query={query}>
@@ -65,12 +76,18 @@ export function SendingState() {
   );
 }
 
-function Verdict({ status }: { status: Status }) {
+function Verdict({ status }: { status: DeliveryStatus }) {
   const { manages } = useBrand();
-  const { state, reason, remediation, pause, pacing } = status;
+  const { reason, remediation, pause, pacing } = status;
   const page = reason === null ? undefined : PAGES[reason];
+  const stopped = stoppedText[status.senders];
   return (
-    <Notice tone={STATES[state].tone} title={STATES[state].title}>
+    <Notice {...titleOf(status)}>
+      {stopped && (
+        <p>
+          {stopped.text} <strong>What to do:</strong> {stopped.advice}
+        </p>
+      )}
       {reason !== null && <p>{LIMITS[reason]}</p>}
       {pause && (
         <p>
@@ -88,9 +105,15 @@ function Verdict({ status }: { status: Status }) {
           <>
             {' '}
             <BrandLink to="/messages" search={{ status: 'held' }}>
-              {countText(pacing.held)} held by a limit
+              {countText(pacing.held)} held
             </BrandLink>
             .
+          </>
+        )}
+        {pacing.due_since !== null && (
+          <>
+            {' '}
+            The oldest could have left <Time at={pacing.due_since} />.
           </>
         )}
       </p>
@@ -137,7 +160,13 @@ function Next({ outcome, reason, until }: Projection) {
 const used = (part: number | null, of: number) => `${countText(part ?? 0)} of ${countText(of)}`;
 
 /** Only the limits that there are. */
-function factsOf({ next, exact_sender: sender, commercial, brand_subdomain: domain, pacing }: Status) {
+function factsOf({
+  next,
+  exact_sender: sender,
+  commercial,
+  brand_subdomain: domain,
+  pacing,
+}: DeliveryStatus) {
   const { sandbox_monthly_cap: sandboxCap, spend_cap_monthly_cents: spendCap } = commercial;
   const facts: [string, ReactNode][] = [
     ['One more message by the API', <Next key="api" {...next.transactional} />],
