@@ -16,7 +16,7 @@ import zlib
 import requests
 import schemathesis
 from schemathesis.generation import GenerationMode
-from schemathesis.generation.meta import CoveragePhaseData
+from schemathesis.generation.meta import CoveragePhaseData, CoverageScenario
 
 SIGNED_ID = re.compile(r"([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})")
 HAS_AT = re.compile(r"[^@]*@.*", re.S)
@@ -153,6 +153,15 @@ SHARED_PARAMETERS = {"X-Account-Id", "X-Brand-Id", "X-Request-Id", "Idempotency-
 MAX_SHARED_CASES = 2
 # One operation in so many gets all cases of them.
 WHOLE_EVERY = 5
+# The steps of a flow may have steps of their own. One piece of code reads them at every depth, so a case of the steps
+# within is sent for one of the steps that have some.
+STEPS_WITHIN = re.compile(
+    r".*/(?:yes|no|branches/items/properties/steps)/anyOf/0/items/"
+    r"|.*'steps' value: Single-item array: .*'(?:yes|no|steps)' value: Single-item array: ",
+    re.S,
+)
+# Values of most types are wrong for a value. The first of them is sent, and one of so many that follow.
+WRONG_TYPES = 4
 # Operations for users refuse the key of these tests before they read anything else.
 refused = set()
 MAX_REFUSED_CASES = 5
@@ -179,6 +188,21 @@ def valid_parameters(case):
 def is_among_first(key, most):
     sent[key] += 1
     return sent[key] <= most
+
+
+def is_repeated_step(label, mode, data):
+    """Whether the same case of a step within another one was sent."""
+    place = data.location or data.description
+    if not STEPS_WITHIN.match(place):
+        return False
+    return not is_among_first((label, mode, data.scenario, STEPS_WITHIN.sub("", place)), 1)
+
+
+def is_chosen_type(label, data):
+    """A value gets two of the five wrong types."""
+    key = (label, "type", data.location, data.parameter)
+    sent[key] += 1
+    return sent[key] == 1 or sent[key] == 2 + zlib.crc32(repr(key).encode()) % WRONG_TYPES
 
 
 def with_additional_properties(node):
@@ -220,8 +244,14 @@ def filter_case(context, case):
     for field, operation in LARGE.items():
         if field in data.description and label != operation:
             return is_among_first((label, case.meta.generation.mode, field), MAX_LARGE_CASES)
-    is_shared = data.parameter in SHARED_PARAMETERS and case.meta.generation.mode == GenerationMode.NEGATIVE
-    if is_shared and zlib.crc32(label.encode()) % WHOLE_EVERY != 0:
+    mode = case.meta.generation.mode
+    if is_repeated_step(label, mode, data):
+        return False
+    is_whole = zlib.crc32(label.encode()) % WHOLE_EVERY == 0
+    if data.scenario == CoverageScenario.INCORRECT_TYPE and not is_whole and not is_chosen_type(label, data):
+        return False
+    is_shared = data.parameter in SHARED_PARAMETERS and mode == GenerationMode.NEGATIVE
+    if is_shared and not is_whole:
         return is_among_first((label, data.parameter), MAX_SHARED_CASES)
     return True
 
