@@ -146,4 +146,25 @@ describe('the layout of a flow', () => {
       expect(y).toBeLessThanOrEqual(layout.height);
     }
   });
+
+  it('looks at each step a few times for each level above it, however many steps there are', () => {
+    const MAX_LEVELS = 10;
+    let looks = 0;
+    const counted = (given: LaidOutStep): LaidOutStep => {
+      const { type } = given;
+      return Object.defineProperty({ ...given }, 'type', {
+        get() {
+          looks += 1;
+          return type;
+        },
+      });
+    };
+    const nested = (level: number): LaidOutStep[] => {
+      const own = Array.from({ length: 19 }, () => counted(step('wait')));
+      return level === MAX_LEVELS ? own : [...own, counted(step('condition', { yes: nested(level + 1) }))];
+    };
+    const count = layOutFlow(stepsOf(() => nested(1))).steps.length;
+    expect(count).toBe(199);
+    expect(looks).toBeLessThan(3 * MAX_LEVELS * count);
+  });
 });

@@ -33,12 +33,6 @@ export function namedIn({ filters, include_since: since }: Step): StepKey[] {
   return isObject(since) && isKey(since.step) ? [...named, since.step] : named;
 }
 
-/** Returns the steps that name a step. */
-export const referencesTo = (steps: readonly Step[], key: StepKey): Step[] =>
-  allSteps(steps)
-    .map(({ step }) => step)
-    .filter((step) => namedIn(step).includes(key));
-
 /** A name that leads to no step before the one that uses it. */
 export interface Broken {
   step: StepKey;
