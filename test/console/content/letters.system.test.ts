@@ -1,0 +1,159 @@
+// A user writes a letter from sections by mouse and keyboard, sees it as a contact gets it, and sends a test of it.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { eventually } from '../../support/eventually.ts';
+import { checkAccessibility, useConsole } from '../../support/console.ts';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const TABLE = '<table><tr><td>Kept</td></tr></table>';
+const GREETING = '<p>Hello {{ contact.first_name | default: "there" }} &amp; <b>all</b></p>';
+const design = {
+  theme: { bg_color: '#eeeeee' },
+  sections: [
+    { type: 'header', props: { title: 'Acme' } },
+    { type: 'text', props: { html: GREETING }, styles: { align: 'center' } },
+    { type: 'columns', props: { columns: [{ sections: [] }, { sections: [] }] } },
+    { type: 'text', props: { html: TABLE } },
+    { type: 'button', props: { label: 'Go', href: 'https://example.com/' } },
+  ],
+};
+
+const stage = useConsole();
+let page: Page;
+let id: number;
+
+interface Letter {
+  sections: { type: string; props: Record<string, unknown> }[];
+}
+
+const post = async (path: string, body: unknown) => {
+  const answer = await stage().request('POST', `/v1/my${path}`, { body });
+  expect(answer.status).toBe(201);
+  return answer.body;
+};
+beforeAll(async () => {
+  await post('/contacts', { email: 'hedy@example.com', first_name: 'Hedy' });
+  id = Number((await post('/templates', { name: 'Letter', subject: 'Old', design })).id);
+  page = await stage().signIn({ at: `/templates/${id}/edit` });
+});
+
+const published = async () => (await stage().request('GET', `/v1/my/templates/${id}`)).body;
+const publish = async () => {
+  await page.getByText(/Unpublished changes, saved/).waitFor();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await page.getByText('Everything is published.').waitFor();
+  return (await published()).design as unknown as Letter;
+};
+const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
+const cards = () => page.locator('.section-list').first().locator('> ol > .section-card');
+const handle = (index: number) => cards().nth(index).locator('> .section-head > .drag-handle');
+const types = async () =>
+  (await cards().locator('> .section-head > .section-title > strong').allTextContents()).join(' ');
+const text = () => page.getByRole('textbox', { name: 'Text', exact: true });
+const preview = () => page.frameLocator('iframe[title="Preview of the letter"]');
+
+describe('the sections of a letter', () => {
+  it('open without a change, and what the text editor cannot hold opens as source', async () => {
+    await button(/^Text Hello/).click();
+    await text().getByText('contact.first_name or “there”').waitFor();
+    await button(/^Text Kept/).click();
+    expect(await page.getByLabel('Text as HTML').inputValue()).toBe(TABLE);
+    await page.getByText('Everything is published.').waitFor();
+    await checkAccessibility(page);
+  });
+
+  it('move by mouse and by keyboard, also into columns', async () => {
+    await button(/^Text Kept/).click();
+    await handle(4).dragTo(cards().nth(0), { targetPosition: { x: 40, y: 2 } });
+    await eventually(async () => expect(await types()).toBe('Button Header Text Columns Text'));
+    await handle(0).focus();
+    await page.keyboard.press('ArrowDown');
+    await eventually(async () => expect(await types()).toBe('Header Button Text Columns Text'));
+    await page.locator('.section-card:nth-of-type(4) .drag-handle:focus').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await eventually(async () => expect(await types()).toBe('Header Text Button Columns Text'));
+    await cards().nth(2).getByRole('button', { name: 'More for Button' }).click();
+    await page.getByRole('menuitem', { name: 'Move into column 2 below' }).click();
+    await eventually(async () => expect(await types()).toBe('Header Text Columns Text'));
+    const { sections } = await publish();
+    const [header, greeting, , table] = design.sections;
+    const moved = { type: 'columns', props: { columns: [{ sections: [] }, { sections: [design.sections[4]] }] } };
+    expect(sections).toEqual([header, greeting, moved, table]);
+  });
+
+  it('are added, and removed with an undo', async () => {
+    await button('+ Add a section').last().click();
+    await page.getByRole('menuitem', { name: 'Image' }).click();
+    await page.getByLabel('Upload a file').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: PNG });
+    await eventually(async () =>
+      expect(await page.getByLabel('Image', { exact: true }).inputValue()).toMatch(/\/uploads\//),
+    );
+    await cards().nth(0).getByRole('button', { name: 'More for Header' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await eventually(async () => expect(await types()).toBe('Text Columns Text Image'));
+    await button('Undo').click();
+    await eventually(async () => expect(await types()).toBe('Header Text Columns Text Image'));
+  });
+});
+
+describe('the text of a letter', () => {
+  it('takes formats and values with fallbacks, and is shown with those of a contact', async () => {
+    await button(/^Text Hello/).click();
+    await text().click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Your plan: {{ contact.data.plan }}');
+    await text().getByText('contact.data.plan', { exact: true }).click();
+    await page.getByRole('dialog').getByLabel('If it is empty').fill('free');
+    await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+    await text().getByText('contact.data.plan or “free”').waitFor();
+    await page.getByLabel('Subject', { exact: true }).fill('News for {{ contact.first_name }}');
+    await page.getByLabel('As this contact gets it').fill('hedy@example.com');
+    await page.getByText('News for Hedy').waitFor();
+    await preview().getByText('Your plan: free').waitFor();
+    await preview().getByText('Hello Hedy').waitFor();
+    for (const name of ['Phone', 'Dark']) await button(name).click();
+    await preview().getByText('Hello Hedy').waitFor();
+    await button('Plain text').click();
+    await page.locator('pre', { hasText: 'Your plan: free' }).waitFor();
+    await checkAccessibility(page);
+    const { sections } = await publish();
+    expect(sections[1]?.props.html).toBe(
+      `${GREETING}<p>Your plan: {{ contact.data.plan | default: "free" }}</p>`,
+    );
+    expect(sections[3]?.props.html).toBe(TABLE);
+  });
+
+  it('says at a section what is wrong with it, and sends a test of what is not published', async () => {
+    stage().allow(/status of 422/);
+    const head = cards().nth(2).locator('.section-card').first();
+    await head.locator('.section-title').click();
+    await head.getByLabel('Link', { exact: true }).fill('{{ oops');
+    await head.getByRole('alert').waitFor();
+    await head.getByLabel('Link', { exact: true }).fill('https://example.com/new');
+    await head.getByRole('alert').waitFor({ state: 'detached' });
+    await page.getByLabel('Subject', { exact: true }).fill('Unpublished for {{ contact.first_name }}');
+    await page.getByText('Unpublished for Hedy').waitFor();
+    await button('Send a test').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('dialog').getByRole('link', { name: /^Message \d+ to/ }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    const { body } = await stage().request('GET', '/v1/my/messages?limit=1');
+    expect(body).toMatchObject([{ test: true, subject: '[Test] Unpublished for Hedy' }]);
+  });
+
+  it('can become source and a design again, and nothing is lost by an undo', async () => {
+    await button('Write source instead').click();
+    await page.getByLabel('Body').fill('<p>Plain source</p>');
+    await button('Start a design instead').click();
+    await eventually(async () => expect(await types()).toBe('Header HTML'));
+    await button('Undo').last().click();
+    expect(await page.getByLabel('Body').inputValue()).toBe('<p>Plain source</p>');
+    await page.setViewportSize({ width: 360, height: 800 });
+    const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+    expect(isWide).toBe(false);
+  });
+});
