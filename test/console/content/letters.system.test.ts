@@ -87,7 +87,9 @@ describe('the sections of a letter', () => {
   it('are added, and removed with an undo', async () => {
     await button('+ Add a section').last().click();
     await page.getByRole('menuitem', { name: 'Image' }).click();
-    await page.getByLabel('Upload a file').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: PNG });
+    await cards()
+      .getByLabel('Upload a file')
+      .setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: PNG });
     await eventually(async () =>
       expect(await page.getByLabel('Image', { exact: true }).inputValue()).toMatch(/\/uploads\//),
     );
@@ -101,8 +103,11 @@ describe('the sections of a letter', () => {
 
 describe('the text of a letter', () => {
   it('takes formats and values with fallbacks, and is shown with those of a contact', async () => {
+    // While a value is typed, its Liquid is not complete.
+    stage().allow(/status of 422/);
     await button(/^Text Hello/).click();
-    await text().click();
+    // A click could hit a value, which opens it.
+    await text().focus();
     await page.keyboard.press('Control+End');
     await page.keyboard.press('Enter');
     await page.keyboard.type('Your plan: {{ contact.data.plan }}');

@@ -22,9 +22,24 @@ interface RichTextProps {
 export function RichTextField(props: RichTextProps) {
   const { label, value, onChange, error } = props;
   const [wantsSource, setWantsSource] = useState(() => parseHtml(value) === null);
-  const document = parseHtml(value);
+  // While Liquid is typed, it is not complete, and could not be read back.
+  const [own, setOwn] = useState<{ html: string; document: RichNode } | null>(null);
+  const document = own?.html === value ? own.document : parseHtml(value);
   if (!wantsSource && document) {
-    return <RichText {...props} document={document} onSource={() => setWantsSource(true)} />;
+    return (
+      <RichText
+        {...props}
+        document={document}
+        onWrite={(written) => {
+          setOwn({ document: written, html: htmlOf(written) });
+          onChange(htmlOf(written));
+        }}
+        onSource={() => {
+          setOwn(null);
+          setWantsSource(true);
+        }}
+      />
+    );
   }
   return (
     <div className="stack">
@@ -53,8 +68,6 @@ export function RichTextField(props: RichTextProps) {
   );
 }
 
-const htmlIn = (editor: Editor) => htmlOf(editor.getJSON() as RichNode);
-
 /** The chip that a dialog changes. */
 interface Chip {
   at: number;
@@ -79,18 +92,22 @@ function RichText({
   label,
   value,
   document,
-  onChange,
+  onWrite,
   names,
   error = [],
   onSource,
-}: RichTextProps & { document: RichNode; onSource: () => void }) {
+}: RichTextProps & {
+  document: RichNode;
+  onWrite: (document: RichNode) => void;
+  onSource: () => void;
+}) {
   // The dialog for a value: of a chip, or of a new one.
   const [dialog, setDialog] = useState<{ chip: Chip | null } | null>(null);
   // The HTML that the editor has; another value came from outside.
   const written = useRef(value);
-  const latest = useRef(onChange);
+  const latest = useRef(onWrite);
   useEffect(() => {
-    latest.current = onChange;
+    latest.current = onWrite;
   });
   const editor = useEditor({
     extensions: richExtensions,
@@ -111,8 +128,9 @@ function RichText({
       },
     },
     onUpdate({ editor: changed }) {
-      written.current = htmlIn(changed);
-      latest.current(written.current);
+      const next = changed.getJSON() as RichNode;
+      written.current = htmlOf(next);
+      latest.current(next);
     },
   });
   useEffect(() => {

@@ -29,13 +29,13 @@ const TOOLS: readonly Tool[] = [
   },
   {
     label: 'List',
-    sign: '•',
+    sign: 'List',
     of: 'bulletList',
     run: (editor) => editor.chain().focus().toggleBulletList().run(),
   },
   {
-    label: 'Numbered list',
-    sign: '1.',
+    label: 'Numbers',
+    sign: 'Numbers',
     of: 'orderedList',
     run: (editor) => editor.chain().focus().toggleOrderedList().run(),
   },
