@@ -80,7 +80,10 @@ describe('the sections of a letter', () => {
     await eventually(async () => expect(await types()).toBe('Header Text Columns Text'));
     const { sections } = await publish();
     const [header, greeting, , table] = design.sections;
-    const moved = { type: 'columns', props: { columns: [{ sections: [] }, { sections: [design.sections[4]] }] } };
+    const moved = {
+      type: 'columns',
+      props: { columns: [{ sections: [] }, { sections: [design.sections[4]] }] },
+    };
     expect(sections).toEqual([header, greeting, moved, table]);
   });
 
@@ -127,7 +130,8 @@ describe('the text of a letter', () => {
     await checkAccessibility(page);
     const { sections } = await publish();
     expect(sections[1]?.props.html).toBe(
-      `${GREETING}<p>Your plan: {{ contact.data.plan | default: "free" }}</p>`,
+      // The new line is bold, as the end of the one before.
+      `${GREETING}<p><b>Your plan: {{ contact.data.plan | default: "free" }}</b></p>`,
     );
     expect(sections[3]?.props.html).toBe(TABLE);
   });
@@ -144,7 +148,10 @@ describe('the text of a letter', () => {
     await page.getByText('Unpublished for Hedy').waitFor();
     await button('Send a test').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
-    await page.getByRole('dialog').getByRole('link', { name: /^Message \d+ to/ }).waitFor();
+    await page
+      .getByRole('dialog')
+      .getByRole('link', { name: /^Message \d+ to/ })
+      .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     const { body } = await stage().request('GET', '/v1/my/messages?limit=1');
     expect(body).toMatchObject([{ test: true, subject: '[Test] Unpublished for Hedy' }]);

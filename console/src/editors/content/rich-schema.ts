@@ -2,7 +2,7 @@
  * The nodes and marks of the text editor. The raw attributes of elements travel with them and are never rendered: only
  * the writer of HTML reads them.
  */
-import { Extension, Mark, mergeAttributes, Node, nodeInputRule, nodePasteRule } from '@tiptap/core';
+import { Extension, InputRule, Mark, mergeAttributes, Node, nodePasteRule } from '@tiptap/core';
 import StarterKit from '@tiptap/starter-kit';
 import { chipLabel, LIQUID } from './liquid-value.ts';
 import { EXACT, LIQUID_NODE } from './rich-doc.ts';
@@ -58,7 +58,15 @@ const Liquid = Node.create({
   renderText: ({ node }) => String(node.attrs.source),
   addInputRules() {
     const find = new RegExp(String.raw`(?:${LIQUID})$`);
-    return [nodeInputRule({ find, type: this.type, getAttributes: ([source]) => ({ source }) })];
+    return [
+      new InputRule({
+        find,
+        handler: ({ state, range, match: [source] }) => {
+          const node = this.type.create({ source }, null, state.doc.resolve(range.to).marks());
+          state.tr.replaceWith(range.from, range.to, node);
+        },
+      }),
+    ];
   },
   addPasteRules() {
     const find = new RegExp(LIQUID, 'g');

@@ -1,4 +1,4 @@
-import type { EditorState } from '@tiptap/pm/state';
+import type { EditorState, Transaction } from '@tiptap/pm/state';
 import { EditorContent, useEditor, type Editor } from '@tiptap/react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -81,11 +81,15 @@ function selectedChip({ selection, doc }: EditorState): Chip | null {
   return { at: selection.from, source: String(node.attrs.source) };
 }
 
+/** Inserts a value, or changes one. It is as bold as the text around it. */
 function putValue(editor: Editor, chip: Chip | null, source: string): void {
-  const chain = editor.chain().focus();
-  const node = { type: LIQUID_NODE, attrs: { source } };
-  if (chip === null) chain.insertContent(node).run();
-  else chain.insertContentAt({ from: chip.at, to: chip.at + 1 }, node).run();
+  const put = ({ tr }: { tr: Transaction }) => {
+    const node = editor.schema.node(LIQUID_NODE, { source });
+    if (chip === null) tr.replaceSelectionWith(node, true);
+    else tr.setNodeMarkup(chip.at, null, { source });
+    return true;
+  };
+  editor.chain().focus().command(put).run();
 }
 
 function RichText({
