@@ -13,7 +13,7 @@ import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf } from '../templates/service.ts';
-import { createCheckRoute } from './check-route.ts';
+import { createCheckRoute } from './check-routes.ts';
 import type { CheckDeps, Prepared } from './checks.ts';
 import { presentCampaign } from './presenter.ts';
 import { campaignResult, type Shared, wake } from './requests.ts';

@@ -63,4 +63,3 @@ export const draftReadOnlyFields = [
 export const draftParams = z.strictObject({ kind: z.enum(draftKinds), resource_id: idParam });
 
 export const listDraftsQuery = z.strictObject({ ...pageQuery, kind: z.enum(draftKinds).optional() });
-export type ListDraftsQuery = z.output<typeof listDraftsQuery>;
