@@ -1,7 +1,7 @@
 /** Outputs of Liquid, such as `{{ contact.first_name | default: "there" }}`. */
 
 /** An output that a form can show. All others are edited as they are. */
-export interface LiquidValue {
+interface LiquidValue {
   name: string;
   /** Shown if the value is empty; '' if nothing is. */
   fallback: string;

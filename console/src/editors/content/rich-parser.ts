@@ -1,5 +1,13 @@
 /** Reads the HTML of a text as a document of the text editor. */
-import { BLOCKS, EXACT, LIQUID_NODE, MARK_TAGS, type RichMark, type RichNode } from './rich-doc.ts';
+import {
+  BLOCKS,
+  EXACT,
+  LIQUID_NODE,
+  MARK_TAGS,
+  type ParagraphForm,
+  type RichMark,
+  type RichNode,
+} from './rich-doc.ts';
 import { htmlOf } from './rich-html.ts';
 import { type RichTag, type RichText, type RichToken, tokensOf } from './rich-tokens.ts';
 
@@ -136,7 +144,7 @@ function node(type: string, given: Record<string, unknown>, content: RichNode[])
   };
 }
 
-const paragraph = (form: 'bare' | 'start', content: RichNode[]) => node('paragraph', { form }, content);
+const paragraph = (form: ParagraphForm, content: RichNode[]) => node('paragraph', { form }, content);
 
 function markOf({ tag, attributes }: RichTag, around: readonly RichMark[]): { tag: string; mark: RichMark } {
   const [type, tags] = MARK_TAGS.find(([, each]) => each.includes(tag)) ?? ['styled', []];
