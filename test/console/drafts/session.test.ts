@@ -255,7 +255,10 @@ describe('publishing', () => {
     service.save('Ann', { content: { subject: 'Old draft' }, base: '"1"', over: null });
     await service.patch({ subject: 'By a program' }, '"1"');
     const ann = editor('Ann');
+    ann.write({ body: 'More' });
+    await ann.pause();
     expect(ann.draft).toMatchObject({ state: 'conflict', conflict: { about: 'published' } });
+    expect(service.draft?.content).toEqual({ subject: 'Old draft' });
     ann.draft.conflict?.takeTheirs();
     await ann.pause();
     expect(ann.draft).toMatchObject({ state: 'published', content: { subject: 'By a program' } });
