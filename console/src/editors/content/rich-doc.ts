@@ -57,7 +57,7 @@ export const REFERENCES: Readonly<Record<string, string>> = {
  * - start: the text was empty; nothing is written until something is typed
  * - empty: `<p></p>`, which shows nothing. An empty paragraph of the editor is a blank line, so it gets a space.
  */
-type ParagraphForm = 'bare' | 'start' | 'empty' | null;
+export type ParagraphForm = 'bare' | 'start' | 'empty' | null;
 
 /** A piece of source that shows one text, but would be written in another way: `&rarr;`, or a line break in the source. */
 export const EXACT = 'exact';

@@ -16,7 +16,7 @@ import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
-import { useQuiet } from '../../ui/quiet.ts';
+import { useSettled } from '../../ui/settled.ts';
 import { FiltersJson } from './filters-json.tsx';
 import type { Filters } from './preview.ts';
 import { SegmentNow, useSegmentNow } from './segment-now.tsx';
@@ -69,7 +69,7 @@ function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
   const { content, change } = draft;
   const publish = usePublish(id, draft);
   const complete = content.filters.every((filter) => isComplete(filter, 'segment'));
-  const quiet = useQuiet(content.filters);
+  const quiet = useSettled(content.filters);
   const counted = complete && quiet.every((filter) => isComplete(filter, 'segment')) ? quiet : null;
   const now = useSegmentNow(counted);
   const isRefused = Object.keys(now.errors).length > 0;

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call } from '../../../api/client.ts';
 import { ApiError } from '../../../api/errors.ts';
-import { useQuiet } from '../../../ui/quiet.ts';
+import { useSettled } from '../../../ui/settled.ts';
 import { requestOf } from './content.ts';
 import type { StepKey } from '../flow-layout.ts';
 import { stepAtPath, type FlowContent } from './model.ts';
@@ -58,7 +58,7 @@ export const messagesByStep = ({ steps }: FlowProblems): Record<string, string[]
 
 /** Checks the flow as it is in the editor, a moment after the last change. */
 export function useFlowProblems(flowId: number, content: FlowContent): FlowProblems {
-  const checked = useQuiet(content);
+  const checked = useSettled(content);
   const { data = NONE } = useQuery({
     queryKey: ['flows', flowId, 'check', checked],
     gcTime: 0,
