@@ -29,15 +29,15 @@ export function ConflictNotice<Content>({
         <div className="versions">
           <section>
             <h3>Your version</h3>
-            {showVersion(mine)}
             <Button kind="primary" onClick={keepMine}>
               Keep my version
             </Button>
+            {showVersion(mine)}
           </section>
           <section>
             <h3>{about === 'draft' ? 'The other version' : 'The published version'}</h3>
-            {showVersion(theirs)}
             <Button onClick={takeTheirs}>Take this version</Button>
+            {showVersion(theirs)}
           </section>
         </div>
       </Dialog>

@@ -105,7 +105,7 @@ function TemplateEditor({ template, etag }: { template: Template; etag: string }
         title={content.name || templateName(template)}
         actions={<BrandLink to={`/templates/${id}`}>Back to the template</BrandLink>}
       />
-      <Field label="Name" hint="Only you see it." error={publish.errorOf('name')}>
+      <Field label="Name" hint="Recipients do not see it." error={publish.errorOf('name')}>
         <TextInput
           value={content.name ?? ''}
           onChange={({ target }) => change((before) => ({ ...before, name: target.value }))}
@@ -146,7 +146,7 @@ function Version({ content, channel }: { content: Named; channel: Template['chan
         ]}
       />
       {channel === 'email' && (
-        <PreviewFrame of={{ content: unsaved, variables }} title="Preview of this version" />
+        <PreviewFrame of={{ content: unsaved, variables }} title="Preview of this version" height={320} />
       )}
     </Card>
   );
