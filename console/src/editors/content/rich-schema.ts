@@ -3,10 +3,12 @@
  * the writer of HTML reads them.
  */
 import { Extension, InputRule, Mark, mergeAttributes, Node, nodePasteRule } from '@tiptap/core';
+import { Plugin } from '@tiptap/pm/state';
 import StarterKit from '@tiptap/starter-kit';
 import { chipLabel, LIQUID } from './liquid-value.ts';
 import { EXACT, LIQUID_NODE } from './rich-doc.ts';
-import { hrefOf, linkAttributes } from './rich-link.ts';
+import { hrefOf } from './rich-link.ts';
+import { cleanPasted, isPastedLiquid, pastedLink } from './rich-paste.ts';
 
 const BLOCKS = [
   'paragraph',
@@ -20,7 +22,8 @@ const BLOCKS = [
 const LEAVES = ['hardBreak'];
 const MARKS = ['bold', 'italic', 'underline', 'strike'];
 
-const kept = { default: '', rendered: false };
+/** Never read from an element that is pasted, whose page could have chosen what is written. */
+const kept = { default: '', rendered: false, parseHTML: () => null };
 
 /** What an element has besides its content: its attributes as written, and the white space around it. */
 const KeptSource = Extension.create({
@@ -33,7 +36,17 @@ const KeptSource = Extension.create({
   ],
 });
 
-const isLiquid = new RegExp(`^(?:${LIQUID})$`);
+/** What is moved within a text stays as it is; all else that is pasted or dropped comes from somewhere else. */
+const CleanPaste = Extension.create({
+  name: 'cleanPaste',
+  addProseMirrorPlugins: () => [
+    new Plugin({
+      props: {
+        transformPasted: (slice, view) => (slice === view.dragging?.slice ? slice : cleanPasted(slice)),
+      },
+    }),
+  ],
+});
 
 /** An output or tag of Liquid. What is typed or pasted as one becomes one. */
 const Liquid = Node.create({
@@ -41,13 +54,13 @@ const Liquid = Node.create({
   group: 'inline',
   inline: true,
   atom: true,
-  addAttributes: () => ({ source: { default: '', rendered: false } }),
+  addAttributes: () => ({ source: kept }),
   parseHTML: () => [
     {
       tag: 'span[data-liquid]',
       getAttrs(element) {
         const source = element.getAttribute('data-liquid') ?? '';
-        return isLiquid.test(source) ? { source } : false;
+        return isPastedLiquid(source) ? { source } : false;
       },
     },
   ],
@@ -70,7 +83,8 @@ const Liquid = Node.create({
   },
   addPasteRules() {
     const find = new RegExp(LIQUID, 'g');
-    return [nodePasteRule({ find, type: this.type, getAttributes: ([source]) => ({ source }) })];
+    const getAttributes = ([source]: RegExpMatchArray) => (isPastedLiquid(source) ? { source } : false);
+    return [nodePasteRule({ find, type: this.type, getAttributes })];
   },
 });
 
@@ -81,10 +95,7 @@ const Exact = Node.create({
   inline: true,
   atom: true,
   selectable: false,
-  addAttributes: () => ({
-    source: { default: '', rendered: false },
-    shown: { default: '', rendered: false },
-  }),
+  addAttributes: () => ({ source: kept, shown: kept }),
   renderHTML: ({ node }) => ['span', {}, String(node.attrs.shown)],
   renderText: ({ node }) => String(node.attrs.shown),
 });
@@ -97,7 +108,10 @@ const Link = Mark.create({
   parseHTML: () => [
     {
       tag: 'a[href]',
-      getAttrs: (element) => ({ attributes: linkAttributes('', element.getAttribute('href') ?? '') }),
+      getAttrs(element) {
+        const attributes = pastedLink(element.getAttribute('href') ?? '');
+        return attributes === null ? false : { attributes };
+      },
     },
   ],
   renderHTML: ({ mark }) => [
@@ -123,6 +137,7 @@ export const richExtensions = [
     heading: { levels: [1, 2, 3, 4, 5, 6] },
   }),
   KeptSource,
+  CleanPaste,
   Liquid,
   Exact,
   Link,
