@@ -18,7 +18,7 @@ let db: TestDatabase;
 beforeAll(async () => {
   db = await createTestDatabase();
 }, 60_000);
-beforeEach(() => db.database.pool.query('truncate outbox, send_queue, campaigns'));
+beforeEach(() => db.database.pool.query('truncate outbox, send_queue, campaigns, drafts'));
 afterAll(() => db.drop());
 
 type Served = Parameters<typeof serveMetrics>[1];

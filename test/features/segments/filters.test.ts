@@ -316,7 +316,13 @@ describe('groups and references', () => {
     const response = await preview([
       filter('any', 'or', [filter('data.plan', 'eq', 'pro'), filter('id', 'gt', 0)]),
     ]);
-    expect(response.body).toEqual({ count: 0, sample: [], slow_because: null });
+    expect(response.body).toEqual({
+      count: 0,
+      sample: [],
+      sample_out: [],
+      slow_because: null,
+      match: null,
+    });
   });
 });
 

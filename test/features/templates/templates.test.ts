@@ -7,7 +7,7 @@ beforeAll(async () => {
   api = await startTestApi();
 });
 afterAll(() => api.close());
-beforeEach(() => api.database.pool.query('truncate templates, template_versions, campaigns'));
+beforeEach(() => api.database.pool.query('truncate templates, template_versions, campaigns, drafts'));
 
 const PATH = '/v1/my/templates';
 const pool = () => api.database.pool;

@@ -22,7 +22,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
 }, 60_000);
 beforeEach(async () => {
-  await query('truncate templates, template_versions');
+  await query('truncate templates, template_versions, drafts');
   account = await insertAccount(db.database);
 });
 afterAll(() => db.drop());

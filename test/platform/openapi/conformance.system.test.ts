@@ -58,6 +58,8 @@ describe('the OpenAPI description', () => {
         image,
         webhook_url: 'https://hooks.example.test/carillon',
       };
+      // Schemathesis waits ten seconds for the description, which is written at the first request for it.
+      expect((await fetch(`${api.baseUrl}/openapi.json`)).ok).toBe(true);
       const { code, output } = await runSchemathesis(program, existing, MAX_EXAMPLES);
       expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
       // All but those that are not described: the description itself, and routes whose requests others define.
