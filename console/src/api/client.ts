@@ -158,11 +158,14 @@ export async function callPage<Row>(request: () => Promise<Answer<Row[]>>): Prom
   };
 }
 
-/** The `ETag` of a response goes back as `If-Match`, so that a change by someone else is not overwritten. */
-export async function callWithTag<Data>(
+/**
+ * Returns a resource with its `ETag`, which goes back as `If-Match`, so that a change by someone else is not
+ * overwritten. It is made from the revision: a proxy that compresses may have changed the header.
+ * Without a resource there is none.
+ */
+export async function callWithTag<Data extends { revision: number } | null>(
   request: () => Promise<Answer<Data>>,
-): Promise<{ data: Data; etag: string | null }> {
-  const { data, error, response } = await persist(request);
-  if (!response.ok) throw errorOf(response, error);
-  return { data: data as Data, etag: response.headers.get('etag') };
+): Promise<{ data: Data; etag: string }> {
+  const data = await call(request);
+  return { data, etag: data ? `"${data.revision}"` : '' };
 }

@@ -74,6 +74,8 @@ function putRoute(pool: pg.Pool): RouteDefinition {
     auth: 'brand',
     audit: 'too many',
     testKeys: 'refused',
+    // Editors save drafts by themselves: they would take what an assistant saved for the user's own typing.
+    assistants: 'never',
     etag: 'checked',
     mayCreate: true,
     params: draftParams,
@@ -98,6 +100,8 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     auth: 'brand',
     audit: 'too many',
     testKeys: 'refused',
+    // Editors save drafts by themselves: they would take what an assistant saved for the user's own typing.
+    assistants: 'never',
     etag: 'checked',
     params: draftParams,
     responses: { 200: { description: 'The deleted draft.', schema: draftSchema } },

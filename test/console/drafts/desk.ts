@@ -15,7 +15,10 @@ const outdated = () => new ApiError({ status: 412, code: 'precondition_failed', 
 /** The storage of a browser. */
 export class MemoryStorage implements Storage {
   [name: string]: unknown;
-  constructor() {
+  readonly #room: () => number;
+  /** @param room how long a value may be */
+  constructor(room: () => number = () => Infinity) {
+    this.#room = room;
     // As in a browser, the entries are the own enumerable properties.
     for (const name of ['getItem', 'setItem', 'removeItem', 'key', 'clear'] as const) {
       Object.defineProperty(this, name, { enumerable: false, value: this[name] });
@@ -28,6 +31,7 @@ export class MemoryStorage implements Storage {
     return Object.hasOwn(this, key) ? String(this[key]) : null;
   }
   setItem(key: string, value: string): void {
+    if (value.length > this.#room()) throw new DOMException('it is full', 'QuotaExceededError');
     this[key] = value;
   }
   removeItem(key: string): void {
@@ -48,6 +52,8 @@ export class Service {
   /** What requests about the draft fail with. */
   failure: Error | null = null;
   requests: string[] = [];
+  /** What happens once, right after the next save. */
+  afterSave: () => void = () => undefined;
   private revision = 0;
 
   private arrive(request: string): void {
@@ -65,8 +71,12 @@ export class Service {
     if ((this.draft?.etag ?? null) !== sent.over) throw outdated();
     this.revision += 1;
     const { content, base } = structuredClone(sent);
-    this.draft = { content, base, etag: `"d${this.revision}"`, at: '2026-01-01T10:04:00Z', by };
-    return this.draft;
+    const saved = { content, base, etag: `"d${this.revision}"`, at: '2026-01-01T10:04:00Z', by };
+    this.draft = saved;
+    const { afterSave } = this;
+    this.afterSave = () => undefined;
+    afterSave();
+    return saved;
   }
 
   remove(etag: string): void {
@@ -132,7 +142,7 @@ export class Editor {
     await this.session.flush();
   }
 
-  publish(): Promise<void> {
-    return this.draft.publish((content, etag) => this.service.patch(content, etag));
+  publish(expected?: Letter): Promise<void> {
+    return this.draft.publish((content, etag) => this.service.patch(content, etag), expected);
   }
 }

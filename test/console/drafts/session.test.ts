@@ -63,9 +63,9 @@ describe('a draft', () => {
     await ann.pause();
     expect(ann.draft).toMatchObject({ state: 'failed', fault: offline.message, content: { subject: 'New' } });
     expect(ann.isDue).toBe(true);
-    service.failure = new ApiError({ status: 413, code: 'too_large', message: 'too large' });
+    service.failure = new ApiError({ status: 422, code: 'validation_error', message: 'base is wrong' });
     await ann.pause();
-    expect([ann.draft.fault, ann.isDue]).toEqual(['too large', false]);
+    expect([ann.draft.fault, ann.isDue]).toEqual(['base is wrong', false]);
     service.failure = null;
     ann.write({ subject: 'Shorter' });
     await ann.pause();
@@ -125,6 +125,69 @@ describe('a closed tab', () => {
     storage.setItem('theme', 'dark');
     expect(editor('Ann', storage).draft.state).toBe('published');
     expect(Object.keys(storage)).toEqual(['theme']);
+  });
+});
+
+describe('a closed editor', () => {
+  it('saves once more, and tries nothing later: the next editor does', async () => {
+    const storage = new MemoryStorage();
+    const closed = editor('Ann', storage);
+    closed.write({ subject: 'New' });
+    service.failure = offline;
+    const requests = service.requests.length;
+    await closed.session.end();
+    expect([service.requests.length - requests, closed.isDue]).toEqual([1, false]);
+    service.failure = null;
+    const next = editor('Ann', storage);
+    expect(next.draft.content).toEqual({ subject: 'New' });
+    await next.pause();
+    expect(service.draft?.content).toEqual({ subject: 'New' });
+  });
+
+  it('does not bring back what the next editor discards', async () => {
+    const storage = new MemoryStorage();
+    const closed = editor('Ann', storage);
+    closed.write({ subject: 'New' });
+    service.failure = offline;
+    const ended = closed.session.end();
+    const next = editor('Ann', storage);
+    await ended;
+    service.failure = null;
+    await next.draft.discard();
+    expect([storage.length, service.draft]).toEqual([0, null]);
+    expect(editor('Ann', storage).draft.state).toBe('published');
+  });
+
+  it('still takes back what was discarded in it', async () => {
+    const ann = editor('Ann');
+    ann.write({ subject: 'New' });
+    await ann.draft.discard();
+    await ann.session.end();
+    ann.write({ subject: 'New' });
+    await ann.pause();
+    expect(service.draft?.content).toEqual({ subject: 'New' });
+  });
+});
+
+describe('a browser without room', () => {
+  it('is not said to keep what is not saved', async () => {
+    let room = Infinity;
+    const storage = new MemoryStorage(() => room);
+    const ann = editor('Ann', storage);
+    ann.write({ subject: 'Kept' });
+    expect([ann.draft.isKept, ann.session.isAtRisk()]).toEqual([true, false]);
+    room = 0;
+    ann.write({ subject: 'Too long' });
+    expect([ann.draft.isKept, ann.session.isAtRisk()]).toEqual([false, true]);
+    service.failure = new ApiError({ status: 413, code: 'payload_too_large', message: 'the body is larger' });
+    await ann.pause();
+    expect(ann.draft.fault).toMatch(/^The content is too large to save \(0[.]0 MB\)/);
+    room = Infinity;
+    service.failure = null;
+    ann.write({ subject: 'Shorter' });
+    expect([ann.draft.isKept, ann.session.isAtRisk()]).toEqual([true, false]);
+    await ann.pause();
+    expect(ann.session.isAtRisk()).toBe(false);
   });
 });
 
@@ -281,6 +344,31 @@ describe('publishing', () => {
     ben.draft.conflict?.keepMine();
     await ben.publish();
     expect(service.published.content).toEqual({ subject: 'New', body: 'More' });
+  });
+
+  it('is refused if the content is no longer the one that was agreed to', async () => {
+    const ann = editor('Ann');
+    ann.write({ subject: 'Seen' });
+    const seen = ann.draft.content;
+    ann.write({ subject: 'Unseen' });
+    await expect(ann.publish(seen)).rejects.toThrow('This has changed meanwhile.');
+    expect([ann.draft.state, service.published.etag]).toEqual(['saved', '"1"']);
+    await ann.publish(ann.draft.content);
+    expect(service.published.content).toEqual({ subject: 'Unseen' });
+  });
+
+  it('is refused if what someone else saved replaces the content just before', async () => {
+    const ann = editor('Ann');
+    ann.write({ subject: 'Ann’s' });
+    const publishing = ann.publish();
+    service.afterSave = () => {
+      service.save('Ben', { content: { subject: 'Ben’s' }, base: '"1"', over: service.draft?.etag ?? null });
+    };
+    const checking = ann.session.check();
+    await expect(publishing).rejects.toThrow('This has changed meanwhile.');
+    await checking;
+    expect(ann.draft.content).toEqual({ subject: 'Ben’s' });
+    expect(service.published.content).toEqual({ subject: 'Live' });
   });
 
   it('leaves what someone else saved at that moment', async () => {

@@ -144,6 +144,12 @@ it('offers no route that shows a secret or a file', () => {
   );
 });
 
+it('shows the drafts of editors, and does not save or delete them', () => {
+  for (const name of ['putDraft', 'deleteDraft'])
+    expect([name, tools.operation(name), tools.exists(name)]).toEqual([name, null, true]);
+  expect(tools.operation('getDraft')).not.toBeNull();
+});
+
 /** What each operation needs beyond reading and writing. A new route that sends or shows mail joins this list. */
 const special: Record<string, string[]> = {
   'mcp:send': [

@@ -14,16 +14,24 @@ function whoText({ about, by, at }: { about: 'draft' | 'published'; by: string |
 /** Says who changed what the user edits, and shows both versions to choose from. */
 export function ConflictNotice<Content>({
   conflict,
+  isKept,
   showVersion,
 }: {
   conflict: Conflict<Content>;
+  /** Whether this browser keeps what is not saved. */
+  isKept: boolean;
   showVersion: (content: Content) => ReactNode;
 }) {
   const [open, setOpen] = useState(false);
   const { about, mine, theirs, keepMine, takeTheirs } = conflict;
   return (
     <Notice tone="warn" title={whoText(conflict)}>
-      <p>Your changes are kept, but not saved. Choose which version goes on.</p>
+      <p>
+        {isKept
+          ? 'Your changes are kept in this browser, but not saved. '
+          : 'Your changes are neither saved nor kept in this browser: do not close this page. '}
+        Choose which version goes on.
+      </p>
       <Button onClick={() => setOpen(true)}>Show both versions</Button>
       <Dialog open={open} onClose={() => setOpen(false)} title={whoText(conflict)} wide>
         <div className="versions">

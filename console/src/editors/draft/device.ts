@@ -52,13 +52,15 @@ export function createDevice<Content>(
       adopted = newest?.key ?? null;
       return newest?.entry ?? null;
     },
-    write(kept: KeptContent<Content>): void {
+    /** @returns whether it is kept: the storage may be full or turned off */
+    write(kept: KeptContent<Content>): boolean {
       try {
         storage.setItem(own, JSON.stringify({ ...kept, at: now() }));
         if (adopted !== null && adopted !== own) storage.removeItem(adopted);
         adopted = null;
+        return true;
       } catch {
-        // The storage is full or turned off: the service has it in a second.
+        return false;
       }
     },
     clear(): void {

@@ -6,11 +6,13 @@ import { clockText } from './clock-text.ts';
 import { ConflictNotice } from './conflict-notice.tsx';
 import type { Draft } from './draft.ts';
 
-function stateText<Content>({ state, savedAt, fault }: Draft<Content>): string {
+const LOST = 'Neither saved nor kept in this browser, which has no room for it: do not close this page.';
+
+function stateText<Content>({ state, savedAt, fault, isKept }: Draft<Content>): string {
   if (state === 'published') return 'Everything is published.';
   if (state === 'saving') return 'Saving…';
   if (state === 'conflict') return 'Not saved until you choose a version.';
-  if (state === 'failed') return `Not saved yet; kept in this browser. ${fault ?? ''}`;
+  if (state === 'failed') return `${isKept ? 'Not saved yet; kept in this browser.' : LOST} ${fault ?? ''}`;
   return savedAt === null ? 'Unpublished changes.' : `Unpublished changes, saved ${clockText(savedAt)}.`;
 }
 
@@ -52,7 +54,9 @@ export function DraftBar<Content>({
   const hasChanges = state !== 'published' && state !== 'conflict';
   return (
     <div className="draft-bar">
-      {draft.conflict && <ConflictNotice conflict={draft.conflict} showVersion={showVersion} />}
+      {draft.conflict && (
+        <ConflictNotice conflict={draft.conflict} isKept={draft.isKept} showVersion={showVersion} />
+      )}
       <span role="status" className={state === 'failed' ? 'bad' : 'muted'}>
         {stateText(draft)}
       </span>

@@ -32,15 +32,22 @@ export interface Draft<Content> {
   /** `published`: nothing differs from what is live. */
   state: 'published' | 'saving' | 'saved' | 'failed' | 'conflict';
   savedAt: string | null;
-  /** Why the last save failed; null if it did not. The content is kept on this device until it is saved. */
+  /** Why the last save failed; null if it did not. */
   fault: string | null;
+  /** Whether this device keeps what is not saved. */
+  isKept: boolean;
   conflict: Conflict<Content> | null;
   /** Returns to what is live. */
   discard: () => Promise<void>;
   /**
    * Saves what is unsaved, sends it, and deletes the draft.
    * @param send changes the resource, with the ETag as `If-Match`, and returns it as it is now
-   * @throws what `send` throws; an Error while two versions are to be chosen from, or if the draft cannot be saved
+   * @param expected the content that the user has agreed to publish, if that was before the call
+   * @throws what `send` throws; an Error while two versions are to be chosen from, if the draft cannot be saved, or if
+   * the content is no longer the expected one
    */
-  publish: (send: (content: Content, etag: string) => Promise<Published<Content>>) => Promise<void>;
+  publish: (
+    send: (content: Content, etag: string) => Promise<Published<Content>>,
+    expected?: Content,
+  ) => Promise<void>;
 }

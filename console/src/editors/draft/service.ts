@@ -15,36 +15,34 @@ export interface DraftOwner extends DraftOf {
 type Service<Content> = SessionParts<Content>['service'];
 
 function storedOf<Content>(
-  { data, etag }: { data: Schemas['Draft']; etag: string | null },
+  { data, etag }: { data: Schemas['Draft']; etag: string },
   userId: number,
 ): StoredDraft<Content> {
   const { content, base, updated_at: at, updated_by: by } = data;
   const name = by?.id === userId ? 'You' : (by?.name ?? 'An API key');
   // The editor of this kind of resource has written it, or someone who knows its API.
-  return { content: content as Content, etag: etag ?? '', base, at, by: name };
+  return { content: content as Content, etag, base, at, by: name };
 }
 
-/** @param onStored is given what the service has after each request */
-export function createDraftService<Content extends object>(
-  { kind, id, accountId, brandId, userId }: DraftOwner,
-  onStored: (stored: StoredDraft<Content> | null) => void = () => undefined,
-): Service<Content> {
+export function createDraftService<Content extends object>({
+  kind,
+  id,
+  accountId,
+  brandId,
+  userId,
+}: DraftOwner): Service<Content> {
   const path = { kind, resource_id: id };
   // What is saved when the editor closes must not go to the brand that is shown next.
   const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
-  const known = <Stored extends StoredDraft<Content> | null>(stored: Stored): Stored => {
-    onStored(stored);
-    return stored;
-  };
   return {
     async load() {
       try {
         const found = await callWithTag(() =>
           api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }),
         );
-        return known(storedOf<Content>(found, userId));
+        return storedOf<Content>(found, userId);
       } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return known(null);
+        if (error instanceof ApiError && error.status === 404) return null;
         throw error;
       }
     },
@@ -56,7 +54,7 @@ export function createDraftService<Content extends object>(
           body: { content: content as Record<string, unknown>, base },
         }),
       );
-      return known({ ...storedOf<Content>(saved, userId), content });
+      return { ...storedOf<Content>(saved, userId), content };
     },
     async remove(etag) {
       const header = { ...tenant, 'If-Match': etag };
@@ -66,7 +64,6 @@ export function createDraftService<Content extends object>(
         // Someone else has just deleted it.
         if (!(error instanceof ApiError && error.status === 404)) throw error;
       }
-      known(null);
     },
   };
 }

@@ -2,8 +2,9 @@
  * The life of a draft while its editor is open, without React: when it is saved, and what happens if that fails.
  * Requests are sent one after the other, so that each knows the outcome of the one before.
  */
-import { ApiError, messageOf } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import type { Draft, Published } from './draft.ts';
+import { faultText } from './fault-text.ts';
 import { isSame, type KeptContent, type StoredDraft, Versions } from './versions.ts';
 
 const SAVE_AFTER_MS = 1_000;
@@ -21,7 +22,8 @@ export interface SessionParts<Content> {
   /** What is on this device, in case the tab closes before it is saved. */
   device: {
     read: () => KeptContent<Content> | null;
-    write: (kept: KeptContent<Content>) => void;
+    /** @returns whether it is kept */
+    write: (kept: KeptContent<Content>) => boolean;
     clear: () => void;
   };
   /** Starts a timer. @returns a function that stops it */
@@ -47,6 +49,9 @@ export class DraftSession<Content extends object> {
   private readonly parts: SessionParts<Content>;
   private readonly listeners = new Set<() => void>();
   private isBusy = false;
+  /** The editor is closed: what is under way is finished, and nothing more begins. */
+  private isEnded = false;
+  private isKept = true;
   private fault: string | null = null;
   private stopTimer: (() => void) | null = null;
   private last: Promise<void> = Promise.resolve();
@@ -71,7 +76,22 @@ export class DraftSession<Content extends object> {
   };
 
   /** Saves what was left unsaved when the editor was closed. */
-  readonly start = (): void => this.update();
+  readonly start = (): void => {
+    this.isEnded = false;
+    this.update();
+  };
+
+  /**
+   * Saves once more. What cannot be saved stays on this device for the next editor; if this one went on trying, it would
+   * bring back what is discarded there.
+   */
+  readonly end = (): Promise<void> => {
+    this.isEnded = true;
+    return this.flush();
+  };
+
+  /** Whether something would be lost with the page. */
+  readonly isAtRisk = (): boolean => this.versions.isUnsaved && !this.isKept;
 
   /** Takes in what is live now. */
   readonly seePublished = (published: Published<Content>): void => {
@@ -102,6 +122,8 @@ export class DraftSession<Content extends object> {
     this.fault = null;
     this.stop();
     this.update();
+    // To discard can be undone after the editor was closed.
+    if (this.isEnded) void this.flush();
   };
 
   private readonly discard = (): Promise<void> =>
@@ -118,11 +140,18 @@ export class DraftSession<Content extends object> {
       this.versions.discarded(null);
     });
 
-  private readonly publish = async (send: Send<Content>): Promise<void> => {
+  private readonly publish: Draft<Content>['publish'] = async (send, expected = this.versions.content) => {
     await this.flush();
-    if (this.versions.difference) throw new Error('Choose one of the two versions first.');
-    if (this.versions.isUnsaved) throw new Error(this.fault ?? 'The draft has changed. Publish it again.');
-    await this.queue(() => this.sendAndEnd(send));
+    await this.queue(async () => {
+      const { content, difference, isUnsaved } = this.versions;
+      if (difference) throw new Error('Choose one of the two versions first.');
+      if (isUnsaved && this.fault !== null) throw new Error(this.fault);
+      // What someone else saved may be shown since.
+      if (isUnsaved || content !== expected) {
+        throw new Error('This has changed meanwhile. Look at it, then publish it again.');
+      }
+      await this.sendAndEnd(send);
+    });
   };
 
   private async sendAndEnd(send: Send<Content>): Promise<void> {
@@ -135,12 +164,12 @@ export class DraftSession<Content extends object> {
       throw error;
     }
     const { stored } = this.versions;
-    this.versions.publishedAs(content, published, stored && (await this.end(stored)));
+    this.versions.publishedAs(content, published, stored && (await this.endDraft(stored)));
     this.parts.reloadPublished();
   }
 
   /** @returns what is left: null, or a draft that someone else saved meanwhile */
-  private async end(stored: StoredDraft<Content>): Promise<StoredDraft<Content> | null> {
+  private async endDraft(stored: StoredDraft<Content>): Promise<StoredDraft<Content> | null> {
     try {
       await this.parts.service.remove(stored.etag);
       return null;
@@ -170,7 +199,7 @@ export class DraftSession<Content extends object> {
   }
 
   private postpone(error: unknown): void {
-    this.fault = messageOf(error);
+    this.fault = faultText(error, this.versions.content);
     if (!isRefused(error)) this.saveAfter(RETRY_AFTER_MS);
   }
 
@@ -178,7 +207,7 @@ export class DraftSession<Content extends object> {
     const isGone = this.versions.stored !== null && stored === null;
     // It may have ended because it was published.
     if (isGone) this.parts.reloadPublished();
-    if (this.versions.seeStored(stored)) this.parts.onReplaced(stored);
+    if (this.versions.seeStored(stored) && !this.isEnded) this.parts.onReplaced(stored);
   }
 
   private choose(which: 'keepMine' | 'takeTheirs'): void {
@@ -189,6 +218,7 @@ export class DraftSession<Content extends object> {
 
   private saveAfter(ms: number): void {
     this.stop();
+    if (this.isEnded) return;
     this.stopTimer = this.parts.wait(ms, () => void this.flush());
   }
 
@@ -216,8 +246,9 @@ export class DraftSession<Content extends object> {
   /** After anything changed: keeps what is unsaved on this device, plans to save it, and shows the new state. */
   private update(): void {
     const { versions } = this;
-    if (versions.isUnsaved) this.parts.device.write(versions.kept());
-    else this.parts.device.clear();
+    if (!versions.isUnsaved) this.parts.device.clear();
+    // The next editor may have taken what is on this device, and may have discarded it.
+    else if (!this.isEnded) this.isKept = this.parts.device.write(versions.kept());
     const isDue = versions.isUnsaved && !versions.difference && this.fault === null;
     if (isDue && !this.isBusy && !this.stopTimer) this.saveAfter(SAVE_AFTER_MS);
     this.shown = this.present();
@@ -232,6 +263,7 @@ export class DraftSession<Content extends object> {
       state: this.state(),
       savedAt: stored?.at ?? null,
       fault: this.fault,
+      isKept: this.isKept,
       conflict: difference && {
         ...difference,
         mine: content,

@@ -1,5 +1,5 @@
 import { queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useBrand } from '../../shell/brand.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { clockText } from './clock-text.ts';
@@ -14,10 +14,12 @@ const replacedText = (stored: StoredDraft<object> | null) =>
     ? `${stored.by ?? 'Someone else'} changed this at ${clockText(stored.at)}.`
     : 'Someone else published or discarded the changes.';
 
-/** Loaded when an editor opens; from then on, its session knows better. */
+const draftKey = ({ kind, id }: DraftOwner) => ['drafts', kind, id];
+
+/** Loaded whenever an editor opens; from then on, its session knows better. */
 const draftQuery = <Content extends object>(owner: DraftOwner) =>
   queryOptions({
-    queryKey: ['drafts', owner.kind, owner.id],
+    queryKey: draftKey(owner),
     queryFn: () => createDraftService<Content>(owner).load(),
     staleTime: Infinity,
     gcTime: 0,
@@ -29,21 +31,28 @@ function useOwner({ kind, id }: DraftOf): DraftOwner {
   return useMemo(() => ({ kind, id, accountId, brandId, userId }), [kind, id, accountId, brandId, userId]);
 }
 
-/** Saves before the tab is hidden or closed, and looks for changes by others when it is shown again. */
-function useLife<Content extends object>(session: DraftSession<Content>): void {
+/**
+ * Saves before the tab is hidden or closed, and looks for changes by others when it is shown again.
+ * @param onEnd the editor is closed
+ */
+function useLife<Content extends object>(session: DraftSession<Content>, onEnd: () => void): void {
   useEffect(() => {
     session.start();
     const onVisibility = () =>
       void (document.visibilityState === 'hidden' ? session.flush() : session.check());
     const save = () => void session.flush();
+    const onLeave = (event: BeforeUnloadEvent) => session.isAtRisk() && event.preventDefault();
     document.addEventListener('visibilitychange', onVisibility);
     globalThis.addEventListener('online', save);
+    globalThis.addEventListener('beforeunload', onLeave);
     return () => {
       document.removeEventListener('visibilitychange', onVisibility);
       globalThis.removeEventListener('online', save);
-      save();
+      globalThis.removeEventListener('beforeunload', onLeave);
+      void session.end();
+      onEnd();
     };
-  }, [session]);
+  }, [session, onEnd]);
 }
 
 /**
@@ -55,13 +64,11 @@ function useLife<Content extends object>(session: DraftSession<Content>): void {
 export function useDraft<Content extends object>(of: DraftOf, published: Published<Content>): Draft<Content> {
   const queryClient = useQueryClient();
   const owner = useOwner(of);
-  const query = draftQuery<Content>(owner);
-  const { data: loaded } = useSuspenseQuery(query);
+  const { data: loaded } = useSuspenseQuery(draftQuery<Content>(owner));
   const session = useMemo(() => {
     const { kind, id, brandId, userId } = owner;
-    const see = (stored: StoredDraft<Content> | null) => queryClient.setQueryData(query.queryKey, stored);
     return new DraftSession<Content>(published, loaded, {
-      service: createDraftService<Content>(owner, see),
+      service: createDraftService<Content>(owner),
       device: createDevice(`${userId}:${brandId}:${kind}:${id}`, crypto.randomUUID(), localStorage),
       wait(ms, work) {
         const timer = setTimeout(work, ms);
@@ -72,7 +79,12 @@ export function useDraft<Content extends object>(of: DraftOf, published: Publish
     });
     // What comes later is seen by the session itself, and by the effect below.
   }, [owner, queryClient]);
-  useLife(session);
+  const forget = useCallback(() => {
+    const filters = { queryKey: draftKey(owner), exact: true, type: 'inactive' } as const;
+    // Later, because React's StrictMode closes and opens each editor once more.
+    queueMicrotask(() => queryClient.removeQueries(filters));
+  }, [owner, queryClient]);
+  useLife(session, forget);
   useEffect(() => session.seePublished(published), [session, published.etag]);
   return useSyncExternalStore(session.subscribe, session.snapshot);
 }

@@ -35,13 +35,11 @@ function changesOf(form: FormData): Changes {
 }
 
 /** Everything about the brand that is text, colour or a tick. Someone else's change in the meantime is not overwritten. */
-export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: string | null }) {
+export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: string }) {
   const reloadSignedIn = useReloadSignedIn();
   const save = useAction({
     work: (body: Changes) =>
-      call(() =>
-        api.PUT('/v1/my/brand', { params: { header: etag === null ? {} : { 'If-Match': etag } }, body }),
-      ),
+      call(() => api.PUT('/v1/my/brand', { params: { header: { 'If-Match': etag } }, body })),
     done: 'Brand saved.',
     refresh: ['brands', 'preview', 'account'],
     fields: TEXTS,

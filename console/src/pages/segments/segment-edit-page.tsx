@@ -38,7 +38,7 @@ export function SegmentEditPage() {
   });
   return (
     <QueryView query={query}>
-      {({ data: segment, etag }) => <SegmentEditor key={id} segment={segment} etag={etag ?? ''} />}
+      {({ data: segment, etag }) => <SegmentEditor key={id} segment={segment} etag={etag} />}
     </QueryView>
   );
 }
@@ -54,7 +54,7 @@ function usePublish(id: number, draft: Draft<Content>) {
             body: { name, filters: [...filters] },
           }),
         );
-        return { content: contentOf(data), etag: etag ?? '' };
+        return { content: contentOf(data), etag };
       }),
     done: 'Segment published.',
     refresh: ['segments'],

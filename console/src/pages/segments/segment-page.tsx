@@ -42,13 +42,13 @@ export function SegmentPage() {
   );
 }
 
-function Actions({ segment, etag }: { segment: Segment; etag: string | null }) {
+function Actions({ segment, etag }: { segment: Segment; etag: string }) {
   const open = useOpen();
   const remove = useAction({
     work: () =>
       call(() =>
         api.DELETE('/v1/my/segments/{id}', {
-          params: { path: { id: segment.id }, header: etag === null ? {} : { 'If-Match': etag } },
+          params: { path: { id: segment.id }, header: { 'If-Match': etag } },
         }),
       ),
     done: 'Segment deleted. Its contacts stay.',

@@ -60,7 +60,7 @@ export function TemplateEditPage() {
     <QueryView query={query}>
       {({ data: template, etag }) =>
         template.campaign_id === null && template.flow_id === null ? (
-          <TemplateEditor key={id} template={template} etag={etag ?? ''} />
+          <TemplateEditor key={id} template={template} etag={etag} />
         ) : (
           <>
             <PageHeader title={templateName(template)} />
@@ -85,7 +85,7 @@ function usePublish(template: Template, draft: Draft<Named>) {
             body: changesOf(content, contentOf(template)),
           }),
         );
-        return { content: contentOf(data), etag: etag ?? '', at: data.updated_at };
+        return { content: contentOf(data), etag, at: data.updated_at };
       }),
     done: 'The template is published.',
     refresh: ['templates', 'drafts'],

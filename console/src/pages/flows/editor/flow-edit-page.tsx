@@ -14,7 +14,7 @@ export function FlowEditPage() {
       const { data, etag } = await callWithTag(() =>
         api.GET('/v1/my/flows/{id}', { params: { path: { id } }, signal }),
       );
-      return { flow: data, published: { content: contentOf(data), etag: etag ?? '', at: data.updated_at } };
+      return { flow: data, published: { content: contentOf(data), etag, at: data.updated_at } };
     },
   });
   return <QueryView query={query}>{(loaded) => <FlowDesk key={id} {...loaded} />}</QueryView>;

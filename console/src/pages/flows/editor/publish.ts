@@ -24,7 +24,7 @@ export async function publishFlow(
         body: { ...requestOf(content), apply_to: applyTo },
       }),
     );
-    return { content: contentOf(data), etag: next ?? '', at: data.updated_at };
+    return { content: contentOf(data), etag: next, at: data.updated_at };
   });
   if (!activate) return;
   await call(() =>
