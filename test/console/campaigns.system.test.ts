@@ -57,6 +57,25 @@ async function newCampaign(channel: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'New campaign' }).waitFor();
 }
 
+/** Closes the dialog before the template has come. */
+async function closeWhileLoading(): Promise<void> {
+  const path = `**/v1/my/templates/${templateId}`;
+  const closed = Promise.withResolvers<void>();
+  await page.route(path, async (route) => {
+    await closed.promise;
+    await route.continue();
+  });
+  await click('Load a template');
+  await page.getByRole('dialog').getByLabel('Template').selectOption({ label: 'Spring' });
+  const answer = page.waitForResponse(path);
+  await click('Replace the letter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+  closed.resolve();
+  await (await answer).finished();
+  await page.unroute(path);
+  expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
+}
+
 describe('a campaign at the console', () => {
   it(
     'is written at its desk, previewed, sent, and followed until all 100 recipients are done with',
@@ -68,6 +87,7 @@ describe('a campaign at the console', () => {
       await page.getByLabel('List', { exact: true }).selectOption({ label: 'Customers' });
       await page.getByText('100 contacts, 100 of them subscribed to email').waitFor();
 
+      await closeWhileLoading();
       await click('Load a template');
       await page.getByRole('dialog').getByLabel('Template').selectOption({ label: 'Spring' });
       await click('Replace the letter');

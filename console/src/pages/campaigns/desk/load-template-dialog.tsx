@@ -5,6 +5,7 @@ import { ActionForm } from '../../../ui/action-form.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Field, Select } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
+import { useStillShown } from '../../../ui/still-shown.ts';
 import type { Campaign } from '../campaign-frame.tsx';
 import { letterOf } from './content.ts';
 import { useTemplateChoices } from './template-choices.ts';
@@ -20,11 +21,15 @@ export function LoadTemplateDialog({
   onLoaded: (letter: Content) => void;
 }) {
   const choices = useTemplateChoices(channel);
+  const isStillShown = useStillShown();
   const action = useAction({
     work: (id: number) => call(() => api.GET('/v1/my/templates/{id}', { params: { path: { id } } })),
     refresh: [],
     fields: [],
-    onDone: (template) => onLoaded(letterOf(template)),
+    onDone(template) {
+      // Who closes it meanwhile keeps the letter.
+      if (isStillShown()) onLoaded(letterOf(template));
+    },
   });
   return (
     <Dialog
