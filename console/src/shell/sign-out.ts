@@ -1,6 +1,7 @@
 import { api, call } from '../api/client.ts';
 import { messageOf } from '../api/errors.ts';
 import { toast } from '../ui/toasts.tsx';
+import { forgetUsers } from './user-storage.ts';
 
 export async function signOut(): Promise<void> {
   try {
@@ -9,6 +10,7 @@ export async function signOut(): Promise<void> {
     toast(`You are still signed in: ${messageOf(error)}`, { tone: 'bad' });
     return;
   }
+  forgetUsers();
   // Everything that was loaded must go with the session.
   globalThis.location.assign('/console/sign-in');
 }

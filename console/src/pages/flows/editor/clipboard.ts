@@ -1,8 +1,15 @@
-/** Copied steps, for all flows of the brand and all tabs of this browser. */
+/** Copied steps of a user, for all flows of the brand and all tabs of this browser. */
 import { useSyncExternalStore } from 'react';
+import { keepForUser, userKey } from '../../../shell/user-storage.ts';
 import { readClip, type Clip } from './clip.ts';
 
-const keyOf = (brandId: number) => `carillon.flow-steps.${brandId}`;
+/** Whose steps, and of which brand. */
+interface ClipOwner {
+  userId: number;
+  brandId: number;
+}
+
+const keyOf = ({ userId, brandId }: ClipOwner) => userKey(userId, `flow-steps.${brandId}`);
 const listeners = new Set<() => void>();
 
 function subscribe(listener: () => void): () => void {
@@ -14,13 +21,15 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-export function keepClip(brandId: number, clip: Clip): void {
-  localStorage.setItem(keyOf(brandId), clip);
+/** @returns whether it is kept, see `keepForUser` */
+export function keepClip(owner: ClipOwner, clip: Clip): boolean {
+  const isKept = keepForUser(keyOf(owner), clip);
   for (const listener of listeners) listener();
+  return isKept;
 }
 
 /** Returns what was copied last; null if there is nothing that can be pasted. */
-export function useClip(brandId: number): Clip | null {
-  const clip = useSyncExternalStore(subscribe, () => localStorage.getItem(keyOf(brandId)));
+export function useClip(owner: ClipOwner): Clip | null {
+  const clip = useSyncExternalStore(subscribe, () => localStorage.getItem(keyOf(owner)));
   return clip !== null && readClip(clip) ? clip : null;
 }

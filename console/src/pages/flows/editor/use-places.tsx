@@ -15,8 +15,9 @@ import type { FlowEditor } from './use-flow-editor.ts';
 /** What '+' marks do: they add a step, paste what was copied, or take the step that is moved. */
 export function usePlaces(flowId: number, editor: FlowEditor) {
   const { content } = editor;
-  const { brandId } = useBrand();
-  const clip = useClip(brandId);
+  const { brandId, signedIn } = useBrand();
+  const owner = { userId: signedIn.user.id, brandId };
+  const clip = useClip(owner);
   const [place, setPlace] = useState<Place | null>(null);
   const [moving, setMoving] = useState<StepKey | null>(null);
   const moved = moving === null ? undefined : findStep(content.steps, moving)?.step;
@@ -32,8 +33,11 @@ export function usePlaces(flowId: number, editor: FlowEditor) {
       const found = findStep(content.steps, keyOf(step))?.place;
       const sequence = (found && sequenceAt(content.steps, found.branch)) ?? [];
       const copied = all && found ? sequence.slice(found.index) : [step];
-      keepClip(brandId, copySteps(content.steps, copied.map(keyOf), flowId));
-      toast('Copied. Paste it at a + mark, here or in another flow.');
+      if (keepClip(owner, copySteps(content.steps, copied.map(keyOf), flowId))) {
+        toast('Copied. Paste it at a + mark, here or in another flow.');
+      } else {
+        toast('Not copied: this browser has no room for it.', { tone: 'bad' });
+      }
     },
     notice: moved ? <Moving step={moved} onCancel={() => setMoving(null)} /> : null,
     menu: place && <StepMenu {...{ place, editor, flowId, clip }} onDone={() => setPlace(null)} />,
