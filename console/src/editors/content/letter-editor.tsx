@@ -128,15 +128,21 @@ function Envelope({ value, names, problems, change }: PartProps & { names: reado
 
 /** A body that is written as source. */
 function SourceEditor({ value, problems, change }: PartProps) {
+  const isEmpty = (value.body ?? '').trim() === '';
+  const designed = ({ body }: Content) => ({
+    body: null,
+    design: { sections: designOf(body ?? ''), theme: {} },
+  });
   const startDesign = () =>
-    takeInstead(change, 'The source is put aside.', ({ body }) => ({
-      body: null,
-      design: { sections: designOf(body ?? ''), theme: {} },
-    }));
+    isEmpty
+      ? change((old) => ({ ...old, ...designed(old) }))
+      : takeInstead(change, 'The source is put aside.', designed);
   return (
     <>
       <div className="actions">
-        <Button onClick={startDesign}>Start a design instead</Button>
+        <Button kind={isEmpty ? 'primary' : 'secondary'} onClick={startDesign}>
+          {isEmpty ? 'Start a design' : 'Start a design instead'}
+        </Button>
       </div>
       <Field
         label="Body"

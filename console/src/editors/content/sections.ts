@@ -188,7 +188,7 @@ const escaped = (text: string) => text.replaceAll(MARKS_OR_LIQUID, (found) => RE
 export function designOf(body: string): Section[] {
   const text = body.trim();
   if (text === '') {
-    const greeting = '<p>Hello {{ contact.first_name | default: "there" }},</p><p>Write here.</p>';
+    const greeting = '<p>Hello {{ contact.first_name | default: "there" }},</p><p></p>';
     return [newSection('header'), { type: 'text', props: { html: greeting } }];
   }
   const markup = text.replaceAll(new RegExp(LIQUID, 'g'), '');

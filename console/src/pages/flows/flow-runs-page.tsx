@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, Pager, type Filter } from '../../ui/list-page.tsx';
@@ -79,11 +80,25 @@ function Runs({ flow }: { flow: Flow }) {
             columns={columnsOf(flow)}
             rowKey={(run) => run.id}
             onOpen={(run) => open(`/flow-runs/${run.id}`)}
-            empty={<p className="muted">No run matches. A run begins when a contact enters the flow.</p>}
+            empty={<NoRuns flow={flow} />}
           />
         )}
       </QueryView>
       <Pager list={list} page={query.data} />
+    </>
+  );
+}
+
+/** How a contact enters the flow. */
+function NoRuns({ flow: { id, trigger } }: { flow: Flow }) {
+  const [path, body] =
+    trigger.event === null
+      ? [`/v1/my/flows/${id}/enter`, { contact_ids: [1] }]
+      : ['/v1/my/events', { event: trigger.event, contact_email: 'ada@example.com', data: {} }];
+  return (
+    <>
+      <p>No run matches. A run begins when a contact enters the flow, which can be done by the API:</p>
+      <CodeBlock text={curlOf('POST', path, body)} label="Let a contact enter" />
     </>
   );
 }

@@ -1,8 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { api, callWithTag } from '../../../api/client.ts';
+import { UnpublishedMark } from '../../../editors/draft/unpublished.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { countText } from '../../../ui/facts.tsx';
 import { Field, Select } from '../../../ui/field.tsx';
+import { BrandLink } from '../../../ui/links.tsx';
+import { Notice } from '../../../ui/notice.tsx';
 import { useSettled } from '../../../ui/settled.ts';
 import { useSegmentPreview } from '../../segments/preview.ts';
 import type { Campaign } from '../campaign-frame.tsx';
@@ -76,6 +81,7 @@ export function AudiencePart({
         />
       </div>
       <AudienceCount audience={audience} channel={channel} />
+      {segmentId !== null && <SegmentState id={segmentId} />}
       {creates && (
         <NewSegmentDialog
           onClose={() => setCreates(false)}
@@ -83,6 +89,28 @@ export function AudiencePart({
         />
       )}
     </DeskPart>
+  );
+}
+
+/** What may surprise about a segment: it selects everybody, or someone has changes that do not count yet. */
+function SegmentState({ id }: { id: number }) {
+  const { data } = useQuery({
+    queryKey: ['segments', id],
+    queryFn: ({ signal }) =>
+      callWithTag(() => api.GET('/v1/my/segments/{id}', { params: { path: { id } }, signal })),
+  });
+  if (!data) return null;
+  return (
+    <>
+      {data.data.filters.length === 0 && (
+        <Notice tone="warn" title="The segment contains all contacts">
+          It has no published filters. <BrandLink to={`/segments/${id}/edit`}>Edit the segment</BrandLink>
+        </Notice>
+      )}
+      <p>
+        <UnpublishedMark kind="segments" id={id} />
+      </p>
+    </>
   );
 }
 
