@@ -194,6 +194,66 @@ describe('a campaign at the console', () => {
     expect(body.trigger).toMatchObject({ segment_id: expect.any(Number) });
   });
 
+  it('is sent, resumed and copied only as its user sees it', async () => {
+    const { id } = await post('/campaigns', {
+      name: 'Ours',
+      trigger_attributes: { contact_list_id: listId },
+      template_attributes: { template_id: templateId },
+    });
+    await stage().open(page, `/campaigns/${Number(id)}`);
+    await page.getByText('Nothing is missing. It can be sent.').waitFor();
+    await page.getByText('Sender', { exact: true }).waitFor();
+    await page.getByLabel('Begins at').fill('2020-01-01T00:00');
+    await page.getByText('is in the past', { exact: true }).waitFor();
+    await page.getByLabel('Begins at').fill('');
+    await fill('Name', 'Ours, changed');
+    await page.getByText('Save or discard the changes first.').waitFor();
+    await click('Duplicate');
+    const copy = page.getByRole('menuitem', { name: 'For the same audience' });
+    expect(await copy.getAttribute('aria-disabled')).toBe('true');
+    await page.keyboard.press('Escape');
+    await page.getByText(/^Unpublished changes, saved/).waitFor();
+
+    await click('Send…');
+    await page.getByRole('dialog', { name: 'Send now: “Ours, changed”?' }).waitFor();
+    const path = `/v1/my/drafts/campaigns/${Number(id)}`;
+    const { content, base, revision } = (await stage().request('GET', path)).body;
+    const theirs = await stage().request('PUT', path, {
+      body: { content: { ...content, name: 'Theirs' }, base },
+      headers: { 'If-Match': `"${Number(revision)}"` },
+    });
+    expect(theirs.status).toBe(200);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText('This has changed meanwhile.', { exact: false }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
+    await click('Discard changes');
+    await page.getByText('Save or discard the changes first.').waitFor({ state: 'detached' });
+    expect((await stage().request('GET', `/v1/my/campaigns/${Number(id)}`)).body.status).toBe('draft');
+  });
+
+  it('is checked again when a check could not be made', async () => {
+    stage().allow(/status of 429|status of 503|Failed to load resource/);
+    const { id } = await post('/campaigns', { name: 'Unchecked' });
+    let failures = ['429', '503', '503', '503'];
+    await page.route('**/v1/my/campaigns/*/check', async (route) => {
+      const [status, ...others] = failures;
+      failures = others;
+      if (status === undefined) return route.continue();
+      return route.fulfill({
+        status: Number(status),
+        headers: { 'Retry-After': '0' },
+        json: { code: 'unavailable', message: `Refused with ${status}` },
+      });
+    });
+    await stage().open(page, `/campaigns/${Number(id)}`);
+    await page.getByText('It could not be checked').waitFor();
+    await page.getByText('Refused with 503').waitFor();
+    await click('Check again');
+    await page.getByText('This is missing or wrong:').waitFor();
+    await page.unroute('**/v1/my/campaigns/*/check');
+  });
+
   it('by SMS shows its segments as they are written', async () => {
     await stage().open(page, '/campaigns');
     await newCampaign('By SMS');
@@ -221,6 +281,11 @@ describe('a campaign at the console', () => {
     await fill('Name', 'Later still');
     await click('Save');
     await page.getByRole('heading', { level: 1, name: 'Later still' }).waitFor();
+    stage().allow(/status of 412/);
+    await stage().request('PATCH', `/v1/my/campaigns/${id}`, { body: { name: 'Renamed by another' } });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Renamed by another' }).waitFor();
+    expect((await stage().request('GET', `/v1/my/campaigns/${id}`)).body.status).toBe('paused');
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('active', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -234,6 +299,16 @@ describe('the recipients of a campaign', () => {
   beforeAll(async () => {
     const { list } = await stage().request('GET', '/v1/my/campaigns?status=completed');
     id = Number(list[0]?.id);
+  });
+
+  it('are not written to by another sender while their campaign is paused', async () => {
+    const setStatus = (status: string) =>
+      stage().database.pool.query('update campaigns set status = $2 where id = $1', [id, status]);
+    await setStatus('paused');
+    await stage().open(page, `/campaigns/${id}`);
+    await page.getByLabel('Body', { exact: true }).waitFor();
+    expect(await page.getByText('Sender', { exact: true }).count()).toBe(0);
+    await setStatus('completed');
   });
 
   it('are saved as a file, as far as the filters select them', async () => {

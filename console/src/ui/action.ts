@@ -69,17 +69,21 @@ export function useAction<Input = void, Output = unknown>(options: {
   const isStillShown = useStillShown();
   const key = useActionKey();
   const { work, done, refresh, fields, onDone } = options;
+  const reload = (): Promise<unknown> =>
+    refresh
+      ? Promise.all(refresh.map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
+      : queryClient.invalidateQueries();
   const mutation = useMutation({
     mutationFn: (input: Input) => work(input, key.of(input)),
     async onSuccess(output, input) {
       key.renew();
       if (done !== undefined) toast(typeof done === 'string' ? done : done(output, input));
       onDone?.(output, input);
-      await (refresh
-        ? Promise.all(refresh.map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
-        : queryClient.invalidateQueries());
+      await reload();
     },
     onError(error) {
+      // The page shows a former revision, with which the same would be refused again.
+      if (error instanceof ApiError && error.code === 'precondition_failed') void reload();
       // A form that is closed while it sends cannot show what is wrong.
       const isSaid = fields !== undefined && isStillShown();
       if (!isSaid) toast(faultOf(error, []) ?? messageOf(error), { tone: 'bad' });

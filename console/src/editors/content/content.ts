@@ -30,6 +30,8 @@ export interface ContentEditorProps {
   footer: 'none' | 'marketing';
   /** Names that only this place has, such as `event.data.plan` in a flow. */
   names?: readonly string[];
+  /** The sender cannot be changed any more. */
+  isSenderFixed?: boolean;
   errors?: FieldErrors;
 }
 

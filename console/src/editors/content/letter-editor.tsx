@@ -39,7 +39,7 @@ function takeInstead(change: Change, text: string, next: (content: Content) => P
 
 /** Edits an email: its subject, its sections or source, and what a contact sees of it. */
 export function LetterEditor(props: ContentEditorProps) {
-  const { value, footer, names, errors = NO_ERRORS } = props;
+  const { value, footer, names, isSenderFixed = false, errors = NO_ERRORS } = props;
   const change = useChange(value, props.onChange);
   const settled = useSettled(unsavedOf(props));
   const problems = useChecked(settled, errors);
@@ -50,6 +50,7 @@ export function LetterEditor(props: ContentEditorProps) {
       <div className="letter">
         <div className="stack">
           <Envelope value={value} names={known} problems={problems} change={change} />
+          {!isSenderFixed && <Sender value={value} problems={problems} change={change} />}
           {design && sentPart(value) === 'design' ? (
             <DesignEditor
               design={design}
@@ -76,12 +77,6 @@ interface PartProps {
   change: Change;
 }
 
-const SENDER = [
-  ['from_name', 'From'],
-  ['from_email', 'Address'],
-  ['reply_to', 'Replies to'],
-] as const;
-
 /** What stands beside the letter in a mailbox. */
 function Envelope({ value, names, problems, change }: PartProps & { names: readonly string[] }) {
   return (
@@ -101,28 +96,37 @@ function Envelope({ value, names, problems, change }: PartProps & { names: reado
         error={messagesAt(problems, 'preheader')}
         onChange={(preheader) => change((old) => ({ ...old, preheader }))}
       />
-      <details
-        className="section-style"
-        open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}
-      >
-        <summary>Sender</summary>
-        <p className="hint">Without one, the default sender of the brand.</p>
-        <div className="style-fields">
-          {SENDER.map(([name, label]) => (
-            <Field key={name} label={label} error={messagesAt(problems, name)}>
-              <TextInput
-                value={value[name] ?? ''}
-                autoComplete="off"
-                onChange={(event) => {
-                  const text = event.target.value;
-                  change((old) => ({ ...old, [name]: text === '' ? null : text }));
-                }}
-              />
-            </Field>
-          ))}
-        </div>
-      </details>
     </>
+  );
+}
+
+const SENDER = [
+  ['from_name', 'From'],
+  ['from_email', 'Address'],
+  ['reply_to', 'Replies to'],
+] as const;
+
+/** Whom the letter is from. */
+function Sender({ value, problems, change }: PartProps) {
+  return (
+    <details className="section-style" open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}>
+      <summary>Sender</summary>
+      <p className="hint">Without one, the default sender of the brand.</p>
+      <div className="style-fields">
+        {SENDER.map(([name, label]) => (
+          <Field key={name} label={label} error={messagesAt(problems, name)}>
+            <TextInput
+              value={value[name] ?? ''}
+              autoComplete="off"
+              onChange={(event) => {
+                const text = event.target.value;
+                change((old) => ({ ...old, [name]: text === '' ? null : text }));
+              }}
+            />
+          </Field>
+        ))}
+      </div>
+    </details>
   );
 }
 

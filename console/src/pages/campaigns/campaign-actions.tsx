@@ -1,7 +1,7 @@
-import { useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, type ButtonProps } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -9,55 +9,83 @@ import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import type { Campaign } from './campaign-frame.tsx';
 import { SendDialog } from './send-dialog.tsx';
+import type { UnpublishedChanges } from './unpublished-changes.ts';
 import { isBegun } from './waiting.ts';
 
 const REFRESH = ['campaigns'] as const;
 
+const REASON = 'Save or discard the changes first.';
+
 /** What can be done with a campaign in its state. */
-export function CampaignActions({ campaign }: { campaign: Campaign }) {
+export function CampaignActions({ campaign, changes }: { campaign: Campaign; changes: UnpublishedChanges }) {
   const { status, data } = campaign;
+  const reasonId = useId();
+  const isBlocked = changes !== 'none';
+  const blocked = { disabled: isBlocked, ...(changes === 'some' && { 'aria-describedby': reasonId }) };
+  // An undo comes later than the event that offers it.
+  const latest = useRef(isBlocked);
+  useEffect(() => {
+    latest.current = isBlocked;
+  });
   const waits = status === 'active' || status === 'paused';
   return (
     <>
-      {waits && !isBegun(campaign) && <SendButton campaign={campaign} />}
-      {status === 'active' && <PauseButton campaign={campaign} />}
-      {status === 'paused' && <ResumeButton campaign={campaign} />}
+      {changes === 'some' && (
+        <span className="muted" id={reasonId}>
+          {REASON}
+        </span>
+      )}
+      {waits && !isBegun(campaign) && <SendButton campaign={campaign} blocked={blocked} />}
+      {status === 'active' && <PauseButton campaign={campaign} mayResume={() => !latest.current} />}
+      {status === 'paused' && <ResumeButton campaign={campaign} blocked={blocked} />}
       {waits && <CancelButton campaign={campaign} />}
       {status === 'completed' && data.progress.unknown_count > 0 && (
         <ResendUnknownButton campaign={campaign} />
       )}
       {status === 'draft' && <DeleteButton campaign={campaign} />}
-      <DuplicateMenu campaign={campaign} />
+      <DuplicateMenu campaign={campaign} disabled={isBlocked} />
       {status !== 'draft' && <WorkflowLink id={`campaign/${campaign.id}`} />}
     </>
   );
 }
 
-function SendButton({ campaign }: { campaign: Campaign }) {
-  const [open, setOpen] = useState(false);
+type Blocked = Pick<ButtonProps, 'disabled' | 'aria-describedby'>;
+
+function SendButton({ campaign, blocked }: { campaign: Campaign; blocked: Blocked }) {
+  // The campaign may change while the dialog is open; what was shown before is what the user means.
+  const [shown, setShown] = useState<Campaign | null>(null);
   return (
     <>
-      <Button kind="primary" onClick={() => setOpen(true)}>
+      <Button kind="primary" {...blocked} onClick={() => setShown(campaign)}>
         Send
       </Button>
-      {open && <SendDialog campaign={campaign} onClose={() => setOpen(false)} />}
+      {shown && <SendDialog campaign={shown} onClose={() => setShown(null)} />}
     </>
   );
 }
 
-const changeStatus = (id: number, status: 'active' | 'paused') =>
-  call(() => api.PATCH('/v1/my/campaigns/{id}', { params: { path: { id } }, body: { status } }));
+/** A change since the campaign was loaded stops the action. */
+const changeStatus = ({ id, revision }: Pick<Campaign, 'id' | 'revision'>, status: 'active' | 'paused') =>
+  call(() =>
+    api.PATCH('/v1/my/campaigns/{id}', {
+      params: { path: { id }, header: { 'If-Match': `"${revision}"` } },
+      body: { status },
+    }),
+  );
 
-function PauseButton({ campaign: { id } }: { campaign: Campaign }) {
+function PauseButton({ campaign, mayResume }: { campaign: Campaign; mayResume: () => boolean }) {
   const resume = useAction({
-    work: () => changeStatus(id, 'active'),
+    work: (paused: Campaign) => changeStatus(paused, 'active'),
     done: 'The campaign goes on.',
     refresh: REFRESH,
   });
   const pause = useAction({
-    work: () => changeStatus(id, 'paused'),
+    work: () => changeStatus(campaign, 'paused'),
     refresh: REFRESH,
-    onDone: () => toast('The campaign is paused.', { undo: () => resume.run() }),
+    onDone: (paused) =>
+      toast('The campaign is paused.', {
+        undo: () => (mayResume() ? resume.run(paused) : toast(REASON, { tone: 'bad' })),
+      }),
   });
   return (
     <Button busy={pause.busy} onClick={() => pause.run()}>
@@ -66,14 +94,14 @@ function PauseButton({ campaign: { id } }: { campaign: Campaign }) {
   );
 }
 
-function ResumeButton({ campaign: { id } }: { campaign: Campaign }) {
+function ResumeButton({ campaign, blocked }: { campaign: Campaign; blocked: Blocked }) {
   const { run, busy } = useAction({
-    work: () => changeStatus(id, 'active'),
+    work: () => changeStatus(campaign, 'active'),
     done: 'The campaign goes on.',
     refresh: REFRESH,
   });
   return (
-    <Button kind="primary" busy={busy} onClick={() => run()}>
+    <Button kind="primary" busy={busy} {...blocked} onClick={() => run()}>
       Resume
     </Button>
   );
@@ -146,7 +174,7 @@ function DeleteButton({ campaign: { id } }: { campaign: Campaign }) {
   );
 }
 
-function DuplicateMenu({ campaign: { id, status } }: { campaign: Campaign }) {
+function DuplicateMenu({ campaign: { id, status }, disabled }: { campaign: Campaign; disabled: boolean }) {
   const open = useOpen();
   const { run } = useAction({
     work: (audience: 'same' | 'not_opened', key) =>
@@ -164,10 +192,10 @@ function DuplicateMenu({ campaign: { id, status } }: { campaign: Campaign }) {
     <Menu
       label="Duplicate"
       items={[
-        { label: 'For the same audience', onSelect: () => run('same') },
+        { label: 'For the same audience', disabled, onSelect: () => run('same') },
         {
           label: 'For those who have not opened it',
-          disabled: status !== 'completed',
+          disabled: disabled || status !== 'completed',
           onSelect: () => run('not_opened'),
         },
       ]}

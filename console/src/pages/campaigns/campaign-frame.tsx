@@ -8,6 +8,7 @@ import { TabLinks, useId } from '../../ui/links.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { CampaignActions } from './campaign-actions.tsx';
 import { CampaignState } from './campaign-state.tsx';
+import { useUnpublishedChanges, type UnpublishedChanges } from './unpublished-changes.ts';
 import { isUnderWay } from './waiting.ts';
 
 export type Campaign = Schemas['Campaign'];
@@ -21,37 +22,46 @@ function useCampaign(id: number): UseQueryResult<Campaign> {
   });
 }
 
+/** @param onChanges is what a desk calls with whether it has changes, and with null when it is closed */
+type Children = (campaign: Campaign, onChanges: (changes: UnpublishedChanges | null) => void) => ReactNode;
+
 /** What all pages of one campaign have in common: its name, its state, what can be done, and the way to the others. */
-export function CampaignFrame({ children }: { children: (campaign: Campaign) => ReactNode }) {
-  const id = useId('campaignId');
+export function CampaignFrame({ children }: { children: Children }) {
+  const query = useCampaign(useId('campaignId'));
   return (
-    <QueryView query={useCampaign(id)}>
-      {(campaign) => (
-        <>
-          <PageHeader title={campaign.name} actions={<CampaignActions campaign={campaign} />}>
-            <div className="actions">
-              <StatusBadge status={campaign.data.outcome ?? campaign.status} />
-              {campaign.approval_state !== 'not_required' && (
-                <span className="muted">approval: {campaign.approval_state.replaceAll('_', ' ')}</span>
-              )}
-              <span className="muted">
-                {campaign.channel} campaign {campaign.id}
-              </span>
-            </div>
-          </PageHeader>
-          <CampaignState campaign={campaign} />
-          {campaign.status !== 'draft' && (
-            <TabLinks
-              label="Campaign"
-              tabs={[
-                { to: `/campaigns/${id}`, text: 'Campaign' },
-                { to: `/campaigns/${id}/recipients`, text: 'Recipients' },
-              ]}
-            />
-          )}
-          {children(campaign)}
-        </>
-      )}
+    <QueryView query={query}>
+      {(campaign) => <Frame key={campaign.id} {...{ campaign, children }} />}
     </QueryView>
+  );
+}
+
+function Frame({ campaign, children }: { campaign: Campaign; children: Children }) {
+  const { id } = campaign;
+  const [changes, onChanges] = useUnpublishedChanges(campaign);
+  return (
+    <>
+      <PageHeader title={campaign.name} actions={<CampaignActions campaign={campaign} changes={changes} />}>
+        <div className="actions">
+          <StatusBadge status={campaign.data.outcome ?? campaign.status} />
+          {campaign.approval_state !== 'not_required' && (
+            <span className="muted">approval: {campaign.approval_state.replaceAll('_', ' ')}</span>
+          )}
+          <span className="muted">
+            {campaign.channel} campaign {id}
+          </span>
+        </div>
+      </PageHeader>
+      <CampaignState campaign={campaign} />
+      {campaign.status !== 'draft' && (
+        <TabLinks
+          label="Campaign"
+          tabs={[
+            { to: `/campaigns/${id}`, text: 'Campaign' },
+            { to: `/campaigns/${id}/recipients`, text: 'Recipients' },
+          ]}
+        />
+      )}
+      {children(campaign, onChanges)}
+    </>
   );
 }

@@ -13,10 +13,10 @@ const Desk = lazy(async () => ({ default: (await import('./desk/desk.tsx')).Desk
 
 /** Everything about a campaign: while it may change, its desk; once it is sent, its progress and report. */
 export function CampaignPage() {
-  return <CampaignFrame>{(campaign) => <Parts campaign={campaign} />}</CampaignFrame>;
+  return <CampaignFrame>{(campaign, onChanges) => <Parts {...{ campaign, onChanges }} />}</CampaignFrame>;
 }
 
-function Parts({ campaign }: { campaign: Campaign }) {
+function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'>) {
   const stage = stageOf(campaign);
   const hasRecipients = campaign.data.progress.audience_count > 0;
   return (
@@ -35,7 +35,7 @@ function Parts({ campaign }: { campaign: Campaign }) {
             </div>
           }
         >
-          <Desk key={campaign.id} campaign={campaign} stage={stage} />
+          <Desk {...{ campaign, stage, onChanges }} />
         </Suspense>
       )}
       {hasRecipients && <CampaignReport campaign={campaign} />}
@@ -102,7 +102,8 @@ const idsOf = (ids: unknown): number[] => (Array.isArray(ids) ? ids.map(Number) 
 function AudienceLink({ of, id }: { of: 'lists' | 'segments'; id: number }) {
   const params = { path: { id } };
   const { data } = useQuery({
-    queryKey: [of, id],
+    // The pages of lists and segments keep them under `[of, id]` in another form, with their ETags.
+    queryKey: [of, id, 'name'],
     queryFn: ({ signal }): Promise<{ name: string }> =>
       of === 'lists'
         ? call(() => api.GET('/v1/my/lists/{id}', { params, signal }))

@@ -7,7 +7,7 @@ import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Campaign } from './campaign-frame.tsx';
-import { localText } from './desk/local-time.ts';
+import { isPast, localText, PAST_TEXT, timeOf } from './desk/local-time.ts';
 
 /** A change since the campaign was loaded stops the send, be it by someone else or by the same send before. */
 const tagOf = ({ revision }: Pick<Campaign, 'revision'>) => ({ 'If-Match': `"${revision}"` });
@@ -25,6 +25,7 @@ function sendAt(campaign: Campaign, scheduledAt: string | null): Promise<Campaig
 /** Asks when to send a campaign that waits, and shows everything that the check of the send finds. */
 export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
   const [when, setWhen] = useState(campaign.scheduled_at === null ? 'now' : 'later');
+  const [isLate, setLate] = useState(false);
   const action = useAction({
     work: (scheduledAt: string | null) => sendAt(campaign, scheduledAt),
     done: (_, scheduledAt) =>
@@ -35,8 +36,9 @@ export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose:
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const at = formText(new FormData(event.currentTarget), 'scheduled_at');
-    action.run(when === 'now' || at === '' ? null : new Date(at).toISOString());
+    const at = timeOf(formText(new FormData(event.currentTarget), 'scheduled_at'));
+    setLate(isPast(at));
+    if (!isPast(at)) action.run(at);
   };
   return (
     <Dialog open onClose={onClose} title={`Send “${campaign.name}”`}>
@@ -52,7 +54,11 @@ export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose:
           />
         </Field>
         {when === 'later' && (
-          <Field label="Time" hint="In your own time zone." error={action.errorOf('scheduled_at')}>
+          <Field
+            label="Time"
+            hint="In your own time zone."
+            error={isLate ? PAST_TEXT : action.errorOf('scheduled_at')}
+          >
             <TextInput
               name="scheduled_at"
               type="datetime-local"

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call } from '../../../api/client.ts';
 import { ApiError, messageOf } from '../../../api/errors.ts';
+import { retryWhenAllowed } from '../../../api/query-client.ts';
 import { useSettled } from '../../../ui/settled.ts';
 import { patchOf, type DeskContent, type Stage } from './content.ts';
 
@@ -14,6 +15,7 @@ export interface Checked {
   fault: string | null;
   /** Whether the result is about what is written now. */
   isCurrent: boolean;
+  again: () => void;
 }
 
 const NONE: FieldErrors = {};
@@ -21,7 +23,8 @@ const NONE: FieldErrors = {};
 /** Checks a campaign whenever it has settled. Once it has recipients, its content is checked by the editor. */
 export function useCheck(id: number, content: DeskContent, stage: Stage): Checked {
   const asked = useSettled(patchOf(content, stage));
-  const { data, error, isPlaceholderData } = useQuery({
+  const { data, error, isPlaceholderData, refetch } = useQuery({
+    ...retryWhenAllowed,
     // Not below `campaigns`, which are reloaded when this one is sent and can no longer be checked.
     queryKey: ['campaign-check', id, asked],
     enabled: stage !== 'begun',
@@ -37,6 +40,7 @@ export function useCheck(id: number, content: DeskContent, stage: Stage): Checke
     needsApproval: data?.needs_approval ?? false,
     fault: error && !refused ? messageOf(error) : null,
     isCurrent: (data !== undefined || refused !== null) && !isPlaceholderData,
+    again: () => void refetch(),
   };
 }
 

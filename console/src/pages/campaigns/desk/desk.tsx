@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, call } from '../../../api/client.ts';
 import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import { useDraft } from '../../../editors/draft/use-draft.ts';
@@ -7,10 +7,12 @@ import { Facts, Time } from '../../../ui/facts.tsx';
 import { Field, TextInput } from '../../../ui/field.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
+import type { UnpublishedChanges } from '../unpublished-changes.ts';
 import { AudienceCount, AudiencePart } from './audience-part.tsx';
 import { type FieldErrors, useCheck, withoutMissing } from './check.ts';
 import { deskOf, patchOf, type DeskContent, type Stage } from './content.ts';
 import { LetterPart } from './letter-part.tsx';
+import { isPast, PAST_TEXT } from './local-time.ts';
 import { SendPart } from './send-part.tsx';
 import { SendingPart } from './sending-part.tsx';
 
@@ -21,31 +23,50 @@ const publishedOf = (campaign: Campaign) => ({
 });
 
 /** Edits a campaign: whom it is for, what they get, when it is sent, and what is still missing. */
-export function Desk({ campaign, stage }: { campaign: Campaign; stage: Stage }) {
+export function Desk({
+  campaign,
+  stage,
+  onChanges,
+}: {
+  campaign: Campaign;
+  stage: Stage;
+  /** Is given whether there are changes that are not saved as the campaign; null when the desk is closed. */
+  onChanges: (changes: UnpublishedChanges | null) => void;
+}) {
   const { id, channel } = campaign;
   const draft = useDraft<DeskContent>({ kind: 'campaigns', id }, publishedOf(campaign));
   const { content } = draft;
+  const changes = draft.state === 'published' ? 'none' : 'some';
+  useEffect(() => {
+    onChanges(changes);
+    return () => onChanges(null);
+  }, [changes, onChanges]);
   const checked = useCheck(id, content, stage);
-  const [isAsked, setAsked] = useState(false);
+  // A new time each time, so that a time that has passed meanwhile is shown at its field.
+  const [askedAt, setAskedAt] = useState<number | null>(null);
   const publish = useAction({
     work: (status: 'active' | null) =>
-      draft.publish(async (sent, etag) =>
-        publishedOf(
-          await call(() =>
-            api.PATCH('/v1/my/campaigns/{id}', {
-              params: { path: { id }, header: { 'If-Match': etag } },
-              body: { ...patchOf(sent, stage), ...(status === null ? {} : { status }) },
-            }),
+      draft.publish(
+        async (sent, etag) =>
+          publishedOf(
+            await call(() =>
+              api.PATCH('/v1/my/campaigns/{id}', {
+                params: { path: { id }, header: { 'If-Match': etag } },
+                body: { ...patchOf(sent, stage), ...(status === null ? {} : { status }) },
+              }),
+            ),
           ),
-        ),
+        content,
       ),
     done: (_, status) => doneText(status, content.scheduled_at),
     refresh: ['campaigns'],
     fields: [],
   });
   const refused: FieldErrors = checked.isCurrent ? {} : publish.errors;
-  const all = { ...refused, ...checked.errors };
-  const errors = isAsked ? all : withoutMissing(all);
+  const late: FieldErrors =
+    stage !== 'begun' && isPast(content.scheduled_at) ? { scheduled_at: [PAST_TEXT] } : {};
+  const all = { ...refused, ...checked.errors, ...late };
+  const errors = askedAt !== null ? all : withoutMissing(all);
   const change = (part: Partial<DeskContent>) => draft.change((before) => ({ ...before, ...part }));
   return (
     <>
@@ -74,16 +95,16 @@ export function Desk({ campaign, stage }: { campaign: Campaign; stage: Stage }) 
       <LetterPart
         letter={content.template_attributes}
         {...{ channel, errors }}
+        isSenderFixed={stage === 'begun'}
         onChange={(letter) => change({ template_attributes: letter })}
       />
       {stage !== 'begun' && <SendingPart {...{ content, channel, errors, change }} />}
       {stage !== 'begun' && (
         <SendPart
-          {...{ campaign, content, checked }}
+          {...{ campaign, draft, checked }}
           errors={all}
           busy={publish.busy}
-          disabled={draft.conflict !== null}
-          onAsked={() => setAsked(true)}
+          onAsked={() => setAskedAt(Date.now())}
           onSend={stage === 'draft' ? () => publish.run('active') : null}
         />
       )}

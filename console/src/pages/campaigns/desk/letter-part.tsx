@@ -12,11 +12,13 @@ import { SaveTemplateDialog } from './save-template-dialog.tsx';
 export function LetterPart({
   letter,
   channel,
+  isSenderFixed,
   errors,
   onChange,
 }: {
   letter: Content;
   channel: Campaign['channel'];
+  isSenderFixed: boolean;
   errors: FieldErrors;
   onChange: (next: Content) => void;
 }) {
@@ -39,6 +41,7 @@ export function LetterPart({
         onChange={onChange}
         channel={channel}
         footer="marketing"
+        isSenderFixed={isSenderFixed}
         errors={errorsBelow(errors, 'template_attributes')}
       />
       {dialog === 'load' && (

@@ -1,4 +1,6 @@
 import { useState } from 'react';
+import type { Draft } from '../../../editors/draft/draft.ts';
+import { useUnchanged } from '../../../editors/draft/use-unchanged.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Card, Time } from '../../../ui/facts.tsx';
@@ -8,25 +10,24 @@ import type { Campaign } from '../campaign-frame.tsx';
 import { AudienceCount } from './audience-part.tsx';
 import type { Checked, FieldErrors } from './check.ts';
 import type { DeskContent } from './content.ts';
+import { isPast } from './local-time.ts';
 import { goTo, PLACES, placeOf } from './place.ts';
 
 /** What is still missing or wrong, and the way out. */
 export function SendPart({
   campaign,
-  content,
+  draft,
   checked,
   errors,
   busy,
-  disabled,
   onAsked,
   onSend,
 }: {
   campaign: Campaign;
-  content: DeskContent;
+  draft: Draft<DeskContent>;
   checked: Checked;
   errors: FieldErrors;
   busy: boolean;
-  disabled: boolean;
   /** The user wants to send, so that fields that are missing are shown from now on. */
   onAsked: () => void;
   /** Null: a campaign that waits for its time is resumed instead. */
@@ -34,12 +35,11 @@ export function SendPart({
 }) {
   const [confirms, setConfirms] = useState(false);
   const isReady = Object.keys(errors).length === 0;
-  const at = content.scheduled_at;
-  const isLater = at !== null && Date.parse(at) > Date.now();
-  const label = isLater ? 'Schedule' : 'Send now';
+  const at = draft.content.scheduled_at;
   const ask = () => {
     onAsked();
-    if (isReady && checked.isCurrent) setConfirms(true);
+    if (checked.fault !== null) checked.again();
+    else if (isReady && checked.isCurrent && !isPast(at)) setConfirms(true);
   };
   return (
     <Card title="Before it is sent">
@@ -49,50 +49,83 @@ export function SendPart({
       )}
       {onSend && (
         <div className="actions">
-          <Button kind="primary" busy={busy} disabled={disabled} onClick={ask}>
-            {isLater ? 'Schedule…' : 'Send…'}
+          <Button kind="primary" busy={busy} disabled={draft.conflict !== null} onClick={ask}>
+            {at === null ? 'Send…' : 'Schedule…'}
           </Button>
-          {isLater && (
+          {at !== null && !isPast(at) && (
             <span className="muted">
               begins <Time at={at} full />
             </span>
           )}
         </div>
       )}
-      {onSend && (
-        <Dialog open={confirms} onClose={() => setConfirms(false)} title={`${label}: “${content.name}”?`}>
-          <AudienceCount audience={content.trigger_attributes} channel={campaign.channel} />
-          <p>
-            {isLater ? (
-              <>
-                It begins <Time at={at} full />. Until then it can be paused, changed or canceled.
-              </>
-            ) : (
-              'It begins at once. What has been sent cannot be taken back.'
-            )}
-          </p>
-          <div className="actions">
-            <Button
-              kind="primary"
-              onClick={() => {
-                setConfirms(false);
-                onSend();
-              }}
-            >
-              {label}
-            </Button>
-            <Button onClick={() => setConfirms(false)}>Not yet</Button>
-          </div>
-        </Dialog>
+      {onSend && confirms && (
+        <SendConfirmation
+          {...{ campaign, draft, onSend }}
+          onPast={onAsked}
+          onClose={() => setConfirms(false)}
+        />
       )}
     </Card>
+  );
+}
+
+/** Asks whether to send what the user sees. */
+function SendConfirmation({
+  campaign,
+  draft,
+  onSend,
+  onPast,
+  onClose,
+}: {
+  campaign: Campaign;
+  draft: Draft<DeskContent>;
+  onSend: () => void;
+  /** Its time has passed while it was asked. */
+  onPast: () => void;
+  onClose: () => void;
+}) {
+  useUnchanged(draft, { isBusy: false, onChanged: onClose });
+  const { name, scheduled_at: at, trigger_attributes: audience } = draft.content;
+  const label = at === null ? 'Send now' : 'Schedule';
+  const send = () => {
+    onClose();
+    if (isPast(at)) onPast();
+    else onSend();
+  };
+  return (
+    <Dialog open onClose={onClose} title={`${label}: “${name}”?`}>
+      <AudienceCount audience={audience} channel={campaign.channel} />
+      <p>
+        {at === null ? (
+          'It begins at once. What has been sent cannot be taken back.'
+        ) : (
+          <>
+            It begins <Time at={at} full />. Until then it can be paused, changed or canceled.
+          </>
+        )}
+      </p>
+      <div className="actions">
+        <Button kind="primary" onClick={send}>
+          {label}
+        </Button>
+        <Button onClick={onClose}>Not yet</Button>
+      </div>
+    </Dialog>
   );
 }
 
 /** Everything that a send would refuse, with the way to its place. */
 function Problems({ checked, errors }: { checked: Checked; errors: FieldErrors }) {
   const items = Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => ({ field, text })));
-  if (checked.fault !== null) return <Notice tone="bad">{checked.fault}</Notice>;
+  if (checked.fault !== null) {
+    return (
+      <Notice tone="bad" title="It could not be checked">
+        <p>{checked.fault}</p>
+        <Button onClick={checked.again}>Check again</Button>
+      </Notice>
+    );
+  }
   if (items.length === 0) {
     return <p role="status">{checked.isCurrent ? 'Nothing is missing. It can be sent.' : 'Checking…'}</p>;
   }

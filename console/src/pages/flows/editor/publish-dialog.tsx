@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Draft } from '../../../editors/draft/draft.ts';
+import { useUnchanged } from '../../../editors/draft/use-unchanged.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -58,6 +59,7 @@ function Publish({ flowId, draft, flow, onClose, onShow }: PublishProps & { flow
     fields: [],
     onDone: onClose,
   });
+  useUnchanged(draft, { isBusy: action.busy, onChanged: onClose });
   const show = (key: StepKey | null) => {
     onShow(key);
     onClose();

@@ -13,10 +13,11 @@ export interface PublishChoices {
 /** Sends the draft as the flow, and activates the flow if it is asked to. */
 export async function publishFlow(
   flowId: number,
-  draft: Pick<Draft<FlowContent>, 'publish'>,
+  draft: Pick<Draft<FlowContent>, 'content' | 'publish'>,
   { applyTo, activate }: PublishChoices,
 ): Promise<void> {
   const path = { id: flowId };
+  let header = {};
   await draft.publish(async (content, etag) => {
     const { data, etag: next } = await callWithTag(() =>
       api.PATCH('/v1/my/flows/{id}', {
@@ -24,12 +25,14 @@ export async function publishFlow(
         body: { ...requestOf(content), apply_to: applyTo },
       }),
     );
+    header = { 'If-Match': next };
     return { content: contentOf(data), etag: next, at: data.updated_at };
-  });
+  }, draft.content);
   if (!activate) return;
   await call(() =>
     api.POST('/v1/my/flows/{id}/activate', {
-      params: { path },
+      // What was published, and not what someone else has published since.
+      params: { path, header },
       body: { enter_existing: activate.enterExisting },
     }),
   );

@@ -1,0 +1,33 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { createDraftService } from '../../editors/draft/service.ts';
+import { useBrand } from '../../shell/brand.ts';
+import type { Campaign } from './campaign-frame.tsx';
+import { stageOf } from './desk/content.ts';
+
+/** Whether a campaign has changes that are not part of it yet; `unknown` until that is loaded. */
+export type UnpublishedChanges = 'some' | 'none' | 'unknown';
+
+/**
+ * What is sent, resumed or duplicated is the campaign itself, without the changes at its desk.
+ * @returns also what the desk calls while it is open, as it has changes that the service does not have yet
+ */
+export function useUnpublishedChanges(
+  campaign: Campaign,
+): [UnpublishedChanges, (changes: UnpublishedChanges | null) => void] {
+  const { id } = campaign;
+  const { account, brandId, signedIn } = useBrand();
+  const [atDesk, setAtDesk] = useState<UnpublishedChanges | null>(null);
+  const mayHave = stageOf(campaign) !== null;
+  const owner = { kind: 'campaigns' as const, id, accountId: account.id, brandId, userId: signedIn.user.id };
+  const stored = useQuery({
+    queryKey: ['drafts', 'stored', 'campaigns', id],
+    enabled: mayHave && atDesk === null,
+    gcTime: 0,
+    queryFn: () => createDraftService(owner).load(),
+  });
+  if (!mayHave) return ['none', setAtDesk];
+  if (atDesk !== null) return [atDesk, setAtDesk];
+  if (stored.isFetching) return ['unknown', setAtDesk];
+  return [stored.data ? 'some' : 'none', setAtDesk];
+}
