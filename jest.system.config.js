@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { reporters, shared } from './jest.config.js';
 
 /**
@@ -9,8 +8,6 @@ export default {
   ...shared,
   testMatch: ['<rootDir>/test/**/*.system.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
-  // They wait for programs to start, for retries and for browsers, so that two workers leave a fifth of two cores idle.
-  maxWorkers: Math.max(3, availableParallelism()),
   testTimeout: 60_000,
   reporters: reporters('test:system'),
 };
