@@ -92,7 +92,7 @@ it('publishes, and shows the other one what is live now', async () => {
   await click(ben, 'Show both versions');
   await ben.getByRole('button', { name: 'Keep my version' }).click();
   await ben
-    .getByText(/published another version/)
+    .getByText(/What is published has changed/)
     .first()
     .waitFor();
   await ben.getByRole('button', { name: 'Show both versions' }).click();

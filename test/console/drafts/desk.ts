@@ -3,12 +3,16 @@ import { ApiError } from '../../../console/src/api/errors.ts';
 import type { Published } from '../../../console/src/editors/draft/draft.ts';
 import { createDevice } from '../../../console/src/editors/draft/device.ts';
 import { DraftSession } from '../../../console/src/editors/draft/session.ts';
+import { isObject } from '../../../console/src/ui/json-text.ts';
 import type { StoredDraft } from '../../../console/src/editors/draft/versions.ts';
 
 export interface Letter {
   subject: string;
   body?: string;
 }
+
+const readLetter = (value: unknown): Letter | null =>
+  isObject(value) && typeof value.subject === 'string' ? { ...value, subject: value.subject } : null;
 
 const outdated = () => new ApiError({ status: 412, code: 'precondition_failed', message: 'it has changed' });
 
@@ -112,7 +116,7 @@ export class Editor {
         save: async (sent) => service.save(by, sent),
         remove: async (etag) => service.remove(etag),
       },
-      device: createDevice<Letter>(by, String(tabs), storage, () => (now += 1)),
+      device: createDevice(by, String(tabs), readLetter, storage, () => (now += 1)),
       wait: (_ms, work) => {
         this.due = work;
         return () => {

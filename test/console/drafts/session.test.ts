@@ -191,6 +191,56 @@ describe('a browser without room', () => {
   });
 });
 
+describe('a draft that cannot be read', () => {
+  const unreadable = () => {
+    service.draft = {
+      content: null,
+      etag: '"d7"',
+      base: '"0"',
+      at: '2026-01-01T09:00:00Z',
+      by: 'An API key',
+    };
+  };
+
+  it('is not shown, and nothing is saved before it is discarded', async () => {
+    unreadable();
+    const ann = editor('Ann');
+    expect(ann.draft).toMatchObject({ state: 'conflict', content: { subject: 'Live' } });
+    expect(ann.draft.conflict?.about).toBe('unreadable');
+    await ann.pause();
+    await expect(ann.publish()).rejects.toThrow();
+    expect(service.draft?.etag).toBe('"d7"');
+    ann.draft.conflict?.keepMine();
+    await ann.pause();
+    expect([ann.draft.state, service.draft]).toEqual(['published', null]);
+  });
+
+  it('gives way to what is written meanwhile', async () => {
+    unreadable();
+    const ann = editor('Ann');
+    ann.write({ subject: 'New' });
+    await ann.pause();
+    expect([ann.draft.conflict?.about, service.draft?.content]).toEqual(['unreadable', null]);
+    ann.draft.conflict?.keepMine();
+    await ann.publish();
+    expect(service.published.content).toEqual({ subject: 'New' });
+  });
+
+  it('stays in the browser if it is kept there', () => {
+    const storage = new MemoryStorage();
+    const entry = JSON.stringify({
+      content: { title: 'New' },
+      base: '"1"',
+      over: null,
+      at: Date.UTC(2026, 0, 1),
+    });
+    storage.setItem('draft:Ann:x', entry);
+    const ann = editor('Ann', storage);
+    expect(ann.draft).toMatchObject({ state: 'published', content: { subject: 'Live' } });
+    expect(storage.getItem('draft:Ann:x')).toBe(entry);
+  });
+});
+
 describe('two people in one draft', () => {
   const both = async () => {
     const [ann, ben] = [editor('Ann'), editor('Ben')];

@@ -1,4 +1,5 @@
 /** What a browser keeps of a draft until the service has it. */
+import type { ReadContent } from './draft.ts';
 import type { KeptContent } from './versions.ts';
 
 const PREFIX = 'draft:';
@@ -9,11 +10,11 @@ interface Entry<Content> extends KeptContent<Content> {
 }
 
 /** @returns null if the entry is not one of this version */
-function parse<Content>(text: string | null): Entry<Content> | null {
+function parse(text: string | null): Entry<object> | null {
   try {
     const entry = JSON.parse(text ?? '') as Partial<Entry<object>> | null;
     const isEntry = typeof entry?.content === 'object' && typeof entry.base === 'string';
-    return isEntry && typeof entry.at === 'number' ? (entry as Entry<Content>) : null;
+    return isEntry && typeof entry.at === 'number' ? (entry as Entry<object>) : null;
   } catch {
     return null;
   }
@@ -32,23 +33,31 @@ function dropOld(storage: Storage, now: number): void {
  * newest one that was left; others are offered when it opens the next time.
  * @param name of the draft, with its user and brand
  * @param tab of this editor
+ * @param readContent what it cannot read stays for a version of the console that can
  */
 export function createDevice<Content>(
   name: string,
   tab: string,
+  readContent: ReadContent<Content>,
   storage: Storage,
   now: () => number = Date.now,
 ) {
   const prefix = `${PREFIX}${name}:`;
   const own = `${prefix}${tab}`;
   let adopted: string | null = null;
+  const entriesAt = (key: string) => {
+    const entry = parse(storage.getItem(key));
+    if (!entry) return [];
+    const content = readContent(entry.content);
+    return content === null ? [] : [{ key, entry: { ...entry, content } }];
+  };
   return {
     read(): KeptContent<Content> | null {
       dropOld(storage, now());
       const [newest] = Object.keys(storage)
         .filter((key) => key.startsWith(prefix))
-        .map((key) => ({ key, entry: parse<Content>(storage.getItem(key)) }))
-        .sort((one, other) => (other.entry?.at ?? 0) - (one.entry?.at ?? 0));
+        .flatMap(entriesAt)
+        .sort((one, other) => other.entry.at - one.entry.at);
       adopted = newest?.key ?? null;
       return newest?.entry ?? null;
     },

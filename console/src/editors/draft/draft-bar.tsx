@@ -8,9 +8,10 @@ import type { Draft } from './draft.ts';
 
 const LOST = 'Neither saved nor kept in this browser, which has no room for it: do not close this page.';
 
-function stateText<Content>({ state, savedAt, fault, isKept }: Draft<Content>): string {
+function stateText<Content>({ state, savedAt, fault, isKept, conflict }: Draft<Content>): string {
   if (state === 'published') return 'Everything is published.';
   if (state === 'saving') return 'Saving…';
+  if (conflict?.about === 'unreadable') return 'Nothing is saved until the draft is discarded.';
   if (state === 'conflict') return 'Not saved until you choose a version.';
   if (state === 'failed') return `${isKept ? 'Not saved yet; kept in this browser.' : LOST} ${fault ?? ''}`;
   return savedAt === null ? 'Unpublished changes.' : `Unpublished changes, saved ${clockText(savedAt)}.`;

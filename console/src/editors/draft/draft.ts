@@ -5,6 +5,9 @@ export interface DraftOf {
   id: number;
 }
 
+/** Reads a stored content. Programs and other versions of the console save drafts, too. @returns null if it cannot */
+export type ReadContent<Content> = (value: unknown) => Content | null;
+
 /** The resource that is live, as far as the editor edits it. */
 export interface Published<Content> {
   content: Content;
@@ -15,8 +18,8 @@ export interface Published<Content> {
 
 /** Two versions of which one must be chosen. Nothing is saved until then, and neither is lost. */
 export interface Conflict<Content> {
-  /** Someone else saved the draft, or changed what is live. */
-  about: 'draft' | 'published';
+  /** Someone else saved the draft, or changed what is live; or the draft has a form that the editor does not know. */
+  about: 'draft' | 'published' | 'unreadable';
   /** Who did it, if it is known. */
   by: string | null;
   at: string | null;

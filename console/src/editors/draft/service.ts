@@ -1,7 +1,7 @@
 /** The requests about one draft. */
 import { api, call, callWithTag, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
-import type { DraftOf } from './draft.ts';
+import type { DraftOf, ReadContent } from './draft.ts';
 import type { SessionParts } from './session.ts';
 import type { StoredDraft } from './versions.ts';
 
@@ -17,20 +17,17 @@ type Service<Content> = SessionParts<Content>['service'];
 function storedOf<Content>(
   { data, etag }: { data: Schemas['Draft']; etag: string },
   userId: number,
+  read: ReadContent<Content>,
 ): StoredDraft<Content> {
   const { content, base, updated_at: at, updated_by: by } = data;
   const name = by?.id === userId ? 'You' : (by?.name ?? 'An API key');
-  // The editor of this kind of resource has written it, or someone who knows its API.
-  return { content: content as Content, etag, base, at, by: name };
+  return { content: read(content), etag, base, at, by: name };
 }
 
-export function createDraftService<Content extends object>({
-  kind,
-  id,
-  accountId,
-  brandId,
-  userId,
-}: DraftOwner): Service<Content> {
+export function createDraftService<Content extends object>(
+  { kind, id, accountId, brandId, userId }: DraftOwner,
+  read: ReadContent<Content>,
+): Service<Content> {
   const path = { kind, resource_id: id };
   // What is saved when the editor closes must not go to the brand that is shown next.
   const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
@@ -40,7 +37,7 @@ export function createDraftService<Content extends object>({
         const found = await callWithTag(() =>
           api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }),
         );
-        return storedOf<Content>(found, userId);
+        return storedOf(found, userId, read);
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return null;
         throw error;
@@ -54,7 +51,7 @@ export function createDraftService<Content extends object>({
           body: { content: content as Record<string, unknown>, base },
         }),
       );
-      return { ...storedOf<Content>(saved, userId), content };
+      return { ...storedOf(saved, userId, read), content };
     },
     async remove(etag) {
       const header = { ...tenant, 'If-Match': etag };

@@ -4,7 +4,7 @@ import { useBrand } from '../../shell/brand.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { clockText } from './clock-text.ts';
 import { createDevice } from './device.ts';
-import type { Draft, DraftOf, Published } from './draft.ts';
+import type { Draft, DraftOf, Published, ReadContent } from './draft.ts';
 import { createDraftService, type DraftOwner } from './service.ts';
 import { DraftSession } from './session.ts';
 import type { StoredDraft } from './versions.ts';
@@ -17,10 +17,10 @@ const replacedText = (stored: StoredDraft<object> | null) =>
 const draftKey = ({ kind, id }: DraftOwner) => ['drafts', kind, id];
 
 /** Loaded whenever an editor opens; from then on, its session knows better. */
-const draftQuery = <Content extends object>(owner: DraftOwner) =>
+const draftQuery = <Content extends object>(owner: DraftOwner, read: ReadContent<Content>) =>
   queryOptions({
     queryKey: draftKey(owner),
-    queryFn: () => createDraftService<Content>(owner).load(),
+    queryFn: () => createDraftService(owner, read).load(),
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -60,16 +60,21 @@ function useLife<Content extends object>(session: DraftSession<Content>, onEnd: 
  * until the draft is loaded.
  * @param of the resource
  * @param published what is live, as the API has it now
+ * @param read returns null for what the editor cannot show; the same function at each call
  */
-export function useDraft<Content extends object>(of: DraftOf, published: Published<Content>): Draft<Content> {
+export function useDraft<Content extends object>(
+  of: DraftOf,
+  published: Published<Content>,
+  read: ReadContent<Content>,
+): Draft<Content> {
   const queryClient = useQueryClient();
   const owner = useOwner(of);
-  const { data: loaded } = useSuspenseQuery(draftQuery<Content>(owner));
+  const { data: loaded } = useSuspenseQuery(draftQuery(owner, read));
   const session = useMemo(() => {
     const { kind, id, brandId, userId } = owner;
     return new DraftSession<Content>(published, loaded, {
-      service: createDraftService<Content>(owner),
-      device: createDevice(`${userId}:${brandId}:${kind}:${id}`, crypto.randomUUID(), localStorage),
+      service: createDraftService(owner, read),
+      device: createDevice(`${userId}:${brandId}:${kind}:${id}`, crypto.randomUUID(), read, localStorage),
       wait(ms, work) {
         const timer = setTimeout(work, ms);
         return () => clearTimeout(timer);
@@ -78,7 +83,7 @@ export function useDraft<Content extends object>(of: DraftOf, published: Publish
       onReplaced: (stored) => toast(replacedText(stored)),
     });
     // What comes later is seen by the session itself, and by the effect below.
-  }, [owner, queryClient]);
+  }, [owner, read, queryClient]);
   const forget = useCallback(() => {
     const filters = { queryKey: draftKey(owner), exact: true, type: 'inactive' } as const;
     // Later, because React's StrictMode closes and opens each editor once more.

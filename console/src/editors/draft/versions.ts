@@ -7,7 +7,8 @@ import type { Conflict, Published } from './draft.ts';
 
 /** A draft as the service has it. */
 export interface StoredDraft<Content> {
-  content: Content;
+  /** Null if the editor cannot read it. */
+  content: Content | null;
   etag: string;
   /** The ETag of the resource from which it began. */
   base: string;
@@ -38,6 +39,8 @@ export class Versions<Content extends object> {
   /** What {@link content} is built on: the ETags of the resource, and of the draft if there is one. */
   private base: string;
   private over: string | null;
+  /** The ETag of a draft that cannot be read, and is given up. */
+  private givenUp: string | null = null;
 
   /** @param kept what this device has kept of an editor that was closed before it was saved */
   constructor(
@@ -48,7 +51,7 @@ export class Versions<Content extends object> {
     this.published = published;
     this.stored = stored;
     this.content = kept?.content ?? stored?.content ?? published.content;
-    this.base = kept?.base ?? stored?.base ?? published.etag;
+    this.base = kept?.base ?? this.storedBase();
     this.over = kept ? kept.over : (stored?.etag ?? null);
     this.isUnsaved = kept !== null;
     this.settle();
@@ -110,6 +113,7 @@ export class Versions<Content extends object> {
   }
 
   keepMine(): void {
+    if (this.difference?.about === 'unreadable') this.givenUp = this.stored?.etag ?? null;
     this.over = this.stored?.etag ?? null;
     if (this.difference?.about === 'published') this.base = this.published.etag;
     this.isUnsaved = true;
@@ -117,6 +121,7 @@ export class Versions<Content extends object> {
   }
 
   takeTheirs(): void {
+    if (this.difference?.about === 'unreadable') this.givenUp = this.stored?.etag ?? null;
     if (this.difference?.about === 'draft') {
       this.follow();
     } else {
@@ -129,12 +134,17 @@ export class Versions<Content extends object> {
     this.settle();
   }
 
+  /** Where a draft cannot be read, what is published is shown. */
+  private storedBase(): string {
+    return this.stored?.content ? this.stored.base : this.published.etag;
+  }
+
   private follow(): void {
     const before = this.content;
     const after = this.stored?.content ?? this.published.content;
     // The same content as another object would look like a change to editors.
     this.content = isSame(before, after) ? before : after;
-    this.base = this.stored?.base ?? this.published.etag;
+    this.base = this.storedBase();
     this.over = this.stored?.etag ?? null;
     this.isUnsaved = false;
   }
@@ -152,7 +162,11 @@ export class Versions<Content extends object> {
 
   private findDifference(): Difference<Content> | null {
     const { stored, published } = this;
-    if (this.isUnsaved && stored && stored.etag !== this.over) {
+    if (stored && !stored.content) {
+      const { by, at, etag } = stored;
+      if (etag !== this.givenUp) return { about: 'unreadable', by, at, theirs: published.content };
+    }
+    if (this.isUnsaved && stored?.content && stored.etag !== this.over) {
       return { about: 'draft', by: stored.by, at: stored.at, theirs: stored.content };
     }
     if (!(this.isUnsaved || stored) || this.base === published.etag) return null;

@@ -19,15 +19,12 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { useSettled } from '../../ui/settled.ts';
 import { FiltersJson } from './filters-json.tsx';
 import type { Filters } from './preview.ts';
+import { readDraft, type SegmentContent } from './read-draft.ts';
 import { SegmentNow, useSegmentNow } from './segment-now.tsx';
 
 type Segment = Schemas['Segment'];
-interface Content {
-  name: string;
-  filters: Filters;
-}
 
-const contentOf = ({ name, filters }: Segment): Content => ({ name, filters });
+const contentOf = ({ name, filters }: Segment): SegmentContent => ({ name, filters });
 
 export function SegmentEditPage() {
   const id = useId('segmentId');
@@ -44,7 +41,7 @@ export function SegmentEditPage() {
 }
 
 /** Publishes the segment, with the draft's content. */
-function usePublish(id: number, draft: Draft<Content>) {
+function usePublish(id: number, draft: Draft<SegmentContent>) {
   return useAction({
     work: () =>
       draft.publish(async ({ name, filters }, tag) => {
@@ -65,7 +62,7 @@ function usePublish(id: number, draft: Draft<Content>) {
 function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
   const { id } = segment;
   const published = { content: contentOf(segment), etag, at: segment.updated_at };
-  const draft = useDraft<Content>({ kind: 'segments', id }, published);
+  const draft = useDraft({ kind: 'segments', id }, published, readDraft);
   const { content, change } = draft;
   const publish = usePublish(id, draft);
   const complete = content.filters.every((filter) => isComplete(filter, 'segment'));
@@ -142,7 +139,7 @@ function FiltersCard({
   );
 }
 
-function Version({ content: { name, filters } }: { content: Content }) {
+function Version({ content: { name, filters } }: { content: SegmentContent }) {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   return (
     <>

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { api, callWithTag, type Schemas } from '../../api/client.ts';
 import { unsavedOf } from '../../editors/content/checked.ts';
 import type { operations } from '../../api/schema.d.ts';
-import type { Content } from '../../editors/content/content.ts';
 import { ContentEditor } from '../../editors/content/content-editor.tsx';
 import { DraftBar } from '../../editors/draft/draft-bar.tsx';
 import type { Draft } from '../../editors/draft/draft.ts';
@@ -17,10 +16,10 @@ import { Notice } from '../../ui/notice.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { OwnerLink, templateName } from './owner-link.tsx';
+import { readDraft, type TemplateContent } from './read-draft.ts';
 
 type Template = Schemas['Template'];
 type Changes = NonNullable<operations['changeTemplate']['requestBody']>['content']['application/json'];
-type Named = Content & { name: string | null };
 
 const FIELDS = [
   'name',
@@ -35,13 +34,13 @@ const FIELDS = [
   'content_from',
 ] as const;
 
-const contentOf = (template: Template): Named => {
+const contentOf = (template: Template): TemplateContent => {
   const entries = FIELDS.map((field) => [field, template[field]]);
-  return Object.fromEntries(entries) as Named;
+  return Object.fromEntries(entries) as TemplateContent;
 };
 
 /** What differs from what is live. If both body and design were sent, the API could not know which one is meant. */
-const changesOf = (content: Named, live: Named): Changes => {
+const changesOf = (content: TemplateContent, live: TemplateContent): Changes => {
   const changed = Object.entries(content).filter(
     ([name, value]) => name !== 'content_from' && !isSame(value, live[name]),
   );
@@ -74,7 +73,7 @@ export function TemplateEditPage() {
   );
 }
 
-function usePublish(template: Template, draft: Draft<Named>) {
+function usePublish(template: Template, draft: Draft<TemplateContent>) {
   const { id } = template;
   return useAction({
     work: () =>
@@ -96,7 +95,7 @@ function usePublish(template: Template, draft: Draft<Named>) {
 function TemplateEditor({ template, etag }: { template: Template; etag: string }) {
   const { id, channel } = template;
   const published = { content: contentOf(template), etag, at: template.updated_at };
-  const draft = useDraft<Named>({ kind: 'templates', id }, published);
+  const draft = useDraft({ kind: 'templates', id }, published, readDraft);
   const { content, change } = draft;
   const publish = usePublish(template, draft);
   return (
@@ -129,7 +128,7 @@ function TemplateEditor({ template, etag }: { template: Template; etag: string }
 }
 
 /** A version to someone who chooses one: its fields, and how an email looks. */
-function Version({ content, channel }: { content: Named; channel: Template['channel'] }) {
+function Version({ content, channel }: { content: TemplateContent; channel: Template['channel'] }) {
   const { name, subject, preheader, body } = content;
   const { variables, ...unsaved } = unsavedOf({ value: content, channel, footer: 'none' });
   return (

@@ -15,6 +15,7 @@ import { LetterDesk } from './letter-desk.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, useFlowProblems, type FlowProblems } from './problems.ts';
 import { PublishDialog } from './publish-dialog.tsx';
+import { readDraft } from './read-draft.ts';
 import { SidePanel } from './side-panel.tsx';
 import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
 import { StepViews } from './step-views.tsx';
@@ -37,7 +38,7 @@ function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
 
 /** Where a flow is edited: its steps as a graph or an outline, the form of one of them, and its draft. */
 export function FlowDesk({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
-  const draft = useDraft({ kind: 'flows', id: flow.id }, published);
+  const draft = useDraft({ kind: 'flows', id: flow.id }, published, readDraft);
   const editor = useFlowEditor(draft);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const problems = useFlowProblems(flow.id, editor.content);

@@ -1,0 +1,32 @@
+import { isObject } from '../../ui/json-text.ts';
+import type { Content } from './content.ts';
+
+const TEXTS = ['subject', 'preheader', 'body', 'from_name', 'from_email', 'reply_to'] as const;
+
+const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
+
+export const isOptionalText = (value: unknown): boolean => isMissing(value) || typeof value === 'string';
+
+const isOptionalObject = (value: unknown): boolean => isMissing(value) || isObject(value);
+
+function areSections(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isSection);
+}
+
+function isSection(value: unknown): boolean {
+  if (!isObject(value) || typeof value.type !== 'string' || !isObject(value.props)) return false;
+  if (value.type !== 'columns') return true;
+  const { columns } = value.props;
+  return (
+    Array.isArray(columns) && columns.every((column) => isObject(column) && areSections(column.sections))
+  );
+}
+
+const isDesign = (value: unknown): boolean =>
+  isObject(value) && areSections(value.sections) && isOptionalObject(value.theme);
+
+/** Whether something that was stored has the shape that the editor of contents needs. */
+export function isContent(value: unknown): value is Content {
+  if (!isObject(value) || !TEXTS.every((name) => isOptionalText(value[name]))) return false;
+  return isOptionalObject(value.variables) && (isMissing(value.design) || isDesign(value.design));
+}
