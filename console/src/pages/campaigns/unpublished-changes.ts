@@ -4,6 +4,7 @@ import { createDraftService } from '../../editors/draft/service.ts';
 import { useBrand } from '../../shell/brand.ts';
 import type { Campaign } from './campaign-frame.tsx';
 import { stageOf } from './desk/content.ts';
+import { readDraft } from './desk/read-draft.ts';
 
 /** Whether a campaign has changes that are not part of it yet; `unknown` until that is loaded. */
 export type UnpublishedChanges = 'some' | 'none' | 'unknown';
@@ -24,7 +25,7 @@ export function useUnpublishedChanges(
     queryKey: ['drafts', 'stored', 'campaigns', id],
     enabled: mayHave && atDesk === null,
     gcTime: 0,
-    queryFn: () => createDraftService(owner).load(),
+    queryFn: () => createDraftService(owner, readDraft).load(),
   });
   if (!mayHave) return ['none', setAtDesk];
   if (atDesk !== null) return [atDesk, setAtDesk];
