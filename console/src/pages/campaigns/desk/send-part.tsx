@@ -33,13 +33,17 @@ export function SendPart({
   /** Null: a campaign that waits for its time is resumed instead. */
   onSend: (() => void) | null;
 }) {
-  const [confirms, setConfirms] = useState(false);
+  const [step, setStep] = useState<'checking' | 'confirming' | null>(null);
   const isReady = Object.keys(errors).length === 0;
   const at = draft.content.scheduled_at;
+  // Who asks just after typing waits for the check of what was typed.
+  if (step === 'checking' && (checked.isCurrent || checked.fault !== null)) {
+    setStep(checked.isCurrent && isReady && !isPast(at) ? 'confirming' : null);
+  }
   const ask = () => {
     onAsked();
-    if (checked.fault !== null) checked.again();
-    else if (isReady && checked.isCurrent && !isPast(at)) setConfirms(true);
+    if (checked.fault === null) setStep('checking');
+    else checked.again();
   };
   return (
     <Card title="Before it is sent">
@@ -49,7 +53,12 @@ export function SendPart({
       )}
       {onSend && (
         <div className="actions">
-          <Button kind="primary" busy={busy} disabled={draft.conflict !== null} onClick={ask}>
+          <Button
+            kind="primary"
+            busy={busy || step === 'checking'}
+            disabled={draft.conflict !== null}
+            onClick={ask}
+          >
             {at === null ? 'Send…' : 'Schedule…'}
           </Button>
           {at !== null && !isPast(at) && (
@@ -59,12 +68,8 @@ export function SendPart({
           )}
         </div>
       )}
-      {onSend && confirms && (
-        <SendConfirmation
-          {...{ campaign, draft, onSend }}
-          onPast={onAsked}
-          onClose={() => setConfirms(false)}
-        />
+      {onSend && step === 'confirming' && (
+        <SendConfirmation {...{ campaign, draft, onSend }} onPast={onAsked} onClose={() => setStep(null)} />
       )}
     </Card>
   );
