@@ -97,7 +97,8 @@ async function sendCampaign(n: number): Promise<number> {
   return id;
 }
 
-async function importRows(n: number): Promise<number> {
+/** @returns null if the API refuses it, because twenty imports of the account are unfinished on a busy machine */
+async function importRows(n: number): Promise<number | null> {
   const { apiPort, apiKey } = apiOf(n);
   const lines = Array.from({ length: ROWS }, (_, row) => `import-${n}-${row}@example.com,Ada`);
   const answer = await fetch(`http://127.0.0.1:${apiPort}/v1/my/imports`, {
@@ -106,6 +107,7 @@ async function importRows(n: number): Promise<number> {
     body: importForm({ file: ['email,first_name', ...lines].join('\r\n') }),
   });
   const text = await answer.text();
+  if (answer.status === 409) return null;
   if (!answer.ok) throw new Error(text);
   return (JSON.parse(text) as Import).id;
 }
@@ -179,7 +181,8 @@ describe('two versions of Carillon that run together', () => {
         repeat(ENTRY_MS, (n) => enterFlow(apiOf(n), SEED, n)),
         repeat(ROUND_MS, async (n) => {
           campaigns.push(await sendCampaign(n));
-          imports.push(await importRows(n));
+          const importId = await importRows(n);
+          if (importId !== null) imports.push(importId);
         }),
         restartInTurn(),
       ]);
