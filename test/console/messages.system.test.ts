@@ -57,7 +57,7 @@ describe('the overview', () => {
     await dialog.getByLabel('To').fill(stage().email);
     await dialog.getByRole('button', { name: 'Send', exact: true }).click();
     await heading(page, 'Hello from Carillon');
-    await page.getByText('The recipient’s mail server or phone network accepted the message.').waitFor();
+    await page.getByText('Nothing was delivered: this is what a real message would show.').waitFor();
   });
 
   it('leads from a recipient to the reason why a message failed', async () => {

@@ -137,7 +137,7 @@ export async function startConsole(names?: readonly [string, string]): Promise<R
       await submitLogin(page, email);
       await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'));
       // The address changes before the page does.
-      await page.getByLabel('Password').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
       await settle(page);
       return page;
     },

@@ -41,15 +41,15 @@ beforeAll(async () => {
     [first + 20],
   );
   await pool.query('vacuum analyze messages');
+  one = openDatabase({ url: api.database.url, poolMax: 1 });
   const deps = {
     config: loadConfig({}),
-    database: api.database,
+    database: one,
     log: pino({ level: 'silent' }),
     ...upkeep,
   };
   const counts = upkeep.tasks.find(({ name }) => name === 'message_daily_counts');
   await counts?.run(deps, new Date(), () => undefined);
-  one = openDatabase({ url: api.database.url, poolMax: 1 });
   tenant = { accountId: api.accountId, brandId: api.brandId } as Tenant;
 }, 60_000);
 afterAll(async () => {

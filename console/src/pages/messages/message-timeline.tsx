@@ -72,8 +72,14 @@ export function MessageTimeline({ message }: { message: Message }) {
   );
 }
 
-const meaningOf = ({ provider }: Message, { type }: Event): string =>
-  (type === 'sent' || type === 'delivered' ? CAPTURED[provider ?? ''] : undefined) ?? MEANINGS[type];
+function meaningOf({ provider }: Message, { type }: Event): string {
+  const captured = CAPTURED[provider ?? ''];
+  if (captured === undefined) return MEANINGS[type];
+  if (type === 'sent') return captured;
+  return type === 'delivered'
+    ? 'Nothing was delivered: this is what a real message would show.'
+    : MEANINGS[type];
+}
 
 function waitingText(status: 'queued' | 'sending' | 'held', hold: Message['hold']): string {
   if (status === 'sending') return 'The message is being handed to the provider.';
