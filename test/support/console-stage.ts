@@ -24,7 +24,7 @@ export interface SignInOptions extends WindowOptions {
 
 export interface TestConsole extends Omit<TestTenants, 'signIn'> {
   service: WholeService;
-  /** Opens a window in a browser profile of its own. Nobody is signed in. */
+  /** Opens a window in a browser profile of its own. No user is signed in. */
   newPage(options?: WindowOptions): Promise<Page>;
   /** Signs a user in at the page for it. */
   signIn(options?: SignInOptions): Promise<Page>;

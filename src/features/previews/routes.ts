@@ -24,7 +24,7 @@ const LIFETIME = 'The page can be opened for 60 seconds.';
 
 /**
  * The page runs nothing and has an origin of its own, so that nothing in it can reach the API. It loads images over
- * https only, except those of a service without https, and says to nobody where they are shown.
+ * https only, except those of a service without https, and its requests for them have no referrer.
  */
 function pageHeaders(publicUrl: string | null): Record<string, string> {
   const own = publicUrl?.startsWith('http:') ? ` ${new URL(publicUrl).origin}` : '';

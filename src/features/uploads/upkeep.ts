@@ -6,8 +6,8 @@ import { USED_SQL } from './references.ts';
 const UNUSED_DAYS = 30;
 
 /**
- * Deletes uploads that no avatar, banner or logo refers to, and that are not kept for letters. Housekeeping then removes their files, as all files without
- * a row.
+ * Deletes uploads that no avatar, banner or logo refers to, and that are not kept for letters. Housekeeping then removes
+ * their files, as all files without a row.
  */
 const unusedUploads = batchTask(
   'unused_uploads',

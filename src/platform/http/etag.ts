@@ -10,8 +10,8 @@ const ENTITY_TAG = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,|$)/y;
 const MAX_TAGS = 100;
 
 /**
- * Parses `If-Match` (RFC 9110, section 13.1.1), and `If-None-Match: *`. The comparison is strong, so a weak tag matches nothing: a proxy that
- * compresses responses may weaken tags.
+ * Parses `If-Match` (RFC 9110, section 13.1.1), and `If-None-Match: *`. The comparison is strong, so a weak tag matches
+ * nothing: a proxy that compresses responses may weaken tags.
  * @returns null if the route does not check the headers, or the client sent none
  */
 export function parseIfMatch(

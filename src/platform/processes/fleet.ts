@@ -3,6 +3,9 @@ import type { Queryable } from '../db/queryable.ts';
 
 const REFRESH_MS = 3_000;
 
+/** SQL over `processes`: whether a process has been seen so lately that it counts as running. */
+export const SEEN_SQL = `seen_at > now() - interval '15 seconds'`;
+
 /**
  * Knows how many processes of a role there are, so that each can take its share of a limit that holds for all of them.
  */
@@ -35,7 +38,7 @@ export function createFleetShare(
     try {
       const { rows } = await db.query<{ live: number; rank: number }>(
         `select count(*)::int as live, (count(*) filter (where id < $2))::int as rank from processes
-         where role = $1 and seen_at > now() - interval '15 seconds'`,
+         where role = $1 and ${SEEN_SQL}`,
         [role, self()],
       );
       live = Math.max(1, rows[0]?.live ?? 1);

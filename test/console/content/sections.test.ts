@@ -152,7 +152,7 @@ describe('a design made of a body', () => {
     ]);
   });
 
-  it('has the HTML of a fragment, and begins anew for a document or MJML', () => {
+  it('has the HTML of a fragment, and starts over for a document or MJML', () => {
     expect(htmlOf('<div>x</div>')).toEqual([
       ['header', null],
       ['html', '<div>x</div>'],

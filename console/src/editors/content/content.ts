@@ -43,3 +43,15 @@ export function sentPart({ body, design, content_from: from }: Content): 'body' 
   if (!isGiven(body)) return 'design';
   return from === 'body' ? 'body' : 'design';
 }
+
+/** The fields of a template that the editor of its content changes. */
+export const LETTER_FIELDS = [
+  'subject',
+  'preheader',
+  'body',
+  'design',
+  'from_name',
+  'from_email',
+  'reply_to',
+  'variables',
+] as const;

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, callWithTag, type Schemas } from '../../api/client.ts';
 import { unsavedOf } from '../../editors/content/checked.ts';
 import type { operations } from '../../api/schema.d.ts';
+import { LETTER_FIELDS } from '../../editors/content/content.ts';
 import { ContentEditor } from '../../editors/content/content-editor.tsx';
 import { DraftBar } from '../../editors/draft/draft-bar.tsx';
 import type { Draft } from '../../editors/draft/draft.ts';
@@ -21,18 +22,7 @@ import { readDraft, type TemplateContent } from './read-draft.ts';
 type Template = Schemas['Template'];
 type Changes = NonNullable<operations['changeTemplate']['requestBody']>['content']['application/json'];
 
-const FIELDS = [
-  'name',
-  'subject',
-  'preheader',
-  'body',
-  'design',
-  'from_name',
-  'from_email',
-  'reply_to',
-  'variables',
-  'content_from',
-] as const;
+const FIELDS = ['name', ...LETTER_FIELDS, 'content_from'] as const;
 
 const contentOf = (template: Template): TemplateContent => {
   const entries = FIELDS.map((field) => [field, template[field]]);

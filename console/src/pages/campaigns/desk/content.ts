@@ -1,6 +1,6 @@
 /** What the desk edits of a campaign, in the form in which the API takes it. */
 import type { Schemas } from '../../../api/client.ts';
-import type { Content } from '../../../editors/content/content.ts';
+import { LETTER_FIELDS, type Content } from '../../../editors/content/content.ts';
 import { isBegun } from '../waiting.ts';
 
 type Campaign = Schemas['Campaign'];
@@ -21,17 +21,6 @@ export interface DeskContent {
   template_attributes: Content;
 }
 
-/** The fields of a template that its editor changes. */
-const LETTER_FIELDS = [
-  'subject',
-  'preheader',
-  'body',
-  'design',
-  'from_name',
-  'from_email',
-  'reply_to',
-  'variables',
-] as const;
 const SENDER_FIELDS: ReadonlySet<string> = new Set(['from_name', 'from_email', 'reply_to']);
 
 type Letter = Pick<Schemas['Template'], (typeof LETTER_FIELDS)[number] | 'content_from'>;
