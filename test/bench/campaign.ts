@@ -76,7 +76,7 @@ export async function prepareStage(stage: Stage, recipients: number): Promise<nu
     `update brands set company_name = 'Bench', brand_color = '#336699', physical_address = '1 Road, Town' where id = $1`,
     [stage.brandId],
   );
-  const id = await insertVerifiedDomain(stage.database, stage, DOMAIN);
+  const id = await insertVerifiedDomain(stage.database, stage, DOMAIN, { keyring: null });
   await pool.query('update domains set tracking_ok_at = now(), ed25519_valid = true where id = $1', [id]);
   const keyring = createKeyring(stage.settings.APP_SECRET ?? '');
   const keys = await generateDomainKeys({ id, name: DOMAIN });

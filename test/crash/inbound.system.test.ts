@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   const owner = await accountOf(stage);
   await allowInboxes(stage.database, owner.accountId);
-  await insertVerifiedDomain(stage.database, owner, 'in.crash.test');
+  await insertVerifiedDomain(stage.database, owner, 'in.crash.test', { keyring: null });
   await insertInbox(stage.database, owner, INBOX);
   await stage.subscribe('/received', 'email.received');
 }, 180_000);

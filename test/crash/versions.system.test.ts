@@ -50,7 +50,7 @@ beforeAll(async () => {
   const { apiKey, before } = stage;
   apis = [stage, { apiKey, apiPort: before?.apiPort ?? 0 }];
   account = await accountOf(stage);
-  await prepareSender(stage, account, 'versions.example');
+  await prepareSender(stage, account, 'versions.example', null);
 }, 180_000);
 afterAll(async () => {
   await stage.close();

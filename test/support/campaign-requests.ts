@@ -1,3 +1,4 @@
+import type { Keyring } from '../../src/platform/secrets/keyring.ts';
 import type { TestApi, TestResponse, TestTenant } from './api.ts';
 import { insertContacts } from './contacts.ts';
 import { insertVerifiedDomain } from './domains.ts';
@@ -9,8 +10,9 @@ export async function prepareSender(
   { database }: Pick<TestApi, 'database'>,
   tenant: Pick<TestTenant, 'accountId' | 'brandId'>,
   domain: string,
+  keyring?: Keyring | null,
 ): Promise<void> {
-  await insertVerifiedDomain(database, tenant, domain);
+  await insertVerifiedDomain(database, tenant, domain, { keyring });
   await database.pool.query('update accounts set email_from_email = $2, email_from_name = $3 where id = $1', [
     tenant.accountId,
     `news@${domain}`,

@@ -78,7 +78,9 @@ describe('an address at a verified domain', () => {
       `insert into providers (name, kind, channel, settings_sealed, callback_token_sealed, callback_digest)
        values ('eu', 'ses', 'email', '', '', 'a') returning id`,
     );
-    const id = await insertVerifiedDomain(api.database, api.other, 'eu.example', rows[0]?.id);
+    const id = await insertVerifiedDomain(api.database, api.other, 'eu.example', {
+      providerId: rows[0]?.id,
+    });
     const { body } = await api.request('POST', '/v1/my/messages', {
       token: api.other.testApiKey,
       body: { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hi', from: 'ada@eu.example' },
