@@ -5798,7 +5798,7 @@ export interface components {
         IdempotencyKey: string;
         AccountId: string;
         IfMatch: string;
-        IfNoneMatch: "*";
+        IfNoneMatch: string;
         BrandId: string;
         RequestId: string;
     };

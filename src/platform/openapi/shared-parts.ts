@@ -75,7 +75,8 @@ export const sharedParameters = {
     in: 'header',
     description:
       '`*` requires that there is no such resource yet: if there is one, the response is a 412 `precondition_failed`.',
-    schema: { type: 'string', const: '*' },
+    // Some generators of clients allow no constants in headers.
+    schema: { type: 'string', pattern: '^\\*$', examples: ['*'] },
   },
   BrandId: {
     name: 'X-Brand-Id',

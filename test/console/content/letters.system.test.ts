@@ -54,6 +54,13 @@ const handle = (index: number) => cards().nth(index).locator('> .section-head > 
 const types = async () =>
   (await cards().locator('> .section-head > .section-title > strong').allTextContents()).join(' ');
 const text = () => page.getByRole('textbox', { name: 'Text', exact: true });
+/** Puts the caret behind the last word, beside which there is no value that a click would open. */
+async function clickAtEnd(): Promise<void> {
+  const last = text().locator('p').last();
+  const { width, height } = (await last.boundingBox()) ?? { width: 0, height: 0 };
+  await last.click({ position: { x: width - 4, y: height - 4 } });
+}
+
 const preview = () => page.frameLocator('iframe[title="Preview of the letter"]');
 
 describe('the sections of a letter', () => {
@@ -110,9 +117,7 @@ describe('the text of a letter', () => {
     // While a value is typed, its Liquid is not complete.
     stage().allow(/status of 422/);
     await button(/^Text Hello/).click();
-    // A click could hit a value, which opens it.
-    await text().focus();
-    await page.keyboard.press('Control+End');
+    await clickAtEnd();
     await page.keyboard.press('Enter');
     await page.keyboard.type('Your plan: {{ contact.data.plan }}');
     await text().getByText('contact.data.plan', { exact: true }).click();
@@ -141,7 +146,7 @@ describe('the text of a letter', () => {
     const context = JSON.stringify(['blockquote', { lead: EVIL }]);
     const link = `<a href="https://a.example/" attributes='${EVIL}'>link</a>`;
     const html = `<p data-pm-slice='2 2 ${context}' lead='${EVIL}'>Pasted ${link}</p>`;
-    await text().focus();
+    await clickAtEnd();
     await page.keyboard.press('Control+a');
     await page.evaluate(`{
       const clipboardData = new DataTransfer();
