@@ -2,10 +2,10 @@ import {
   useId,
   createContext,
   useContext,
+  type ComponentProps,
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
-  type TextareaHTMLAttributes,
 } from 'react';
 
 interface FieldIds {
@@ -67,11 +67,11 @@ export function Field({
   );
 }
 
-export function TextInput({ id, className = '', ...rest }: InputHTMLAttributes<HTMLInputElement>) {
+export function TextInput({ id, className = '', ...rest }: ComponentProps<'input'>) {
   return <input type="text" {...useFieldProps(id)} {...rest} className={`input ${className}`} />;
 }
 
-export function TextArea({ id, className = '', ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) {
+export function TextArea({ id, className = '', ...rest }: ComponentProps<'textarea'>) {
   return <textarea rows={5} {...useFieldProps(id)} {...rest} className={`input ${className}`} />;
 }
 

@@ -71,7 +71,7 @@ describe('what a simulation assumes', () => {
     const assumptions = {
       condition_1: { ...NOTHING, choice: 'no' },
       4: { ...NOTHING, choice: 'clicked' },
-      5: { choice: 'event', event: { minutes: '1.5', data: '{"total": 7}' } },
+      5: { choice: 'event', event: { minutes: '1.5', data: { total: 7 } } },
     };
     expect(answersOf(content, assumptions)).toEqual({
       condition_1: 'no',

@@ -1,6 +1,5 @@
 /** What a simulation assumes about the world: events that arrive, opens, and answers to requests. */
 import type { Schemas } from '../../../api/client.ts';
-import { isObject, parseJson } from '../../../ui/json-text.ts';
 import { keyOf } from '../flow-layout.ts';
 import { allSteps, type FlowContent, type Step } from './model.ts';
 
@@ -40,7 +39,7 @@ export const choicesOf = ({ type }: Pick<Step, 'type'>): readonly Choice[] => CH
 /** An event that a step waits for, as it was typed. */
 export interface MadeUpEvent {
   minutes: string;
-  data: string;
+  data: Record<string, unknown>;
 }
 
 export interface Assumed {
@@ -51,15 +50,7 @@ export interface Assumed {
 /** By the keys of the steps. */
 export type Assumptions = Readonly<Record<string, Assumed>>;
 
-export const NOTHING: Assumed = { choice: '', event: { minutes: '60', data: '{}' } };
-
-/** Reads an object that a user typed. */
-export function objectOf(text: string): { value: Record<string, unknown> } | { fault: string } {
-  if (text.trim() === '') return { value: {} };
-  const parsed = parseJson(text);
-  if (parsed.fault !== undefined) return { fault: parsed.fault };
-  return isObject(parsed.value) ? { value: parsed.value } : { fault: 'This must be an object, in braces.' };
-}
+export const NOTHING: Assumed = { choice: '', event: { minutes: '60', data: {} } };
 
 const MINUTE = 60;
 
@@ -70,8 +61,7 @@ function answerOf({ choice, event }: Assumed): Answer {
   if (choice === 'opened') return { opened: true };
   if (choice === 'clicked') return { opened: true, clicked: true };
   if (choice !== 'event') return { status: Number(choice) };
-  const data = objectOf(event.data);
-  return { after_seconds: secondsOf(event.minutes), data: 'value' in data ? data.value : {} };
+  return { after_seconds: secondsOf(event.minutes), data: event.data };
 }
 
 /** Returns what the API is to assume about the steps that the flow still has. */

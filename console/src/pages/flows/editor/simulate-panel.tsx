@@ -4,7 +4,8 @@ import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useContactChoice } from '../../../ui/contact-choice.tsx';
 import { Card, Time } from '../../../ui/facts.tsx';
-import { Field, Select, TextArea, TextInput } from '../../../ui/field.tsx';
+import { DataFields } from '../../../ui/data-fields.tsx';
+import { Field, Select, TextInput } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
 import { Notice } from '../../../ui/notice.tsx';
 import { keyOf } from '../flow-layout.ts';
@@ -13,7 +14,6 @@ import {
   answersOf,
   choicesOf,
   NOTHING,
-  objectOf,
   secondsOf,
   type Assumed,
   type Assumptions,
@@ -53,8 +53,7 @@ export function SimulatePanel({
 }) {
   const { contactId, field } = useContactChoice('Contact', HINT);
   const [assumptions, setAssumptions] = useState<Assumptions>({});
-  const [eventData, setEventData] = useState('{}');
-  const event = objectOf(eventData);
+  const [event, setEvent] = useState<Record<string, unknown>>({});
   const action = useAction({
     work: (form: FormData) => simulate(flowId, content, contactId ?? 0, { form, event, assumptions }),
     refresh: [],
@@ -71,9 +70,7 @@ export function SimulatePanel({
       <form onSubmit={submit}>
         {field}
         {content.trigger.event !== null && (
-          <Field label="Data of the event, as JSON" error={'fault' in event ? event.fault : null}>
-            <TextArea rows={2} value={eventData} onChange={(change) => setEventData(change.target.value)} />
-          </Field>
+          <DataFields label="Data of the event" value={event} onChange={setEvent} />
         )}
         <Field label="Enters at" hint="Now, if this is empty.">
           <TextInput type="datetime-local" name="at" />
@@ -93,12 +90,7 @@ export function SimulatePanel({
         ))}
         {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
         <div className="actions">
-          <Button
-            type="submit"
-            kind="primary"
-            busy={action.busy}
-            disabled={contactId === null || 'fault' in event}
-          >
+          <Button type="submit" kind="primary" busy={action.busy} disabled={contactId === null}>
             Simulate
           </Button>
         </div>
@@ -115,7 +107,7 @@ export function SimulatePanel({
 
 interface Typed {
   form: FormData;
-  event: ReturnType<typeof objectOf>;
+  event: Record<string, unknown>;
   assumptions: Assumptions;
 }
 
@@ -128,12 +120,12 @@ function simulate(
   const { name: _, ...flow } = requestOf(content);
   const at = formText(form, 'at');
   const goal = formText(form, 'goal');
-  const isEvent = content.trigger.event !== null && 'value' in event;
+  const isEvent = content.trigger.event !== null;
   return call(() =>
     api.POST('/v1/my/flows/simulate', {
       body: {
         ...{ flow_id: flowId, ...flow, contact_id: contactId },
-        ...(isEvent ? { event_data: event.value } : {}),
+        ...(isEvent ? { event_data: event } : {}),
         ...(at === '' ? {} : { at: new Date(at).toISOString() }),
         answers: {
           steps: answersOf(content, assumptions),
@@ -154,7 +146,6 @@ function Assumption({
   onChange: (next: Assumed) => void;
 }) {
   const { choice, event } = assumed;
-  const data = objectOf(event.data);
   const change = (patch: Partial<MadeUpEvent>) => onChange({ choice, event: { ...event, ...patch } });
   return (
     <>
@@ -175,13 +166,7 @@ function Assumption({
               onChange={({ target: { value } }) => change({ minutes: value })}
             />
           </Field>
-          <Field label="Its data, as JSON" error={'fault' in data ? data.fault : null}>
-            <TextArea
-              rows={2}
-              value={event.data}
-              onChange={({ target: { value } }) => change({ data: value })}
-            />
-          </Field>
+          <DataFields label="Its data" value={event.data} onChange={(data) => change({ data })} />
         </>
       )}
     </>

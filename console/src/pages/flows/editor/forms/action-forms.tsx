@@ -1,9 +1,9 @@
 /** The forms of steps that change or notify something. */
+import { DataFields } from '../../../../ui/data-fields.tsx';
 import { Checkbox, Field, Select, TextInput } from '../../../../ui/field.tsx';
-import { DataRows } from './data-rows.tsx';
+import { JsonField } from '../../../../ui/json-field.tsx';
 import { EventNameField } from './event-name-field.tsx';
 import { allErrors, type StepFormProps } from './form.ts';
-import { JsonField } from './json-field.tsx';
 
 export const EventForm = ({ step, change, errors }: StepFormProps) => (
   <>
@@ -18,10 +18,9 @@ export const EventForm = ({ step, change, errors }: StepFormProps) => (
       checked={step.forward_event_data === true}
       onChange={(event) => change({ forward_event_data: event.target.checked ? true : undefined })}
     />
-    <DataRows
+    <DataFields
       label="Data"
       value={step.data}
-      nullText="nothing"
       errors={allErrors(errors, 'data')}
       onChange={(data) => change({ data })}
     />
@@ -29,7 +28,7 @@ export const EventForm = ({ step, change, errors }: StepFormProps) => (
 );
 
 export const UpdateContactForm = ({ step, change, errors }: StepFormProps) => (
-  <DataRows
+  <DataFields
     label="Data of the contact"
     value={step.data}
     nullText="remove it"
@@ -66,10 +65,9 @@ export const WebhookForm = ({ step, change, errors }: StepFormProps) => (
         onChange={(event) => change({ method: event.target.value })}
       />
     </Field>
-    <DataRows
+    <DataFields
       label="Headers"
       value={step.headers}
-      nullText="nothing"
       textsOnly
       errors={allErrors(errors, 'headers')}
       onChange={(headers) => change({ headers })}
