@@ -162,6 +162,8 @@ describe('a campaign at the console', () => {
     await click('New segment');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).first().fill('Everyone called Ada');
+    await click('Make the segment');
+    await dialog.getByText('Add a filter first.', { exact: false }).waitFor();
     await dialog.getByRole('button', { name: 'Add filter' }).click();
     await dialog.getByLabel('Name', { exact: true }).last().selectOption('email');
     await dialog.getByLabel('Value').fill('contact1@example.com');

@@ -26,7 +26,10 @@ export function FiltersJson({
   onChange: (next: Filters) => void;
   errors: Readonly<Record<string, readonly string[]>>;
 }) {
-  const [text, setText] = useState(() => JSON.stringify(filters, null, 2));
+  const given = JSON.stringify(filters);
+  // What is typed, and the filters it is about; others came from outside, such as by an undo.
+  const [own, setOwn] = useState({ text: '', of: '' });
+  const text = own.of === given ? own.text : JSON.stringify(filters, null, 2);
   const { fault } = parseFilters(text);
   const refused = Object.entries(errors).map(([path, texts]) =>
     `${path}: ${texts.join(' ')}`.replace(/^: /, ''),
@@ -47,8 +50,8 @@ export function FiltersJson({
         className="mono"
         value={text}
         onChange={({ target }) => {
-          setText(target.value);
           const parsed = parseFilters(target.value);
+          setOwn({ text: target.value, of: parsed.filters ? JSON.stringify(parsed.filters) : given });
           if (parsed.filters) onChange(parsed.filters);
         }}
       />

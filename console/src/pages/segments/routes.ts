@@ -11,6 +11,11 @@ export const segmentRoutes = [
   }),
   createRoute({
     getParentRoute: () => brandRoute,
+    path: '/segments/new',
+    component: lazyRouteComponent(() => import('./new-segment-page.tsx'), 'NewSegmentPage'),
+  }),
+  createRoute({
+    getParentRoute: () => brandRoute,
     path: '/segments/$segmentId',
     validateSearch: listSearch,
     component: lazyRouteComponent(() => import('./segment-page.tsx'), 'SegmentPage'),

@@ -1,26 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callWithTag, type Schemas } from '../../api/client.ts';
 import { DraftBar } from '../../editors/draft/draft-bar.tsx';
 import type { Draft } from '../../editors/draft/draft.ts';
 import { useDraft } from '../../editors/draft/use-draft.ts';
-import { FilterBuilder } from '../../editors/filters/filter-builder.tsx';
-import { isComplete } from '../../editors/filters/values.ts';
 import { useAction } from '../../ui/action.ts';
-import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
-import { Field, TextInput } from '../../ui/field.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
-import { useSettled } from '../../ui/settled.ts';
-import { FiltersJson } from './filters-json.tsx';
-import type { Filters } from './preview.ts';
 import { readDraft, type SegmentContent } from './read-draft.ts';
-import { SegmentNow, useSegmentNow } from './segment-now.tsx';
+import { SegmentForm, useSelection } from './segment-form.tsx';
 
 type Segment = Schemas['Segment'];
 
@@ -65,11 +56,7 @@ function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
   const draft = useDraft({ kind: 'segments', id }, published, readDraft);
   const { content, change } = draft;
   const publish = usePublish(id, draft);
-  const complete = content.filters.every((filter) => isComplete(filter, 'segment'));
-  const quiet = useSettled(content.filters);
-  const counted = complete && quiet.every((filter) => isComplete(filter, 'segment')) ? quiet : null;
-  const now = useSegmentNow(counted);
-  const isRefused = Object.keys(now.errors).length > 0;
+  const selection = useSelection(content.filters);
   return (
     <>
       <PageHeader
@@ -80,61 +67,15 @@ function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
         draft={draft}
         onPublish={() => publish.run()}
         busy={publish.busy}
-        disabled={!complete || isRefused}
+        disabled={!selection.isComplete || selection.isRefused}
         showVersion={(version) => <Version content={version} />}
       />
       {publish.fault !== null && <Notice tone="bad">{publish.fault}</Notice>}
-      <div className="segment-editor">
-        <Card>
-          <Field label="Name" error={publish.errorOf('name')}>
-            <TextInput
-              value={content.name}
-              onChange={({ target }) => change((before) => ({ ...before, name: target.value }))}
-            />
-          </Field>
-          <FiltersCard
-            filters={content.filters}
-            onChange={(filters) => change((before) => ({ ...before, filters }))}
-            errors={now.errors}
-          />
-        </Card>
-        <SegmentNow now={now} filters={counted} />
-      </div>
-    </>
-  );
-}
-
-function FiltersCard({
-  filters,
-  onChange,
-  errors,
-}: {
-  filters: Filters;
-  onChange: (next: Filters) => void;
-  errors: Readonly<Record<string, readonly string[]>>;
-}) {
-  const [asJson, setAsJson] = useState(false);
-  return (
-    <>
-      <div className="actions">
-        <h2>Contacts that match all of these</h2>
-        <span className="grow" />
-        <Button kind="quiet" aria-pressed={asJson} onClick={() => setAsJson(!asJson)}>
-          Edit as JSON
-        </Button>
-      </div>
-      {filters.length === 0 && <p className="muted">Without filters, all contacts are in the segment.</p>}
-      {asJson ? (
-        <FiltersJson filters={filters} onChange={onChange} errors={errors} />
-      ) : (
-        <FilterBuilder
-          label="Filters"
-          scope="segment"
-          filters={filters}
-          onChange={onChange}
-          errors={errors}
-        />
-      )}
+      <SegmentForm {...{ content, change, selection }} nameErrors={publish.errorOf('name')}>
+        {content.filters.length === 0 && (
+          <p className="muted">Without filters, all contacts are in the segment.</p>
+        )}
+      </SegmentForm>
     </>
   );
 }

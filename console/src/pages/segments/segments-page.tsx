@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
-import { Button } from '../../ui/button.tsx';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Time } from '../../ui/facts.tsx';
@@ -12,7 +10,6 @@ import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { NewSegment } from './new-segment.tsx';
 import { SegmentCount } from './segment-count.tsx';
 
 function useColumns(): readonly TableColumn<Schemas['Segment']>[] {
@@ -50,7 +47,6 @@ export function SegmentsPage() {
   const list = useListSearch([]);
   const open = useOpen();
   const columns = useColumns();
-  const [creating, setCreating] = useState(false);
   const query = useQuery({
     queryKey: ['segments', list.query],
     queryFn: ({ signal }) =>
@@ -61,12 +57,11 @@ export function SegmentsPage() {
       <PageHeader
         title="Segments"
         actions={
-          <Button kind="primary" onClick={() => setCreating(true)}>
+          <BrandLink to="/segments/new" className="button primary">
             New segment
-          </Button>
+          </BrandLink>
         }
       />
-      <NewSegment open={creating} onClose={() => setCreating(false)} />
       <QueryView query={query}>
         {({ rows }) => (
           <DataTable

@@ -1,17 +1,15 @@
 import { useState } from 'react';
-import { api, call, type Schemas } from '../../../api/client.ts';
+import type { Schemas } from '../../../api/client.ts';
 import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
-import { isComplete } from '../../../editors/filters/values.ts';
-import { useAction } from '../../../ui/action.ts';
 import { ActionForm } from '../../../ui/action-form.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Field, TextInput } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
 import { useSettled } from '../../../ui/settled.ts';
-import { filterErrors, useSegmentPreview } from '../../segments/preview.ts';
+import { useCreateSegment } from '../../segments/create-segment.ts';
+import { whyNotYet } from '../../segments/new-segment.ts';
+import { filterErrors, useSegmentPreview, type Filters } from '../../segments/preview.ts';
 import { SegmentCount } from '../../segments/segment-count.tsx';
-
-type Filters = Schemas['Filter'][];
 
 /** Makes a segment without leaving the campaign. */
 export function NewSegmentDialog({
@@ -22,26 +20,29 @@ export function NewSegmentDialog({
   onCreated: (segment: Schemas['Segment']) => void;
 }) {
   const [filters, setFilters] = useState<Filters>([]);
+  const [asked, setAsked] = useState(false);
   const settled = useSettled(filters);
-  const isWhole = (each: Filters) => each.length > 0 && each.every((filter) => isComplete(filter, 'segment'));
+  const isWhole = (each: Filters) => whyNotYet(each, false) === null;
   const counted = isWhole(filters) && isWhole(settled) ? settled : null;
   const { error } = useSegmentPreview(counted);
-  const action = useAction({
-    work: (body: { name: string; filters: Filters }, key) =>
-      call(() => api.POST('/v1/my/segments', { params: { header: { 'Idempotency-Key': key } }, body })),
+  const errors = filterErrors(error);
+  const reason = whyNotYet(filters, Object.keys(errors).length > 0);
+  const action = useCreateSegment({
     done: 'The segment is made, and chosen.',
-    refresh: ['segments'],
-    fields: ['name'],
     onDone(segment) {
       onCreated(segment);
       onClose();
     },
   });
+  const submit = (form: FormData) => {
+    setAsked(true);
+    if (reason === null) action.run({ name: formText(form, 'name'), filters });
+  };
   return (
     <Dialog open onClose={onClose} title="New segment" wide>
       <ActionForm
         action={action}
-        onSubmit={(form) => action.run({ name: formText(form, 'name'), filters })}
+        onSubmit={submit}
         submit="Make the segment"
         close={{ label: 'Close', onClick: onClose }}
       >
@@ -53,8 +54,13 @@ export function NewSegmentDialog({
           filters={filters}
           onChange={setFilters}
           scope="segment"
-          errors={filterErrors(error)}
+          errors={errors}
         />
+        {asked && reason !== null && (
+          <p className="field-error" role="alert">
+            {reason}
+          </p>
+        )}
         {counted && !error && (
           <p role="status">
             <strong>
