@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { paginate } from '../../platform/http/pagination.ts';
 import {
   defineIdempotentRoute,
   defineRoute,
@@ -11,7 +13,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { contentDisposition, isDisplayed } from '../../platform/storage/file.ts';
-import { type UploadBody, uploadSchema } from './schema.ts';
+import { listUploadsQuery, type UploadBody, uploadSchema, uploadUsageSchema } from './schema.ts';
 import { createUploads, type UploadRow, type Uploads, uploadUrl } from './service.ts';
 
 export interface UploadRouteDeps {
@@ -27,10 +29,14 @@ const MAX_SIGNED_ID_LENGTH = 64;
 /** Presents an upload to clients. */
 function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): UploadBody {
   return {
+    id: upload.id,
     signed_id: signedId,
     url: uploadUrl(publicUrl, signedId),
+    filename: upload.filename,
     content_type: upload.content_type,
     size: upload.size,
+    kept: upload.kept,
+    created_at: upload.created_at.toISOString(),
   };
 }
 
@@ -68,6 +74,41 @@ function createUploadRoute(uploads: Uploads): RouteDefinition {
   });
 }
 
+function listUploadsRoute(uploads: Uploads): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: PATH,
+    operationId: 'listUploads',
+    tag: 'Uploads',
+    summary: 'List uploaded files, newest first',
+    auth: 'brand',
+    testKeys: 'refused',
+    query: listUploadsQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of uploads.', schema: z.array(uploadSchema) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const { rows, count } = await uploads.list(input.tenant, input.query.images ?? false, page);
+      const shown = rows.map((row) => presentUpload(row, uploads.signedIdOf(row), input.publicUrl));
+      return paginate(input, page, shown, count);
+    },
+  });
+}
+
+function usageRoute(uploads: Uploads): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/usage`,
+    operationId: 'getUploadUsage',
+    tag: 'Uploads',
+    summary: 'Get how much of the quota for uploads is used',
+    auth: 'brand',
+    testKeys: 'refused',
+    responses: { 200: { description: 'The usage of the account.', schema: uploadUsageSchema } },
+    handler: async ({ tenant }) => ({ status: 200, body: await uploads.usage(tenant) }),
+  });
+}
+
 function removeUploadRoute(uploads: Uploads): RouteDefinition {
   return defineRoute({
     method: 'DELETE',
@@ -76,7 +117,8 @@ function removeUploadRoute(uploads: Uploads): RouteDefinition {
     tag: 'Uploads',
     summary: 'Remove an uploaded file',
     description:
-      'After that, its URL no longer works. An avatar, banner or logo in use cannot be removed: 409.',
+      'After that, its URL no longer works: messages that show it, also those sent long ago, show a gap instead, and ' +
+      'templates that name it need another file. An avatar, banner or logo in use cannot be removed: 409.',
     auth: 'brand',
     testKeys: 'refused',
     assistants: 'never',
@@ -131,7 +173,7 @@ function downloadRoute(uploads: Uploads): RouteDefinition {
   });
 }
 
-/** `POST` and `DELETE /v1/my/uploads`, and `GET /uploads/:signed_id`. */
+/** `/v1/my/uploads`, their usage, and `GET /uploads/:signed_id`. */
 export function createUploadRoutes({
   config,
   database: { pool },
@@ -141,5 +183,11 @@ export function createUploadRoutes({
   const signedIds = createSignedIds(keyring);
   const quotaBytes = config.UPLOAD_QUOTA_MB * 1024 * 1024;
   const uploads = createUploads({ db: pool, store, signedIds, quotaBytes });
-  return [createUploadRoute(uploads), removeUploadRoute(uploads), downloadRoute(uploads)];
+  return [
+    createUploadRoute(uploads),
+    listUploadsRoute(uploads),
+    usageRoute(uploads),
+    removeUploadRoute(uploads),
+    downloadRoute(uploads),
+  ];
 }

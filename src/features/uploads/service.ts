@@ -1,5 +1,6 @@
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { SignedIds } from '../../platform/secrets/signed-id.ts';
 import { newBlobKey, type Blob, type BlobStore } from '../../platform/storage/blob-store.ts';
@@ -8,10 +9,13 @@ import {
   bytesUnderLock,
   deleteUnused,
   findUpload,
+  findUploads,
   insertUpload,
   type NewUpload,
   type UploadRow,
+  usedBytes,
 } from './model.ts';
+import type { UploadUsage } from './schema.ts';
 
 export type { UploadRow };
 
@@ -42,6 +46,10 @@ export interface Uploads {
   remove(scope: AccountScope, signedId: string): Promise<UploadRow>;
   /** @returns null if the account has no such upload */
   find(accountId: number, id: number): Promise<UploadRow | null>;
+  /** Finds the brand's uploads, newest first. @param onlyImages whether to list only what browsers display */
+  list(scope: BrandScope, onlyImages: boolean, page: Page): Promise<{ rows: UploadRow[]; count: RowCount }>;
+  /** Returns how much of its quota the account uses. */
+  usage(scope: AccountScope): Promise<UploadUsage>;
   /** Returns the id that clients use: the `signed_id` of an upload, and the value of avatar, banner and logo. */
   signedIdOf(upload: Pick<UploadRow, 'id' | 'account_id'>): string;
   /** @returns the upload, of whatever account; null if we did not sign the id or the upload is gone */
@@ -100,6 +108,8 @@ export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps)
       return removed;
     },
     find: (accountId, id) => findUpload(db, { accountId }, id),
+    list: (scope, onlyImages, page) => findUploads(db, scope, onlyImages, page),
+    usage: async (scope) => ({ used_bytes: await usedBytes(db, scope), quota_bytes: quotaBytes }),
     signedIdOf: (upload) => signedIds.sign('upload', { accountId: upload.account_id, id: upload.id }),
     async findSigned(signedId) {
       const signed = signedIds.verify('upload', signedId);

@@ -47,11 +47,11 @@ export function contentDisposition(type: 'inline' | 'attachment', filename: stri
 }
 
 /** Raster images cannot contain scripts, so browsers may display them. */
-const DISPLAYED_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+export const DISPLAYED_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 /** Whether a browser may display the file. Other files are offered for download. */
 export function isDisplayed(contentType: string): boolean {
-  return DISPLAYED_TYPES.has(contentType);
+  return DISPLAYED_TYPES.includes(contentType);
 }
 
 const BINARY = 'application/octet-stream';

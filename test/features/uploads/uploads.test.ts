@@ -61,14 +61,18 @@ describe('POST /v1/my/uploads without a key', () => {
 });
 
 describe('POST /v1/my/uploads', () => {
-  it('returns the signed id, the URL, the detected type and the size', async () => {
+  it('returns the signed id, the URL, the name, the detected type and the size', async () => {
     const { status, body } = await upload(form(['file', PNG, 'logo.png', 'text/html']));
     expect(status).toBe(201);
     expect(body).toEqual({
+      id: expect.any(Number),
       signed_id: expect.stringMatching(/^[\w-]+$/),
       url: `https://mail.example.com/uploads/${String(body.signed_id)}`,
+      filename: 'logo.png',
       content_type: 'image/png',
       size: PNG.length,
+      kept: false,
+      created_at: expect.stringMatching(/Z$/),
     });
   });
 

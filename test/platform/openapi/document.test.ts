@@ -320,6 +320,8 @@ describe('responses', () => {
     ['GET', '/v1/my/contacts/bulk_actions', '/v1/my/contacts/bulk_actions', undefined],
     ['GET', '/v1/my/contacts/bulk_actions/1', '/v1/my/contacts/bulk_actions/{id}', undefined],
     ['POST', '/v1/my/contacts/bulk_actions/1/cancel', '/v1/my/contacts/bulk_actions/{id}/cancel', undefined],
+    ['GET', '/v1/my/uploads', '/v1/my/uploads', undefined],
+    ['GET', '/v1/my/uploads/usage', '/v1/my/uploads/usage', undefined],
     ['POST', '/v1/my/exports', '/v1/my/exports', { resource: 'messages', filters: { status: 'sent' } }],
     ['GET', '/v1/my/exports', '/v1/my/exports', undefined],
     ['GET', '/v1/my/exports/1', '/v1/my/exports/{id}', undefined],
