@@ -8,6 +8,7 @@ import { campaignRoutes } from './pages/campaigns/routes.ts';
 import { contactRoutes } from './pages/contacts/routes.ts';
 import { domainRoutes } from './pages/domains/routes.ts';
 import { exportRoutes } from './pages/exports/routes.ts';
+import { fileRoutes } from './pages/files/routes.ts';
 import { flowRoutes } from './pages/flows/routes.ts';
 import { homeRoutes } from './pages/home/routes.tsx';
 import { importRoutes } from './pages/imports/routes.ts';
@@ -34,6 +35,7 @@ const brandPages = [
   ...flowRoutes,
   ...campaignRoutes,
   ...templateRoutes,
+  ...fileRoutes,
   ...contactRoutes,
   ...listRoutes,
   ...segmentRoutes,

@@ -16,6 +16,7 @@ export const navigation: readonly { title: string; items: readonly NavigationIte
       { to: '/campaigns', text: 'Campaigns' },
       { to: '/flows', text: 'Flows' },
       { to: '/templates', text: 'Templates' },
+      { to: '/files', text: 'Files' },
     ],
   },
   {

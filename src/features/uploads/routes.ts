@@ -83,6 +83,7 @@ function listUploadsRoute(uploads: Uploads): RouteDefinition {
     summary: 'List uploaded files, newest first',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: 'never',
     query: listUploadsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of uploads.', schema: z.array(uploadSchema) } },
@@ -104,6 +105,7 @@ function usageRoute(uploads: Uploads): RouteDefinition {
     summary: 'Get how much of the quota for uploads is used',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: 'never',
     responses: { 200: { description: 'The usage of the account.', schema: uploadUsageSchema } },
     handler: async ({ tenant }) => ({ status: 200, body: await uploads.usage(tenant) }),
   });

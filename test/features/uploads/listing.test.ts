@@ -24,12 +24,19 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-async function upload(name: string, bytes: Buffer, options: { keep?: boolean; brand?: number; token?: string } = {}) {
+async function upload(
+  name: string,
+  bytes: Buffer,
+  options: { keep?: boolean; brand?: number; token?: string } = {},
+) {
   const rawBody = new FormData();
   rawBody.append('file', new File([new Uint8Array(bytes)], name));
   if (options.keep) rawBody.append('keep', 'true');
-  const headers = options.brand === undefined ? {} : { 'X-Brand-Id': String(options.brand) };
-  return (await api.request('POST', '/v1/my/uploads', { rawBody, headers, token: options.token ?? api.apiKey })).body;
+  const headers: Record<string, string> =
+    options.brand === undefined ? {} : { 'X-Brand-Id': String(options.brand) };
+  return (
+    await api.request('POST', '/v1/my/uploads', { rawBody, headers, token: options.token ?? api.apiKey })
+  ).body;
 }
 
 it('lists the brand’s uploads as they were returned, page by page, and only images on request', async () => {

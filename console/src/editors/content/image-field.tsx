@@ -1,9 +1,12 @@
-import { useId, type ChangeEvent } from 'react';
-import { IMAGE_TYPES, ownPath, upload } from '../../api/uploads.ts';
-import { useAction } from '../../ui/action.ts';
+import { useState } from 'react';
+import { IMAGE_TYPES, ownPath } from '../../api/uploads.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
+import { faultsOfUpload, UploadButton, useUpload } from '../../ui/upload-button.tsx';
+import { ImageChoice } from './image-choice.tsx';
 
-/** The web address of an image, typed or of a file that is uploaded. */
+/** The web address of an image: typed, of a file that is uploaded, or of one that the brand has. */
 export function ImageField({
   label,
   value,
@@ -17,38 +20,31 @@ export function ImageField({
   hint?: string;
   error?: readonly string[];
 }) {
-  const id = useId();
-  const action = useAction({
-    work: (file: File) => upload(file, true),
-    refresh: [],
-    fields: ['file'],
-    onDone: ({ url }) => onChange(url),
-  });
-  const choose = (event: ChangeEvent<HTMLInputElement>) => {
-    const file = event.target.files?.[0];
-    // The same file can be chosen once more.
-    event.target.value = '';
-    if (file) action.run(file);
-  };
+  const [choosing, setChoosing] = useState(false);
+  const action = useUpload(({ url }) => onChange(url));
   const path = ownPath(value);
-  const faults = [...error, ...action.errorOf('file'), ...(action.fault === null ? [] : [action.fault])];
   return (
     <div className="image-field">
       {path !== null && <img src={path} alt="" className="thumb" />}
-      <Field label={label} error={faults} {...(hint === undefined ? {} : { hint })}>
+      <Field
+        label={label}
+        error={[...error, ...faultsOfUpload(action)]}
+        {...(hint === undefined ? {} : { hint })}
+      >
         <TextInput value={value} inputMode="url" onChange={(event) => onChange(event.target.value)} />
       </Field>
-      <label className="button upload" htmlFor={id} aria-busy={action.busy}>
-        {action.busy ? 'Uploading…' : 'Upload a file'}
-        <input
-          id={id}
-          type="file"
-          className="visually-hidden"
-          accept={IMAGE_TYPES}
-          disabled={action.busy}
-          onChange={choose}
+      <div className="actions">
+        <UploadButton action={action} accept={IMAGE_TYPES} />
+        <Button onClick={() => setChoosing(true)}>Choose from files</Button>
+      </div>
+      <Dialog open={choosing} onClose={() => setChoosing(false)} title="Choose an image" wide>
+        <ImageChoice
+          onChoose={(url) => {
+            setChoosing(false);
+            onChange(url);
+          }}
         />
-      </label>
+      </Dialog>
     </div>
   );
 }
