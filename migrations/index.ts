@@ -84,6 +84,7 @@ import * as oauth from './0098_oauth.ts';
 import * as mcp from './0099_mcp.ts';
 import * as drafts from './0100_drafts.ts';
 import * as keptUploads from './0101_kept_uploads.ts';
+import * as draftBases from './0102_draft_bases.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -173,4 +174,5 @@ export const migrations = [
   mcp,
   drafts,
   keptUploads,
+  draftBases,
 ];

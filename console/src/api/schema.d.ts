@@ -3622,6 +3622,13 @@ export interface components {
             content: {
                 [key: string]: unknown;
             };
+            base_content: {
+                [key: string]: unknown;
+            } | null;
+            resource_changed_by: {
+                id: number;
+                name: string;
+            } | null;
         };
         DraftSummary: {
             id: number;
@@ -9448,7 +9455,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Draft"];
+                    "application/json": components["schemas"]["Draft"] | null;
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -9484,6 +9491,9 @@ export interface operations {
                     };
                     /** @example "7" */
                     base: string;
+                    base_content?: {
+                        [key: string]: unknown;
+                    } | null;
                 };
             };
         };

@@ -21,39 +21,59 @@ export interface DraftSummaryRow {
   created_at: Date;
   updated_at: Date;
 }
-export type DraftRow = DraftSummaryRow & { content: Record<string, unknown> };
+export type DraftRow = DraftSummaryRow & {
+  content: Record<string, unknown>;
+  base_content: Record<string, unknown> | null;
+  /** The user whose request changed the resource last, if that is known. */
+  resource_changed_by: { id: number; name: string } | null;
+};
 
-/** The column of `drafts` for each kind, and which of its resources can still be edited. */
+/** The column of `drafts` for each kind, which of its resources can still be edited, and the operation that does it. */
 const kinds = {
-  templates: { column: 'template_id', present: 'removed_at is null' },
-  campaigns: { column: 'campaign_id', present: 'removed_at is null' },
-  flows: { column: 'flow_id', present: `status <> 'archived'` },
-  segments: { column: 'segment_id', present: 'true' },
-} as const satisfies Record<DraftKind, { column: string; present: string }>;
+  templates: { column: 'template_id', present: 'removed_at is null', operation: 'changeTemplate' },
+  campaigns: { column: 'campaign_id', present: 'removed_at is null', operation: 'changeCampaign' },
+  flows: { column: 'flow_id', present: `status <> 'archived'`, operation: 'changeFlow' },
+  segments: { column: 'segment_id', present: 'true', operation: 'changeSegment' },
+} as const satisfies Record<DraftKind, { column: string; present: string; operation: string }>;
 
 const kindSql = `case ${Object.entries(kinds)
   .map(([kind, { column }]) => `when d.${column} is not null then '${kind}'`)
   .join(' ')} end`;
 
+const USER_NAME = `coalesce(nullif(concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')), ''), u.email)`;
+
 const SUMMARY = `d.id, ${kindSql} as kind,
   coalesce(d.template_id, d.campaign_id, d.flow_id, d.segment_id) as resource_id,
   d.base, d.revision, d.updated_by_user_id, d.created_at, d.updated_at,
-  (select coalesce(nullif(concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')), ''), u.email)
-   from users u where u.id = d.updated_by_user_id) as updated_by_name`;
+  (select ${USER_NAME} from users u where u.id = d.updated_by_user_id) as updated_by_name`;
+
+/**
+ * SQL: the user whose PATCH made a resource `r` what it is. The audit log has users only: if a program changed the
+ * resource later, the times are too far apart. The log is written just before the change, by another clock.
+ */
+const changedBySql = (kind: DraftKind) => `
+  (select json_build_object('id', u.id, 'name', ${USER_NAME})
+   from audit_entries a join users u on a.actor_kind = 'user' and u.id = a.actor_id
+   where a.account_id = r.account_id and a.action = '${kinds[kind].operation}' and a.resource_id = r.id::text
+     and a.status = 200
+     and r.updated_at between a.created_at - interval '5 seconds' and a.created_at + interval '1 minute'
+   order by a.id desc limit 1) as resource_changed_by`;
 
 const ofBrand = 'd.account_id = $1 and d.brand_id = $2';
 
 /**
- * Keeps a resource from being deleted until the transaction ends.
- * @returns whether the brand has it
+ * Looks whether a brand has a resource that can be edited.
+ * @param options.lock keeps it from being deleted until the transaction ends
  */
-export async function lockResource(
+export async function hasResource(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
   { kind, id }: DraftOf,
+  { lock = false } = {},
 ): Promise<boolean> {
   const { rowCount } = await trx.query(
-    `select 1 from ${kind} where account_id = $1 and brand_id = $2 and id = $3 and ${kinds[kind].present} for share`,
+    `select 1 from ${kind} where account_id = $1 and brand_id = $2 and id = $3 and ${kinds[kind].present}
+     ${lock ? 'for share' : ''}`,
     [accountId, brandId, id],
   );
   return rowCount === 1;
@@ -70,25 +90,28 @@ export async function findDraft(
   { lock = false } = {},
 ): Promise<DraftRow | null> {
   const { rows } = await db.query<DraftRow>(
-    `select ${SUMMARY}, d.content from drafts d where ${ofBrand} and d.${kinds[kind].column} = $3
-     ${lock ? 'for no key update' : ''}`,
+    `select ${SUMMARY}, d.content, d.base_content, ${changedBySql(kind)}
+     from drafts d join ${kind} r on r.id = d.${kinds[kind].column}
+     where ${ofBrand} and d.${kinds[kind].column} = $3 ${lock ? 'for no key update of d' : ''}`,
     [accountId, brandId, id],
   );
   return rows[0] ?? null;
 }
+
+const jsonOf = (value: object | null | undefined) => (value ? JSON.stringify(value) : null);
 
 /** @returns false if the resource already has a draft */
 export async function insertDraft(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
   { kind, id }: DraftOf,
-  { content, base }: PutDraftBody,
+  { content, base, base_content: baseContent }: PutDraftBody,
   userId: number | null,
 ): Promise<boolean> {
   const { rowCount } = await trx.query(
-    `insert into drafts (account_id, brand_id, ${kinds[kind].column}, content, base, updated_by_user_id)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [accountId, brandId, id, JSON.stringify(content), base, userId],
+    `insert into drafts (account_id, brand_id, ${kinds[kind].column}, content, base, base_content, updated_by_user_id)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    [accountId, brandId, id, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
   return rowCount === 1;
 }
@@ -97,13 +120,13 @@ export async function insertDraft(
 export async function updateDraft(
   trx: Queryable,
   draftId: number,
-  { content, base }: PutDraftBody,
+  { content, base, base_content: baseContent }: PutDraftBody,
   userId: number | null,
 ): Promise<void> {
   await trx.query(
-    `update drafts set content = $2, base = $3, updated_by_user_id = $4, revision = nextval('draft_revisions'),
-       updated_at = now() where id = $1`,
-    [draftId, JSON.stringify(content), base, userId],
+    `update drafts set content = $2, base = $3, base_content = $4, updated_by_user_id = $5,
+       revision = nextval('draft_revisions'), updated_at = now() where id = $1`,
+    [draftId, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
 }
 

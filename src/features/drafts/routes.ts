@@ -50,11 +50,12 @@ function getRoute(pool: pg.Pool): RouteDefinition {
     operationId: 'getDraft',
     tag,
     summary: 'Get the draft of a resource',
+    description: 'Null if it has none.',
     auth: 'brand',
     testKeys: 'refused',
     etag: 'shown',
     params: draftParams,
-    responses: { 200: { description: 'The draft.', schema: draftSchema } },
+    responses: { 200: { description: 'The draft, or null', schema: draftSchema.nullable() } },
     async handler({ tenant, params: { kind, resource_id: id } }) {
       return { status: 200, body: await getDraft(pool, tenant, { kind, id }) };
     },

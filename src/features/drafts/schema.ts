@@ -10,6 +10,8 @@ const MAX_BASE = 100;
 
 const when = z.iso.datetime();
 
+const person = z.object({ id: z.int(), name: z.string() });
+
 const shared = {
   id: z.int(),
   kind: z.enum(draftKinds),
@@ -19,8 +21,7 @@ const shared = {
       'The ETag of the resource from which the draft began. If the resource has another one now, it has changed since.',
   }),
   revision: revisionField,
-  updated_by: z
-    .object({ id: z.int(), name: z.string() })
+  updated_by: person
     .nullable()
     .meta({ description: 'The user who saved the draft last. Null for an API key.' }),
   created_at: when,
@@ -36,7 +37,21 @@ const content = z.record(z.string(), z.unknown()).meta({
     'unfinished, and is checked by the request that changes the resource.',
 });
 
-export const draftSchema = z.object({ ...shared, content }).meta({ id: 'Draft' });
+const BASE_CONTENT =
+  'What was live when the draft began, in the form of `content`. With it, an editor sees whether more than the status of ' +
+  'the resource has changed since, and can merge what others have published.';
+
+export const draftSchema = z
+  .object({
+    ...shared,
+    content,
+    base_content: content.nullable().meta({ description: BASE_CONTENT }),
+    resource_changed_by: person.nullable().meta({
+      description:
+        'The user whose PATCH changed the resource last. Null if a program did, or if it is not known.',
+    }),
+  })
+  .meta({ id: 'Draft' });
 export type Draft = z.infer<typeof draftSchema>;
 
 export const putDraftBody = z.strictObject({
@@ -46,6 +61,10 @@ export const putDraftBody = z.strictObject({
     .min(1)
     .max(MAX_BASE)
     .meta({ description: 'The ETag of the resource from which the draft began.', examples: ['"7"'] }),
+  base_content: content
+    .nullable()
+    .optional()
+    .meta({ description: `${BASE_CONTENT} Without it, that of the same \`base\` is kept.` }),
 });
 export type PutDraftBody = z.output<typeof putDraftBody>;
 
@@ -56,6 +75,7 @@ export const draftReadOnlyFields = [
   'resource_id',
   'revision',
   'updated_by',
+  'resource_changed_by',
   'created_at',
   'updated_at',
 ];

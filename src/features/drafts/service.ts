@@ -12,8 +12,8 @@ import {
   type DraftSummaryRow,
   findDraft,
   findDrafts,
+  hasResource,
   insertDraft,
-  lockResource,
   updateDraft,
 } from './model.ts';
 import type { Draft, DraftKind, DraftSummary, PutDraftBody } from './schema.ts';
@@ -36,8 +36,11 @@ function presentSummary(row: DraftSummaryRow): DraftSummary {
 
 function presentDraft(row: DraftRow | null): Draft {
   if (!row) throw notFound('draft');
-  return { ...presentSummary(row), content: row.content };
+  const { content, base_content, resource_changed_by } = row;
+  return { ...presentSummary(row), content, base_content, resource_changed_by };
 }
+
+const resourceName = (kind: DraftKind) => kind.slice(0, -1);
 
 /** Lists the drafts of a brand without their contents, newest first. */
 export async function listDrafts(
@@ -50,9 +53,15 @@ export async function listDrafts(
   return { drafts: rows.map(presentSummary), count };
 }
 
-/** @throws AppError not_found if the resource has no draft */
-export async function getDraft(db: Queryable, scope: BrandScope, of: DraftOf): Promise<Draft> {
-  return presentDraft(await findDraft(db, scope, of));
+/**
+ * @returns null if the resource has no draft
+ * @throws AppError not_found if the brand has no such resource
+ */
+export async function getDraft(db: Queryable, scope: BrandScope, of: DraftOf): Promise<Draft | null> {
+  const row = await findDraft(db, scope, of);
+  if (row) return presentDraft(row);
+  if (!(await hasResource(db, scope, of))) throw notFound(resourceName(of.kind));
+  return null;
 }
 
 /**
@@ -67,18 +76,21 @@ export async function putDraft(
   body: PutDraftBody,
   ifMatch: IfMatch,
 ): Promise<Draft> {
-  if (!(await lockResource(trx, tenant, of))) throw notFound(of.kind.slice(0, -1));
+  if (!(await hasResource(trx, tenant, of, { lock: true }))) throw notFound(resourceName(of.kind));
   const row = await findDraft(trx, tenant, of, { lock: true });
   requireRevision(ifMatch ?? 'none', row);
   const userId = tenant.actor.kind === 'user' ? tenant.actor.id : null;
   if (row) {
-    const isUnchanged = row.base === body.base && isDeepStrictEqual(row.content, body.content);
-    if (!isUnchanged) await updateDraft(trx, row.id, body, userId);
+    const kept = row.base === body.base ? row.base_content : null;
+    const next = { ...body, base_content: body.base_content === undefined ? kept : body.base_content };
+    const { base, content, base_content } = row;
+    if (!isDeepStrictEqual(next, { base, content, base_content }))
+      await updateDraft(trx, row.id, next, userId);
   } else if (!(await insertDraft(trx, tenant, of, body, userId))) {
     // Another editor has just saved the first one.
     requireRevision('none', await findDraft(trx, tenant, of));
   }
-  return getDraft(trx, tenant, of);
+  return presentDraft(await findDraft(trx, tenant, of));
 }
 
 /**

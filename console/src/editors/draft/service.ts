@@ -33,15 +33,10 @@ export function createDraftService<Content extends object>(
   const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
   return {
     async load() {
-      try {
-        const found = await callWithTag(() =>
-          api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }),
-        );
-        return storedOf(found, userId, read);
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null;
-        throw error;
-      }
+      const { data, etag } = await callWithTag(() =>
+        api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }),
+      );
+      return data && storedOf({ data, etag }, userId, read);
     },
     async save({ content, base, over }) {
       const condition = over === null ? { 'If-None-Match': '*' as const } : { 'If-Match': over };
