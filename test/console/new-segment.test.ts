@@ -12,13 +12,13 @@ it.each([
   ['a segment', JSON.stringify({ name: 'A', filters: [filter] }), { name: 'A', filters: [filter] }],
 ])('reads what was kept: %s', (_name, text, expected) => {
   const storage = new MemoryStorage();
-  if (text !== null) storage.setItem('key', text);
-  expect(readKept('key', storage)).toEqual(expected);
+  if (text !== null) storage.setItem('kept', text);
+  expect(readKept('kept', storage)).toEqual(expected);
 });
 
 it.each([
   ['without filters', [], false, 'Add a filter first. Without one, all contacts would be in the segment.'],
-  ['with an unfinished filter', [{ ...filter, value: '' }], false, 'Complete the filters first.'],
+  ['with an unfinished filter', [{ ...filter, name: '' }], false, 'Complete the filters first.'],
   ['with filters that the API refuses', [filter], true, 'Correct the filters first.'],
   ['with filters', [filter], false, null],
 ])('says why a segment is not created %s', (_name, filters, isRefused, expected) => {
