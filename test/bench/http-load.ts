@@ -4,7 +4,8 @@ import { percentile, rounded } from './machine.ts';
 export interface LoadOptions {
   port: number;
   path: string;
-  headers: Record<string, string>;
+  /** Of all requests, or of request `n`. */
+  headers: Record<string, string> | ((n: number) => Record<string, string>);
   /** Returns the JSON body of request `n`, which is a POST. */
   body?: (n: number) => string;
   /** Returns the path of request `n`, which is a GET. */
@@ -13,6 +14,10 @@ export interface LoadOptions {
   key?: (n: number) => string;
   connections: number;
   seconds: number;
+  /** Number of requests per second; by default each connection sends its next request when it has a response. */
+  rate?: number;
+  /** Called with the time of `performance.now()` at which request `n` was sent, or should have been at the rate. */
+  onStart?: (n: number, at: number) => void;
 }
 
 export interface LoadResult {
@@ -32,11 +37,13 @@ interface Tally {
 
 /** Returns a function that writes request `n`. */
 function createWriter({ path, headers, body, get, key }: LoadOptions): (n: number) => string {
-  const shared = { Host: 'localhost', ...(body ? { 'Content-Type': 'application/json' } : {}), ...headers };
-  const lines = Object.entries(shared)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
+  const linesOf = (own: Record<string, string>) =>
+    Object.entries({ Host: 'localhost', ...(body ? { 'Content-Type': 'application/json' } : {}), ...own })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('');
+  const shared = typeof headers === 'function' ? '' : linesOf(headers);
   return (n) => {
+    const lines = typeof headers === 'function' ? linesOf(headers(n)) : shared;
     if (get) return `GET ${get(n)} HTTP/1.1\r\n${lines}\r\n`;
     const content = body?.(n) ?? '';
     const idempotency = key ? `Idempotency-Key: ${key(n)}\r\n` : '';
@@ -57,16 +64,26 @@ function responseLength(text: string): number {
 }
 
 /** Sends one request after another over a keep-alive connection until `end`. */
-function runConnection(options: LoadOptions, end: number, tally: Tally): Promise<void> {
+function runConnection(options: LoadOptions, beganAt: number, end: number, tally: Tally): Promise<void> {
   const requestOf = createWriter(options);
+  const { rate, onStart } = options;
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port: options.port, host: '127.0.0.1', noDelay: true });
     let buffered = '';
     let startedAt = 0;
+    const send = (n: number, at: number) => {
+      startedAt = at;
+      onStart?.(n, at);
+      socket.write(requestOf(n));
+    };
     const next = () => {
-      startedAt = performance.now();
-      if (startedAt > end) return void socket.end();
-      socket.write(requestOf(tally.sent++));
+      const now = performance.now();
+      const dueAt = rate === undefined ? now : beganAt + (tally.sent * 1_000) / rate;
+      if (dueAt > end) return void socket.end();
+      const n = tally.sent++;
+      // A timer that is late delays the request, which is not the server's fault.
+      if (dueAt > now) setTimeout(() => send(n, performance.now()), dueAt - now);
+      else send(n, dueAt);
     };
     socket
       .on('connect', next)
@@ -89,7 +106,9 @@ export async function loadHttp(options: LoadOptions): Promise<LoadResult> {
   const tally: Tally = { latencies: [], errors: 0, sent: 0 };
   const startedAt = performance.now();
   const end = startedAt + options.seconds * 1000;
-  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, end, tally)));
+  await Promise.all(
+    Array.from({ length: options.connections }, () => runConnection(options, startedAt, end, tally)),
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   return {
     requests_per_second: rounded(tally.latencies.length / seconds),

@@ -30,7 +30,7 @@ const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 const paragraph = 'Thank you for your order. It is on its way and will arrive within three days. ';
 
 /** A message with about 1 KB of HTML and 1 KB of text. Recipient and subject differ in every message. */
-function bodyOf(prefix: string): (n: number) => string {
+export function bodyOf(prefix: string): (n: number) => string {
   return (n) =>
     JSON.stringify({
       channel: 'email',
@@ -49,7 +49,7 @@ async function empty({ database }: Stage): Promise<void> {
 }
 
 /** Gives the account's tier a price per email, and the account a spend cap and sufficient funds. */
-async function makePay({ database, accountId }: Stage): Promise<void> {
+export async function makePay({ database, accountId }: Stage): Promise<void> {
   await database.pool.query('delete from account_months');
   await setPrice(database, 10);
   await credit(database, { accountId }, 1_000_000_000_000);
@@ -64,7 +64,7 @@ async function makeFree({ database, accountId }: Stage): Promise<void> {
   await database.pool.query('update accounts set spend_cap_monthly_cents = null where id = $1', [accountId]);
 }
 
-function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, 'seconds'> {
+export function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, 'seconds'> {
   return {
     port: stage.apiPort,
     path: '/v1/my/messages',

@@ -3,6 +3,7 @@ import { benchCallbacks } from './callbacks.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchCompose } from './compose.ts';
 import { benchConsole } from './console.ts';
+import { benchCost } from './cost.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEvents } from './events.ts';
 import { benchFairness } from './fairness.ts';
@@ -188,6 +189,33 @@ program
   .option('--rate <n>', 'requests per second of the steady measurement', Number, 500)
   .option('--paid', 'measure full load again, with a price, a spend cap and a wallet', false)
   .action(printing('live', benchLive));
+
+const numbers = (text: string) => text.split(',').map(Number);
+
+program
+  .command('cost')
+  .description(
+    'processor time of a message in each process, at rest, at steady rates and under full load, and its latency',
+  )
+  .option('--rounds <n>', 'number of rounds; the medians are over all rounds', Number, 3)
+  .option('--seconds <n>', 'seconds of each load', Number, 20)
+  .option(
+    '--rates <n,…>',
+    'requests per second of the steady loads; 0: all roles at rest',
+    numbers,
+    [0, 20, 100, 500],
+  )
+  .option('--connections <n,…>', 'connections of the full loads', numbers, [32, 256])
+  .option('--beside <folder>', 'another checkout, measured in turn with this one on the same database')
+  .option('--webhook', 'subscribe a webhook to email.sent', false)
+  .option('--accounts <n>', 'number of accounts that send', Number, 1)
+  .option('--limited', 'messages have a limit per minute, which is never reached', false)
+  .option('--paid', 'messages of the first account have a price, with a spend cap and a wallet', false)
+  .option('--apis <n>', 'number of API processes', Number, 1)
+  .option('--senders <n>', 'number of sender processes', Number, 1)
+  .option('--days <n>', 'days for which there are partitions of messages', Number, 400)
+  .option('--statements', 'count the statements of a message', false)
+  .action(printing('cost', benchCost));
 
 program
   .command('whole')

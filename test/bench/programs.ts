@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { memoryEnvironmentOf, nodeFlagsOf } from '../../src/local/supervisor/role-process.ts';
@@ -18,8 +19,10 @@ export interface Interactive extends Measured {
   ask(line: string): Promise<Record<string, number>>;
 }
 
-function pathOf(file: string): string {
-  return fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const OWN_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
+
+function pathOf(file: string, folder = OWN_FOLDER): string {
+  return join(folder, file);
 }
 
 function measured(child: ChildProcess): Measured {
@@ -68,15 +71,17 @@ export async function startInteractive(file: string, args: string[] = [], role =
 /**
  * Runs one role like `carillon start` does.
  * @param onLog called with each line that the role logs as an error
+ * @param folder a checkout of this repository; by default this one
  */
 export function startRole(
   role: string,
   settings: Record<string, string>,
   onLog?: (line: string) => void,
+  folder?: string,
 ): Measured {
   const { PATH, HOME } = process.env;
   const flags = ['--no-warnings', ...nodeFlagsOf(role)];
-  const child = spawn(process.execPath, [...flags, pathOf('src/main.ts'), 'start', role], {
+  const child = spawn(process.execPath, [...flags, pathOf('src/main.ts', folder), 'start', role], {
     stdio: ['ignore', onLog ? 'pipe' : 'ignore', 'inherit'],
     env: { PATH, HOME, LOG_LEVEL: 'error', ...memoryEnvironmentOf(role), ...settings },
   });
