@@ -368,7 +368,7 @@ describe('a flow at the console', () => {
     const email = page.getByRole('button', { name: /^Email 2 .* In the branch yes of step 1/s });
     await email.press('Enter');
     expect(page.url()).toContain('step=');
-    await page.frameLocator('iframe[title="Preview of step 2"]').getByText('Welcome to Acme.').waitFor();
+    await page.frameLocator('iframe[title="Preview of Email 2"]').getByText('Welcome to Acme.').waitFor();
     await email.press('ArrowDown');
     expect(await page.locator(':focus').textContent()).toContain('Exit');
     await checkAccessibility(page);
@@ -378,17 +378,44 @@ describe('a flow at the console', () => {
     await page.getByText('active', { exact: true }).waitFor();
   });
 
-  it('shows where a run went and what it waits for, and cancels it', async () => {
+  it('lets a contact enter as its trigger does, and shows the run', async () => {
     const [contactId] = contactIds;
-    await post(`/flows/${flowId}/enter`, { contact_ids: [contactId] });
+    await page.getByRole('button', { name: 'Let a contact enter' }).click();
+    const dialog = page.getByRole('dialog');
+    const send = dialog.getByRole('button', { name: 'Let it enter' });
+    expect(await send.isDisabled()).toBe(true);
+    await dialog.getByLabel('Contact').fill('contact0@example.com');
+    await dialog.getByRole('button', { name: 'Add a value' }).click();
+    await dialog.getByLabel('Name').fill('seats');
+    await dialog.getByLabel('Type of seats').selectOption('number');
+    await send.click();
+    // A number is missing, so nothing is sent.
+    expect(await dialog.locator('input:invalid').count()).toBe(1);
+    await dialog.getByLabel('Value of seats').fill('3');
+    await checkAccessibility(page);
+    await send.click();
+    await dialog.getByText('The contact has entered').waitFor();
+    const { rows } = await stage().database.pool.query<{ data: unknown }>(
+      `select event -> 'data' as data from flow_runs where contact_id = $1`,
+      [contactId],
+    );
+    expect(rows).toEqual([{ data: { seats: 3 } }]);
+    await dialog.getByRole('link', { name: /^Run / }).click();
+    await page.getByRole('heading', { level: 1, name: /^Run / }).waitFor();
+  });
+
+  it('shows where a run went and what it waits for, and cancels it', async () => {
     await eventually(async () => {
       const { list } = await stage().request('GET', `/v1/my/flows/${flowId}/runs`);
       expect(list[0]?.waits_for).toBe('time');
     });
     await stage().open(page, `/flows/${flowId}/runs?state=active`);
-    await page.getByRole('link', { name: String(contactId), exact: true }).waitFor();
+    await page.getByRole('link', { name: 'contact0@example.com', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'Wait 4 1 day' }).waitFor();
     await page.getByRole('row').nth(1).press('Enter');
     await page.getByRole('heading', { level: 1, name: /^Run / }).waitFor();
+    await page.getByRole('link', { name: 'contact0@example.com', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'Email 2 Welcome' }).waitFor();
 
     await page.getByRole('button', { name: /^Condition 1.*yes/s }).waitFor();
     await page.getByRole('button', { name: /^Wait 4.*waits for its time.*The run is here/s }).waitFor();

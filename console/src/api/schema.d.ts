@@ -3870,6 +3870,7 @@ export interface components {
             id: number;
             flow_id: number;
             contact_id: number;
+            contact: components["schemas"]["FlowRunContact"] | null;
             version: number | null;
             /** @enum {string} */
             state: "active" | "completed" | "exited" | "canceled";
@@ -3907,6 +3908,12 @@ export interface components {
                 left_at: string | null;
             }[];
         };
+        FlowRunContact: {
+            first_name: string | null;
+            last_name: string | null;
+            email: string | null;
+            phone: string | null;
+        };
         FlowRunMessage: {
             id: number;
             /** @enum {string} */
@@ -3920,6 +3927,7 @@ export interface components {
             id: number;
             flow_id: number;
             contact_id: number;
+            contact: components["schemas"]["FlowRunContact"] | null;
             version: number | null;
             /** @enum {string} */
             state: "active" | "completed" | "exited" | "canceled";

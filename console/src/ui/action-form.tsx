@@ -8,6 +8,7 @@ export function ActionForm({
   action,
   onSubmit,
   submit,
+  disabled = false,
   close,
   children,
 }: {
@@ -15,6 +16,8 @@ export function ActionForm({
   onSubmit: (form: FormData) => void;
   /** What the button says that sends the form. */
   submit: string;
+  /** Whether something must be chosen before it can be sent. */
+  disabled?: boolean;
   /** A second button, such as "Cancel". */
   close?: { label: string; onClick: () => void };
   children: ReactNode;
@@ -28,7 +31,7 @@ export function ActionForm({
       {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
       {children}
       <div className="actions">
-        <Button type="submit" kind="primary" busy={action.busy}>
+        <Button type="submit" kind="primary" busy={action.busy} disabled={disabled}>
           {submit}
         </Button>
         {close && <Button onClick={close.onClick}>{close.label}</Button>}

@@ -35,6 +35,16 @@ const runFields = {
   id: z.int(),
   flow_id: z.int(),
   contact_id: z.int(),
+  contact: z
+    .object({
+      first_name: z.string().nullable(),
+      last_name: z.string().nullable(),
+      email: z.string().nullable(),
+      phone: z.string().nullable(),
+    })
+    .meta({ id: 'FlowRunContact' })
+    .nullable()
+    .meta({ description: 'Who takes the steps, as the contact is now; null if it was deleted.' }),
   version: z.int().nullable().meta({
     description: 'The number of the version that the run follows; null if the version was deleted.',
   }),

@@ -5,6 +5,8 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ChannelKind } from '../contacts/schema.ts';
+import { presentContacts } from '../contacts/service.ts';
 import { endRuns } from './run/ends.ts';
 import type { CauseEvent, RunStateName, WaitsFor } from './run/load.ts';
 import type { FlowRun, ListRunsQuery, PathStep, RunSummary } from './runs-schema.ts';
@@ -43,11 +45,14 @@ const causes: Readonly<Record<string, RunSummary['cause']>> = {
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
 
-function presentRun(row: RunRow): RunSummary {
+type RunContact = NonNullable<RunSummary['contact']>;
+
+function presentRun(row: RunRow, contact: RunContact | undefined): RunSummary {
   return {
     id: row.id,
     flow_id: row.flow_id,
     contact_id: row.contact_id,
+    contact: contact ?? null,
     version: row.version,
     state: row.state,
     reason: row.reason,
@@ -60,6 +65,17 @@ function presentRun(row: RunRow): RunSummary {
     updated_at: row.updated_at.toISOString(),
     ended_at: iso(row.ended_at),
   };
+}
+
+/** Presents runs with their contacts, which are read together. */
+async function presentRuns(db: Queryable, brandId: number, rows: readonly RunRow[]): Promise<RunSummary[]> {
+  const ids = [...new Set(rows.map((row) => row.contact_id))];
+  const contacts = new Map<number, RunContact>();
+  for (const { id, first_name, last_name, channels } of await presentContacts(db, brandId, ids)) {
+    const address = (kind: ChannelKind) => channels.find((channel) => channel.kind === kind)?.value ?? null;
+    contacts.set(id, { first_name, last_name, email: address('email'), phone: address('phone') });
+  }
+  return rows.map((row) => presentRun(row, contacts.get(row.contact_id)));
 }
 
 /** @throws AppError not_found */
@@ -105,7 +121,7 @@ export async function listRuns(
     `select ${COLUMNS} from ${source} ${below} order by r.id desc limit ${page.limit} offset ${page.offset}`,
     values,
   );
-  return { runs: rows.map(presentRun), count: await countRows(db, source, values) };
+  return { runs: await presentRuns(db, scope.brandId, rows), count: await countRows(db, source, values) };
 }
 
 interface PathRow {
@@ -158,9 +174,10 @@ export async function getRun(
     [id, accountId, brandId],
   );
   const row = rows[0];
-  if (!row) throw notFound('flow run');
+  const [run] = await presentRuns(db, brandId, rows);
+  if (!row || !run) throw notFound('flow run');
   const event = row.event && { id: row.event.id, name: row.event.name };
-  return { ...presentRun(row), event, path: await readPath(db, id) };
+  return { ...run, event, path: await readPath(db, id) };
 }
 
 /**

@@ -58,6 +58,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => api.close());
 
+async function newContact(): Promise<number> {
+  const body = { first_name: 'Ada', email: 'ada@example.com', phone: '+14155550123' };
+  return Number((await api.request('POST', '/v1/my/contacts', { body })).body.id);
+}
+
 const list = async (query = '') => {
   const { status, body } = await api.request('GET', `/v1/my/flows/${flow.id}/runs${query}`);
   return status === 200 ? (body as unknown as { id: number }[]).map(({ id }) => id) : status;
@@ -85,6 +90,20 @@ describe('GET /flows/{id}/runs', () => {
   ])('refuses %s', async (query) => {
     expect(await list(query)).toBe(422);
   });
+});
+
+it('shows who takes the steps, in the list and alone, and a deleted contact as null', async () => {
+  const run = await insertRun(pool(), api, flow, await newContact(), { asOf: begun, cause: 'r1' });
+  const contact = { first_name: 'Ada', last_name: null, email: 'ada@example.com', phone: '+14155550123' };
+  const shown = async () => {
+    const one = await api.request('GET', `/v1/my/flow_runs/${run}`);
+    const { body } = await api.request('GET', `/v1/my/flows/${flow.id}/runs?limit=1`);
+    return [one.body.contact, (body as unknown as { contact: unknown }[])[0]?.contact];
+  };
+  expect(await shown()).toEqual([contact, contact]);
+  await pool().query(`delete from contacts where first_name = 'Ada'`);
+  expect(await shown()).toEqual([null, null]);
+  await pool().query('delete from flow_runs where id = $1', [run]);
 });
 
 describe('GET /flow_runs/{id}', () => {

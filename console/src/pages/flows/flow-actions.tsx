@@ -9,6 +9,7 @@ import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { EnterDialog } from './enter-dialog.tsx';
 
 type Flow = Schemas['Flow'];
 
@@ -16,6 +17,10 @@ const REFRESH = ['flows', 'flow_runs'] as const;
 
 /** A change since the flow was loaded stops the action. */
 const tagOf = ({ revision }: Flow) => ({ 'If-Match': `"${revision}"` });
+
+/** Whether contacts enter now. */
+const isOpen = ({ status, approval_state: approval }: Flow) =>
+  status === 'active' && (approval === 'not_required' || approval === 'approved');
 
 /** What can be done with a flow in its state. */
 export function FlowActions({ flow }: { flow: Flow }) {
@@ -28,11 +33,22 @@ export function FlowActions({ flow }: { flow: Flow }) {
         </BrandLink>
       )}
       {status === 'draft' && <ActivateButton flow={flow} />}
+      {isOpen(flow) && <EnterButton flow={flow} />}
       {status === 'active' && <PauseButton flow={flow} />}
       {status === 'paused' && <ResumeButton flow={flow} />}
       <DuplicateButton flow={flow} />
       {status !== 'archived' && <ArchiveButton flow={flow} />}
       {status === 'active' && trigger.segment_id !== null && <WorkflowLink id={`flow-audience/${id}`} />}
+    </>
+  );
+}
+
+function EnterButton({ flow }: { flow: Flow }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Let a contact enter</Button>
+      {open && <EnterDialog flow={flow} onClose={() => setOpen(false)} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { shareText, StatusBadge, Time } from '../../ui/facts.tsx';
@@ -21,15 +21,26 @@ export function useFlow(id: number): UseQueryResult<Flow> {
   });
 }
 
+const versionQuery = (id: number, number: number) => ({
+  queryKey: ['flows', id, 'versions', 'one', number],
+  queryFn: ({ signal }: { signal: AbortSignal }) =>
+    call(() => api.GET('/v1/my/flows/{id}/versions/{number}', { params: { path: { id, number } }, signal })),
+});
+
 /** A version never changes, apart from the number of runs that follow it. */
-export function useFlowVersion(id: number, number: number): UseQueryResult<Schemas['FlowVersion']> {
-  return useQuery({
-    queryKey: ['flows', id, 'versions', 'one', number],
-    queryFn: ({ signal }) =>
-      call(() =>
-        api.GET('/v1/my/flows/{id}/versions/{number}', { params: { path: { id, number } }, signal }),
-      ),
-  });
+export const useFlowVersion = (id: number, number: number): UseQueryResult<Schemas['FlowVersion']> =>
+  useQuery(versionQuery(id, number));
+
+/**
+ * Returns the steps of versions by their numbers. A version that is not loaded yet, or was deleted, is missing.
+ * @param numbers each is a request
+ */
+export function useStepsOfVersions(
+  id: number,
+  numbers: readonly number[],
+): ReadonlyMap<number, Flow['steps']> {
+  const results = useQueries({ queries: numbers.map((number) => versionQuery(id, number)) });
+  return new Map(results.flatMap(({ data }) => (data ? [[data.number, data.steps] as const] : [])));
 }
 
 /** @param days `from` and `to`, both inclusive, in UTC; by default all days */

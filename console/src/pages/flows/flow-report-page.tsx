@@ -1,11 +1,14 @@
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import type { Schemas } from '../../api/client.ts';
 import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
+import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import { Filters, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import type { Schemas } from '../../api/client.ts';
 import { FlowFrame, useFlowReport, type Flow } from './flow-frame.tsx';
+import { StepName } from './step-name.tsx';
 
 type Report = Schemas['FlowReport'];
 type StepReport = Report['steps'][number];
@@ -19,6 +22,7 @@ export const FlowReportPage = () => <FlowFrame>{(flow) => <FlowReport flow={flow
 
 function FlowReport({ flow }: { flow: Flow }) {
   const list = useListSearch([]);
+  const names: AudienceNames = { lists: useListChoices(), segments: useSegmentChoices() };
   const { from, to } = list.search;
   const query = useFlowReport(flow, { ...(from ? { from } : {}), ...(to ? { to } : {}) });
   return (
@@ -34,7 +38,7 @@ function FlowReport({ flow }: { flow: Flow }) {
               <DataTable
                 label="Steps"
                 rows={report.steps}
-                columns={columnsOf(flow.id)}
+                columns={columnsOf(flow, names)}
                 rowKey={({ step_id: id }) => id}
               />
             </Card>
@@ -121,16 +125,16 @@ const count = (
   cell: ({ messages }) => (messages ? countText(value(messages)) : <span className="muted">–</span>),
 });
 
-const columnsOf = (flowId: number): readonly TableColumn<StepReport>[] => [
+const columnsOf = ({ id: flowId, steps }: Flow, names: AudienceNames): readonly TableColumn<StepReport>[] => [
   {
     key: 'step',
     header: 'Step',
     cell: ({ step_id: id, type }) =>
       type === null ? (
-        `${id} (removed)`
+        `Step ${id}, removed`
       ) : (
         <BrandLink to={`/flows/${flowId}`} search={{ step: String(id) }}>
-          {id}: {type.replaceAll('_', ' ')}
+          <StepName id={id} steps={steps} names={names} />
         </BrandLink>
       ),
   },

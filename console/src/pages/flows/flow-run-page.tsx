@@ -5,6 +5,7 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -12,6 +13,7 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { useFlow, useFlowVersion, type Flow } from './flow-frame.tsx';
 import { FlowGraph } from './flow-graph.tsx';
+import { RunContact } from './run-contact.tsx';
 import { RunPath } from './run-path.tsx';
 import { runText } from './run-text.ts';
 import { findStep, stepSummary, triggerText } from './step-text.ts';
@@ -47,8 +49,7 @@ export function FlowRunPage() {
             </div>
           </PageHeader>
           <RunFacts run={run} />
-          <RunOnGraph run={run} />
-          <RunPath run={run} />
+          <RunOnFlow run={run} />
         </>
       )}
     </QueryView>
@@ -76,18 +77,18 @@ const CAUSES: Record<Run['cause'], string> = {
 };
 
 function RunFacts({ run }: { run: Run }) {
+  const { data: flow } = useFlow(run.flow_id);
   return (
     <Card>
       <Facts
         items={[
-          ['Flow', <BrandLink key="flow" to={`/flows/${run.flow_id}`}>{`Flow ${run.flow_id}`}</BrandLink>],
           [
-            'Contact',
-            <BrandLink
-              key="contact"
-              to={`/contacts/${run.contact_id}`}
-            >{`Contact ${run.contact_id}`}</BrandLink>,
+            'Flow',
+            <BrandLink key="flow" to={`/flows/${run.flow_id}`}>
+              {flow?.name ?? `Flow ${run.flow_id}`}
+            </BrandLink>,
           ],
+          ['Contact', <RunContact key="contact" run={run} />],
           ['Entered by', run.event ? `the event ${run.event.name}` : CAUSES[run.cause]],
           ['Entered', <Time key="entered" at={run.created_at} full />],
           ['Due', run.due_at && <Time key="due" at={run.due_at} full />],
@@ -99,13 +100,13 @@ function RunFacts({ run }: { run: Run }) {
 }
 
 /** The run on the version that it follows, or on the flow as it is now if the version was deleted. */
-function RunOnGraph({ run }: { run: Run }) {
+function RunOnFlow({ run }: { run: Run }) {
   const { version } = run;
   return (
     <QueryView query={useFlow(run.flow_id)}>
       {(flow) =>
         version === null ? (
-          <Graph run={run} name={flow.name} flow={flow} />
+          <Views run={run} name={flow.name} flow={flow} />
         ) : (
           <OnVersion run={run} name={flow.name} version={version} />
         )
@@ -116,12 +117,27 @@ function RunOnGraph({ run }: { run: Run }) {
 
 const OnVersion = ({ run, name, version }: { run: Run; name: string; version: number }) => (
   <QueryView query={useFlowVersion(run.flow_id, version)}>
-    {(found) => <Graph run={run} name={`${name}, version ${version}`} flow={found} />}
+    {(found) => <Views run={run} name={`${name}, version ${version}`} flow={found} />}
   </QueryView>
 );
 
-function Graph({ run, name, flow }: { run: Run; name: string; flow: Pick<Flow, 'steps' | 'trigger'> }) {
+interface ViewsProps {
+  run: Run;
+  name: string;
+  flow: Pick<Flow, 'steps' | 'trigger'>;
+}
+
+function Views(props: ViewsProps) {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  return (
+    <>
+      <Graph {...props} names={names} />
+      <RunPath run={props.run} steps={props.flow.steps} names={names} />
+    </>
+  );
+}
+
+function Graph({ run, name, flow, names }: ViewsProps & { names: AudienceNames }) {
   const open = useOpen();
   const way = wayOf(run);
   const isMissing = [...run.path.map(({ step_id: id }) => id), run.step_id].some(

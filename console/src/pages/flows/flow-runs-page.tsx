@@ -1,35 +1,54 @@
 import { useQuery } from '@tanstack/react-query';
+import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
+import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { FlowFrame, type Flow } from './flow-frame.tsx';
+import { allSteps, type Step } from './editor/model.ts';
+import { nameOf } from './editor/texts.ts';
+import { FlowFrame, useStepsOfVersions, type Flow } from './flow-frame.tsx';
+import { RunContact } from './run-contact.tsx';
 import { runText } from './run-text.ts';
-import { findStep, stepTitle } from './step-text.ts';
+import { StepName } from './step-name.tsx';
+import { stepSummary, type FlowStep } from './step-text.ts';
 
 type Run = Schemas['FlowRunSummary'];
 
 const RUNS_POLL_MS = 5_000;
 
-const FILTERS: readonly Filter[] = [
+/** A text such as the body of an SMS would widen the choice of steps. */
+const MAX_LABEL = 80;
+
+const filtersOf = (steps: readonly Step[], names: AudienceNames): readonly Filter[] => [
   { name: 'state', label: 'State', options: ['active', 'completed', 'exited', 'canceled'] },
-  { name: 'step_id', label: 'At step', type: 'number' },
+  {
+    name: 'step_id',
+    label: 'At step',
+    options: allSteps(steps).map(({ step }) => ({
+      value: String(step.id),
+      label: `${nameOf(step)}: ${stepSummary(step as FlowStep, names)}`.slice(0, MAX_LABEL),
+    })),
+  },
   { name: 'contact_id', label: 'Contact id', type: 'number' },
   { name: 'version', label: 'Version', type: 'number' },
   { name: 'created_after', label: 'Entered after', type: 'date' },
   { name: 'created_before', label: 'Entered before', type: 'date' },
 ];
 
-const columnsOf = (flow: Flow): readonly TableColumn<Run>[] => [
+const columnsOf = (
+  stepsOf: (run: Run) => readonly FlowStep[],
+  names: AudienceNames,
+): readonly TableColumn<Run>[] => [
   { key: 'run', header: 'Run', cell: ({ id }) => <BrandLink to={`/flow-runs/${id}`}>Run {id}</BrandLink> },
   {
     key: 'contact',
     header: 'Contact',
-    cell: ({ contact_id: id }) => <BrandLink to={`/contacts/${id}`}>{id}</BrandLink>,
+    cell: (run) => <RunContact run={run} />,
   },
   {
     key: 'state',
@@ -43,11 +62,12 @@ const columnsOf = (flow: Flow): readonly TableColumn<Run>[] => [
   {
     key: 'step',
     header: 'At step',
-    cell: ({ step_id: id }) => {
-      if (id === null) return <span className="muted">–</span>;
-      const step = findStep(flow.steps, id);
-      return step ? `${id}: ${stepTitle(step)}` : id;
-    },
+    cell: (run) =>
+      run.step_id === null ? (
+        <span className="muted">–</span>
+      ) : (
+        <StepName id={run.step_id} steps={stepsOf(run)} names={names} />
+      ),
   },
   { key: 'reason', header: 'Waits for, or why it ended', cell: runText },
   { key: 'version', header: 'Version', align: 'right', wideOnly: true, cell: ({ version }) => version },
@@ -59,7 +79,9 @@ export const FlowRunsPage = () => <FlowFrame>{(flow) => <Runs flow={flow} />}</F
 
 function Runs({ flow }: { flow: Flow }) {
   const { id } = flow;
-  const list = useListSearch(FILTERS.map(({ name }) => name));
+  const names: AudienceNames = { lists: useListChoices(), segments: useSegmentChoices() };
+  const filters = filtersOf(flow.steps, names);
+  const list = useListSearch(filters.map(({ name }) => name));
   const open = useOpen();
   const query = useQuery({
     queryKey: ['flow_runs', id, list.query],
@@ -69,15 +91,20 @@ function Runs({ flow }: { flow: Flow }) {
       ),
     refetchInterval: RUNS_POLL_MS,
   });
+  const versions = (query.data?.rows ?? []).flatMap(({ step_id: step, version }) =>
+    step === null || version === null ? [] : [version],
+  );
+  const stepsOfVersions = useStepsOfVersions(id, [...new Set(versions)]);
+  const stepsOf = ({ version }: Run) => stepsOfVersions.get(version ?? 0) ?? flow.steps;
   return (
     <>
-      <Filters filters={FILTERS} list={list} />
+      <Filters filters={filters} list={list} />
       <QueryView query={query}>
         {(page) => (
           <DataTable
             label="Runs"
             rows={page.rows}
-            columns={columnsOf(flow)}
+            columns={columnsOf(stepsOf, names)}
             rowKey={(run) => run.id}
             onOpen={(run) => open(`/flow-runs/${run.id}`)}
             empty={<NoRuns flow={flow} />}

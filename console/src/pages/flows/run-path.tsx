@@ -1,15 +1,23 @@
 import type { Schemas } from '../../api/client.ts';
 import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { StepName } from './step-name.tsx';
+import { findStep, type FlowStep } from './step-text.ts';
 
 type PathStep = Schemas['FlowRun']['path'][number];
 
-const COLUMNS: readonly TableColumn<PathStep>[] = [
+const columnsOf = (steps: readonly FlowStep[], names: AudienceNames): readonly TableColumn<PathStep>[] => [
   {
     key: 'step',
     header: 'Step',
-    cell: ({ step_id: id, type }) => `${id}: ${type.replaceAll('_', ' ')}`,
+    cell: ({ step_id: id, type }) =>
+      findStep(steps, id) ? (
+        <StepName id={id} steps={steps} names={names} />
+      ) : (
+        `${type.replaceAll('_', ' ')} ${id}, which is gone`
+      ),
   },
   { key: 'outcome', header: 'Outcome', cell: ({ outcome }) => outcome ?? <span className="muted">–</span> },
   { key: 'message', header: 'Message', cell: messageOf },
@@ -33,13 +41,21 @@ const detailText = (detail: Record<string, unknown>) =>
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ');
 
-/** The steps that a run has taken, in their order. */
-export const RunPath = ({ run }: { run: Schemas['FlowRun'] }) => (
+/** The steps that a run has taken, in their order. @param props.steps those of its version */
+export const RunPath = ({
+  run,
+  steps,
+  names,
+}: {
+  run: Schemas['FlowRun'];
+  steps: readonly FlowStep[];
+  names: AudienceNames;
+}) => (
   <Card title="Path">
     <DataTable
       label="Path"
       rows={run.path}
-      columns={COLUMNS}
+      columns={columnsOf(steps, names)}
       rowKey={({ step_id: id, entered_at: at }) => `${id} ${at}`}
       empty={<p className="muted">It has not taken a step yet, or its path was removed with time.</p>}
     />

@@ -6,8 +6,9 @@ import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
 import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import { PreviewPanel } from '../templates/preview-panel.tsx';
+import { nameOf } from './editor/texts.ts';
 import type { Flow } from './flow-frame.tsx';
-import { conditionsText, stepSummary, stepTitle, type FlowStep } from './step-text.ts';
+import { conditionsText, stepSummary, type FlowStep } from './step-text.ts';
 
 type StepReport = Schemas['FlowReport']['steps'][number];
 
@@ -27,7 +28,7 @@ export function StepPanel({
   const here = report?.in_progress_count;
   return (
     <div className="flow-panel">
-      <Card title={`${stepTitle(step)} (step ${step.id})`}>
+      <Card title={nameOf(step)}>
         <p>{stepSummary(step, names)}</p>
         <Facts
           items={[
@@ -53,7 +54,7 @@ export function StepPanel({
           key={step.id}
           of={{ flow_id: flow.id, step_id: step.id }}
           template={template}
-          title={`Preview of step ${step.id}`}
+          title={`Preview of ${nameOf(step)}`}
         />
       )}
     </div>
