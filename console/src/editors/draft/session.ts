@@ -5,7 +5,8 @@
 import { ApiError } from '../../api/errors.ts';
 import type { Draft, Published } from './draft.ts';
 import { faultText } from './fault-text.ts';
-import { isSame, type KeptContent, type StoredDraft, Versions } from './versions.ts';
+import { isSame } from './same.ts';
+import { type KeptContent, type StoredDraft, Versions } from './versions.ts';
 
 const SAVE_AFTER_MS = 1_000;
 const RETRY_AFTER_MS = 10_000;

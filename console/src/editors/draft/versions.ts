@@ -2,8 +2,8 @@
  * The versions of what is edited: what is live, the draft that the service has, and what the editor shows. They know
  * whether something is unsaved, and whether someone else changed what the user has not seen.
  */
-import { hashKey } from '@tanstack/react-query';
 import type { Conflict, Published } from './draft.ts';
+import { isSame } from './same.ts';
 
 /** A draft as the service has it. */
 export interface StoredDraft<Content> {
@@ -26,9 +26,6 @@ export interface KeptContent<Content> {
 
 /** Two versions to choose from. */
 export type Difference<Content> = Omit<Conflict<Content>, 'mine' | 'keepMine' | 'takeTheirs'>;
-
-export const isSame = (one: unknown, other: unknown): boolean =>
-  one === other || hashKey([one]) === hashKey([other]);
 
 export class Versions<Content extends object> {
   published: Published<Content>;
