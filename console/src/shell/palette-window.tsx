@@ -4,21 +4,13 @@ import { useDeferredValue, useState } from 'react';
 import { api, call, type Schemas } from '../api/client.ts';
 import { StatusBadge } from '../ui/facts.tsx';
 import { useOpen } from '../ui/links.tsx';
+import { rank } from '../ui/rank.ts';
 import { useBrand } from './brand.ts';
 import { navigation } from './navigation.ts';
 import { setPaletteOpen } from './palette-state.ts';
 import { pageOfResource, type ResourcePage } from './resource-pages.ts';
 
 const MIN_LETTERS = 2;
-
-/** Ranks words that begin with what is typed before those that contain it; letters far apart match nothing. */
-function rank(value: string, typed: string, keywords: string[] = []): number {
-  const text = [value, ...keywords].join(' ').toLowerCase();
-  const wanted = typed.trim().toLowerCase();
-  if (text.startsWith(wanted)) return 1;
-  if (text.includes(` ${wanted}`)) return 0.8;
-  return text.includes(wanted) ? 0.4 : 0;
-}
 
 /** Finds pages by name, and resources by address, id or name. */
 export function PaletteWindow() {

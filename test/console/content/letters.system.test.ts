@@ -59,6 +59,7 @@ async function clickAtEnd(): Promise<void> {
   const last = text().locator('p').last();
   const { width, height } = (await last.boundingBox()) ?? { width: 0, height: 0 };
   await last.click({ position: { x: width - 4, y: height - 4 } });
+  await page.keyboard.press('Control+End');
 }
 
 const preview = () => page.frameLocator('iframe[title="Preview of the letter"]');
@@ -159,6 +160,27 @@ describe('the text of a letter', () => {
     expect(sections[1]?.props.html).toBe(
       '<blockquote><p>Pasted <a href="https://a.example/">link</a></p></blockquote>',
     );
+  });
+
+  it('is copied within the editor with its links, and a value is found by its words', async () => {
+    await clickAtEnd();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Control+c');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Control+v');
+    await eventually(async () => expect(await text().getByText('link', { exact: true }).count()).toBe(2));
+    await button('Value').click();
+    await page.keyboard.type('first na');
+    await page.getByRole('option', { name: 'First name Hedy' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('you');
+    await page.keyboard.press('Enter');
+    await text().getByText('contact.first_name or “you”').waitFor();
+    await checkAccessibility(page);
+    const { sections } = await publish();
+    const html = String(sections[1]?.props.html);
+    expect(html.match(/<a href="https:\/\/a\.example\/">link<\/a>/g)).toHaveLength(2);
+    expect(html).toContain('{{ contact.first_name | default: "you" }}');
   });
 
   it('says at a section what is wrong with it, and sends a test of what is not published', async () => {

@@ -6,6 +6,7 @@ import type { EditorView } from '@tiptap/pm/view';
 import { describe, expect, it } from '@jest/globals';
 import type { RichNode } from '../../../console/src/editors/content/rich-doc.ts';
 import { htmlOf } from '../../../console/src/editors/content/rich-html.ts';
+import { copiedSlice, rememberCopied } from '../../../console/src/editors/content/rich-copy.ts';
 import { cleanPasted, isPastedLiquid, pastedLink } from '../../../console/src/editors/content/rich-paste.ts';
 import { richExtensions } from '../../../console/src/editors/content/rich-schema.ts';
 
@@ -160,4 +161,36 @@ it('the editor cleans what is pasted or dropped, but not what is moved within a 
   expect(inserted({ slice, move: true })).toEqual([slice]);
   const another = new Slice(slice.content, 1, 1);
   expect(inserted({ slice: another, move: true })).not.toEqual([slice]);
+});
+
+describe('what is copied within the editors', () => {
+  const html = '<p data-pm-slice="1 1 []">word</p>';
+  const link = schema.mark('link', { attributes: ' href="https://x.example/" class="own"' });
+  const slice = new Slice(Fragment.from(paragraph(word([link]))), 1, 1);
+  const another = getSchema(richExtensions);
+  const view = (of: typeof schema, text = 'word') =>
+    ({
+      state: { schema: of, selection: { empty: false, content: () => slice } },
+      serializeForClipboard: () => ({ slice, text }),
+    }) as unknown as EditorView;
+  const clipboard = (given: Record<string, string>) => ({ getData: (type: string) => given[type] ?? '' });
+
+  it('is pasted with its links, also into another section', () => {
+    rememberCopied(view(schema, 'two\n words'));
+    const data = clipboard({ 'text/html': html, 'text/plain': 'two\r\n\u00a0words' });
+    const copied = copiedSlice(view(another), data);
+    expect(copied && written(copied.content)).toBe(
+      '<p><a href="https://x.example/" class="own">word</a></p>',
+    );
+    expect(copied?.content.firstChild?.type.schema).toBe(another);
+  });
+
+  it.each([
+    ['another text', { 'text/html': html, 'text/plain': 'other' }],
+    ['no HTML of an editor', { 'text/html': '<p>word</p>', 'text/plain': 'word' }],
+    ['no text', { 'text/html': html }],
+  ])('is not pasted if the clipboard has %s', (_name, given) => {
+    rememberCopied(view(schema));
+    expect(copiedSlice(view(schema), clipboard(given))).toBeNull();
+  });
 });

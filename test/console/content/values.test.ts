@@ -1,5 +1,6 @@
 // Values are read and written as Liquid understands them, and links keep addresses that contain Liquid.
 import { describe, expect, it } from '@jest/globals';
+import type { Schemas } from '../../../console/src/api/client.ts';
 import { sentPart } from '../../../console/src/editors/content/content.ts';
 import {
   chipLabel,
@@ -7,6 +8,7 @@ import {
   parseValue,
   valueSource,
 } from '../../../console/src/editors/content/liquid-value.ts';
+import { valueGroups } from '../../../console/src/editors/content/value-choices.ts';
 import { hrefOf, linkAttributes } from '../../../console/src/editors/content/rich-link.ts';
 import { parseLiquid } from '../../../src/delivery/contents/liquid.ts';
 
@@ -41,6 +43,55 @@ describe('a value', () => {
     const names = namesOf({ footer: 'marketing', names: ['event.data.plan'], variables: { coupon: 'X' } });
     expect(names).toEqual(expect.arrayContaining(['campaign.name', 'event.data.plan', 'coupon']));
     expect(namesOf({ footer: 'none' })).not.toContain('campaign.name');
+  });
+});
+
+describe('the values to choose from', () => {
+  const contact = (fields: object) =>
+    ({ data: {}, channels: [], ...fields }) as unknown as Schemas['Contact'];
+  const groups = (names: string[], data: string[], contacts: Schemas['Contact'][] = []) =>
+    valueGroups(names, { data, contacts, brand: { company_name: 'Acme' } as Schemas['Brand'] });
+
+  it('are in groups, with the keys of contacts that Liquid can name', () => {
+    const names = [
+      'contact.first_name',
+      'contact.data.plan',
+      'event.data.total',
+      'unsubscribe_url',
+      'coupon',
+    ];
+    const found = groups(names, ['plan', 'pet-name', 'two words', 'shop.city']);
+    expect(found.map(([group, items]) => [group, ...items.map(({ label }) => label)])).toEqual([
+      ['Contact', 'First name'],
+      ['Data of the contact', 'Plan', 'Pet-name', 'Shop.city'],
+      ['Event that started the flow', 'Total'],
+      ['Links', 'Unsubscribe link'],
+      ['Of this content', 'Coupon'],
+    ]);
+  });
+
+  it('have the first example that a contact or the brand has', () => {
+    const contacts = [
+      contact({ first_name: '', data: { plan: null, toString: 7 } }),
+      contact({
+        first_name: 'Ada',
+        data: { plan: { name: 'pro' } },
+        channels: [
+          { kind: 'email', value: 'ada@example.com' },
+          { kind: 'email', value: 'old@example.com' },
+        ],
+      }),
+    ];
+    const names = ['contact.first_name', 'contact.email', 'brand.company_name', 'contact.data.constructor'];
+    const found = groups(names, ['plan', 'plan.name'], contacts).flatMap(([, items]) => items);
+    expect(Object.fromEntries(found.map(({ name, example }) => [name, example]))).toEqual({
+      'contact.first_name': 'Ada',
+      'contact.email': 'ada@example.com',
+      'brand.company_name': 'Acme',
+      'contact.data.constructor': null,
+      'contact.data.plan': null,
+      'contact.data.plan.name': 'pro',
+    });
   });
 });
 

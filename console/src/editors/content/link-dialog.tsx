@@ -1,8 +1,8 @@
-import { useId, useState, type SubmitEvent } from 'react';
+import { useId, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { isAllowedHref } from './rich-link.ts';
+import { SmallForm } from './small-form.tsx';
 
 /** Where a link leads. @param href '' if the text has no link yet */
 export function LinkDialog({
@@ -24,9 +24,7 @@ export function LinkDialog({
     onChoose(next);
     onClose();
   };
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    event.stopPropagation();
+  const submit = () => {
     const bare = text.trim();
     const next = /^[\w-]+(?:\.[\w-]+)+(?:[/?#]|$)/.test(bare) ? `https://${bare}` : bare;
     if (next === '' || isAllowedHref(next)) finish(next);
@@ -34,30 +32,27 @@ export function LinkDialog({
   };
   const urls = names.filter((name) => /url$/.test(name));
   return (
-    <Dialog open onClose={onClose} title="Link">
-      <form onSubmit={submit}>
-        <Field label="Address" hint="A web address, mailto: or tel:. May be a value." error={fault}>
-          <TextInput
-            value={text}
-            list={listId}
-            inputMode="url"
-            autoFocus
-            onChange={(event) => setText(event.target.value)}
-          />
-        </Field>
-        <datalist id={listId}>
-          {urls.map((name) => (
-            <option key={name} value={`{{ ${name} }}`} />
-          ))}
-        </datalist>
-        <div className="actions">
-          <Button type="submit" kind="primary">
-            Set the link
-          </Button>
-          {href !== '' && <Button onClick={() => finish('')}>Remove the link</Button>}
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <SmallForm
+      title="Link"
+      submit="Set the link"
+      onSubmit={submit}
+      onClose={onClose}
+      actions={href !== '' && <Button onClick={() => finish('')}>Remove the link</Button>}
+    >
+      <Field label="Address" hint="A web address, mailto: or tel:. May be a value." error={fault}>
+        <TextInput
+          value={text}
+          list={listId}
+          inputMode="url"
+          autoFocus
+          onChange={(event) => setText(event.target.value)}
+        />
+      </Field>
+      <datalist id={listId}>
+        {urls.map((name) => (
+          <option key={name} value={`{{ ${name} }}`} />
+        ))}
+      </datalist>
+    </SmallForm>
   );
 }

@@ -6,6 +6,7 @@ import { Extension, InputRule, Mark, mergeAttributes, Node, nodePasteRule } from
 import { Plugin } from '@tiptap/pm/state';
 import StarterKit from '@tiptap/starter-kit';
 import { chipLabel, LIQUID } from './liquid-value.ts';
+import { copiedSlice, rememberCopied } from './rich-copy.ts';
 import { EXACT, LIQUID_NODE } from './rich-doc.ts';
 import { hrefOf } from './rich-link.ts';
 import { cleanPasted, isPastedLiquid, pastedLink } from './rich-paste.ts';
@@ -36,12 +37,19 @@ const KeptSource = Extension.create({
   ],
 });
 
-/** What is moved within a text stays as it is; all else that is pasted or dropped comes from somewhere else. */
+/** What is moved or copied within the editors stays as it is; all else that is pasted or dropped comes from elsewhere. */
 const CleanPaste = Extension.create({
   name: 'cleanPaste',
   addProseMirrorPlugins: () => [
     new Plugin({
       props: {
+        handleDOMEvents: { copy: rememberCopied, cut: rememberCopied },
+        handlePaste(view, { clipboardData }) {
+          const copied = copiedSlice(view, clipboardData);
+          if (copied === null) return false;
+          view.dispatch(view.state.tr.replaceSelection(copied).scrollIntoView().setMeta('paste', true));
+          return true;
+        },
         transformPasted: (slice, view) => (slice === view.dragging?.slice ? slice : cleanPasted(slice)),
       },
     }),

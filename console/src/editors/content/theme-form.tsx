@@ -1,10 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
-import { api, call } from '../../api/client.ts';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { messagesAt, type Problem } from './checked.ts';
 import { ColorField } from './color-field.tsx';
 import type { Theme } from './content.ts';
 import { ImageField } from './image-field.tsx';
+import { useOwnBrand } from './own-brand.ts';
 
 const COLORS = [
   ['brand_color', 'Buttons and links'],
@@ -18,11 +17,7 @@ const FONTS = [
 
 /** The theme of the brand, which a letter has where it sets nothing else. */
 function useBrandTheme(): Partial<Record<keyof Theme, string>> {
-  const { data } = useQuery({
-    queryKey: ['brands', 'theme'],
-    queryFn: ({ signal }) => call(() => api.GET('/v1/my/brand', { signal })),
-    staleTime: 30_000,
-  });
+  const data = useOwnBrand();
   if (!data) return {};
   const { default_theme: theme, brand_color, bg_color, text_color, font_body, font_heading, logo } = data;
   const own = { brand_color, bg_color, text_color, font_body, font_heading, logo_url: logo };

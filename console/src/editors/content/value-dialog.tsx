@@ -1,79 +1,108 @@
-import { useId, useState, type SubmitEvent } from 'react';
+import { useRef, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { isName, parseValue, valueSource } from './liquid-value.ts';
+import { SmallForm } from './small-form.tsx';
+import { ValueList } from './value-list.tsx';
 
-/**
- * Chooses a value of Liquid, with what is shown if it is empty. An output with other filters is edited as it is.
- * @param source the present output; null if a new one is inserted
- */
-export function ValueDialog({
-  source,
-  names,
-  onChoose,
-  onClose,
-}: {
+interface ValueDialogProps {
+  /** The present output; null if a new one is inserted. */
   source: string | null;
   names: readonly string[];
   onChoose: (source: string) => void;
   onClose: () => void;
-}) {
-  const known = source === null ? { name: '', fallback: '' } : parseValue(source);
-  const [name, setName] = useState(known?.name ?? '');
-  const [fallback, setFallback] = useState(known?.fallback ?? '');
-  const [text, setText] = useState(source ?? '');
+}
+
+/** Chooses a value of Liquid, with what is shown if it is empty. An output with other filters is edited as it is. */
+export function ValueDialog(props: ValueDialogProps) {
+  const { source } = props;
+  const value = source === null ? { name: '', fallback: '' } : parseValue(source);
+  return value === null ? (
+    <SourceForm {...props} source={source ?? ''} />
+  ) : (
+    <ValueForm {...props} {...value} />
+  );
+}
+
+const titleOf = (source: string | null) => (source === null ? 'Insert a value' : 'Change the value');
+
+function ValueForm({
+  source,
+  names,
+  onChoose,
+  onClose,
+  name: oldName,
+  fallback: oldFallback,
+}: ValueDialogProps & { name: string; fallback: string }) {
+  const [text, setText] = useState(oldName);
+  const [picked, setPicked] = useState(oldName !== '');
+  const [fallback, setFallback] = useState(oldFallback);
   const [fault, setFault] = useState<string | null>(null);
-  const listId = useId();
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    // The form stands in a portal, but its events reach the forms around the editor.
-    event.stopPropagation();
-    const isGood = known ? isName(name.trim()) : /^\{[{%][\s\S]*[}%]\}$/.test(text.trim());
-    if (!isGood) return setFault(known ? 'Use a name such as contact.first_name.' : 'This is not Liquid.');
-    onChoose(known ? valueSource({ name: name.trim(), fallback }) : text.trim());
+  const fallbackRef = useRef<HTMLInputElement>(null);
+  const name = text.trim();
+  const submit = () => {
+    if (!isName(name)) return setFault('Choose a value, or use a name such as contact.first_name.');
+    onChoose(valueSource({ name, fallback }));
+    return onClose();
+  };
+  const pick = (next: string) => {
+    setText(next);
+    setPicked(true);
+    setFault(null);
+    fallbackRef.current?.focus();
+  };
+  return (
+    <SmallForm
+      title={titleOf(source)}
+      submit={source === null ? 'Insert' : 'Change'}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {picked ? (
+        <p className="value-picked">
+          <code>{name}</code>
+          <Button kind="quiet" onClick={() => setPicked(false)}>
+            Choose another
+          </Button>
+        </p>
+      ) : (
+        <ValueList text={text} names={names} onType={setText} onPick={pick} />
+      )}
+      {fault !== null && (
+        <p className="field-error" role="alert">
+          {fault}
+        </p>
+      )}
+      <Field label="If it is empty" hint="Such as “there”, for contacts without a name.">
+        <TextInput
+          ref={fallbackRef}
+          value={fallback}
+          autoComplete="off"
+          onChange={(event) => setFallback(event.target.value)}
+        />
+      </Field>
+    </SmallForm>
+  );
+}
+
+function SourceForm({ source, onChoose, onClose }: ValueDialogProps & { source: string }) {
+  const [text, setText] = useState(source);
+  const [fault, setFault] = useState<string | null>(null);
+  const submit = () => {
+    if (!/^\{[{%][\s\S]*[}%]\}$/.test(text.trim())) return setFault('This is not Liquid.');
+    onChoose(text.trim());
     return onClose();
   };
   return (
-    <Dialog open onClose={onClose} title={source === null ? 'Insert a value' : 'Change the value'}>
-      <form onSubmit={submit}>
-        {known ? (
-          <>
-            <Field label="Value" hint="A field of the contact, the brand or the event." error={fault}>
-              <TextInput
-                value={name}
-                list={listId}
-                autoComplete="off"
-                autoFocus
-                onChange={(event) => setName(event.target.value)}
-              />
-            </Field>
-            <datalist id={listId}>
-              {names.map((each) => (
-                <option key={each} value={each} />
-              ))}
-            </datalist>
-            <Field label="If it is empty" hint="Such as “there”, for contacts without a name.">
-              <TextInput value={fallback} onChange={(event) => setFallback(event.target.value)} />
-            </Field>
-          </>
-        ) : (
-          <Field label="Liquid" error={fault}>
-            <TextInput
-              className="mono"
-              value={text}
-              autoFocus
-              onChange={(event) => setText(event.target.value)}
-            />
-          </Field>
-        )}
-        <div className="actions">
-          <Button type="submit" kind="primary">
-            {source === null ? 'Insert' : 'Change'}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <SmallForm title={titleOf(source)} submit="Change" onSubmit={submit} onClose={onClose}>
+      <Field label="Liquid" error={fault}>
+        <TextInput
+          className="mono"
+          value={text}
+          autoFocus
+          onChange={(event) => setText(event.target.value)}
+        />
+      </Field>
+    </SmallForm>
   );
 }
