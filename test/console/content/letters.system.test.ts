@@ -113,6 +113,28 @@ describe('the sections of a letter', () => {
   });
 });
 
+describe('the files of the brand', () => {
+  it('are chosen for images of letters, listed with the used quota, and deleted', async () => {
+    const image = cards().nth(3);
+    const field = image.getByLabel('Image', { exact: true });
+    const url = await field.inputValue();
+    await field.fill('');
+    await image.getByRole('button', { name: 'Choose from files' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'a.png' }).click();
+    expect(await field.inputValue()).toBe(url);
+    const files = await stage().signIn({ at: '/files' });
+    await files.getByText(/^\s*\d+ bytes of 500 MB used/).waitFor();
+    const row = files.getByRole('row', { name: /a\.png/ });
+    await row.getByText('Until deleted').waitFor();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await files.getByRole('dialog').getByText('also those that were sent long ago').waitFor();
+    await files.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await files.getByText('No files yet').waitFor();
+    await files.getByText(/^\s*0 bytes of 500 MB used/).waitFor();
+    expect((await fetch(url)).status).toBe(404);
+  });
+});
+
 describe('the text of a letter', () => {
   it('takes formats and values with fallbacks, and is shown with those of a contact', async () => {
     // While a value is typed, its Liquid is not complete.
