@@ -1,16 +1,27 @@
 import { Option } from 'commander';
 import { accountTiers } from '../delivery/limits/tiers.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
-import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import type { TopUpSettings } from '../features/wallet/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
+import {
+  changeAccount,
+  fieldLines,
+  operatorName,
+  print,
+  withDatabase,
+  type ChangeEntry,
+  type CommandContext,
+  type Field,
+} from './context.ts';
 import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const accounts = () => import('../features/accounts/service.ts');
 const brakes = () => import('../features/brakes/service.ts');
+
+const entryOf = ({ id: accountId }: AccountRow): ChangeEntry => ({ accountId, resourceId: accountId });
 
 async function publisher(): Promise<EventPublisher> {
   const [{ eventConsumers }, { createEventPublisher }] = await Promise.all([
@@ -80,8 +91,10 @@ function addCreate(account: CarillonCommand): void {
 }
 
 async function createAccountAndOwner(options: CreateOptions, command: CarillonCommand): Promise<void> {
-  const { account, brandId, owner } = await withDatabase(command, ({ config, database }) =>
-    inTransaction(database.pool, async (trx) =>
+  const { account, brandId, owner } = await changeAccount(
+    command,
+    'account create',
+    async (trx, { config }) =>
       (await accounts()).createAccount(trx, {
         ...settingsOf(options),
         actor: operatorName(config),
@@ -89,7 +102,7 @@ async function createAccountAndOwner(options: CreateOptions, command: CarillonCo
         owner: { email: options.owner },
         brand: { physicalAddress: options.address },
       }),
-    ),
+    (created) => entryOf(created.account),
   );
   const fields: Field[] = [
     ...describe(account),
@@ -127,15 +140,14 @@ function addSet(account: CarillonCommand): void {
       '\nExamples:\n  $ carillon account set 1 --tier trusted --allowance 2000000\n  $ carillon account set 1 --email-providers acme-ses,default',
     )
     .action(async (accountId: number, options: SetOptions, command: CarillonCommand) => {
-      const changed = await withDatabase(command, ({ config, database }) =>
-        inTransaction(database.pool, async (trx) => {
-          const orders = await providerOrdersOf(trx, accountId, options);
-          const settings = { ...settingsOf(options), ...orders, capabilities: options.capability };
-          const actor = operatorName(config);
-          await setTopUps(trx, accountId, options, actor);
-          return (await accounts()).setAccount(trx, accountId, settings, actor);
-        }),
-      );
+      const set = async (trx: Queryable, { config }: CommandContext) => {
+        const orders = await providerOrdersOf(trx, accountId, options);
+        const settings = { ...settingsOf(options), ...orders, capabilities: options.capability };
+        const actor = operatorName(config);
+        await setTopUps(trx, accountId, options, actor);
+        return (await accounts()).setAccount(trx, accountId, settings, actor);
+      };
+      const changed = await changeAccount(command, 'account set', set, entryOf);
       print(command, changed, fieldLines(describe(changed)));
     });
 }
@@ -180,10 +192,11 @@ function addPauseAndResume(account: CarillonCommand): void {
     .argument('<account>', 'the id of the account', id)
     .option('--reason <text>', 'reason shown to the account', words, 'paused by an operator')
     .action(async (accountId: number, options: { reason: string }, command: CarillonCommand) => {
-      const paused = await withDatabase(command, async ({ config, database: { pool } }) => {
+      const pause = async (trx: Queryable, { config }: CommandContext) => {
         const { pauseAccount } = await brakes();
-        return pauseAccount(pool, await publisher(), accountId, options.reason, operatorName(config));
-      });
+        return pauseAccount(trx, await publisher(), accountId, options.reason, operatorName(config));
+      };
+      const paused = await changeAccount(command, 'account pause', pause, entryOf);
       print(command, paused, fieldLines(describe(paused)));
     });
   account
@@ -191,9 +204,9 @@ function addPauseAndResume(account: CarillonCommand): void {
     .description('end the pause of an account; its held messages are sent')
     .argument('<account>', 'the id of the account', id)
     .action(async (accountId: number, _options: object, command: CarillonCommand) => {
-      const resumed = await withDatabase(command, async ({ config, database }) =>
-        (await accounts()).resumeSending(database.pool, accountId, operatorName(config)),
-      );
+      const resume = async (trx: Queryable, { config }: CommandContext) =>
+        (await accounts()).resumeSending(trx, accountId, operatorName(config));
+      const resumed = await changeAccount(command, 'account resume', resume, entryOf);
       print(command, resumed, fieldLines(describe(resumed)));
     });
 }

@@ -1,7 +1,6 @@
 import type { OperatorContent, OperatorView } from '../features/campaigns/service.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -63,11 +62,16 @@ async function decide(
   campaignId: number,
   decision: { approve: number[] } | 'reject',
 ): Promise<void> {
-  const decided = await withDatabase(command, async ({ config, database }) => {
-    const limits = (await settings()).limitSettings(config);
-    const { decide } = await approvals();
-    return inTransaction(database.pool, (trx) => decide(trx, limits, campaignId, decision));
-  });
+  const decided = await changeAccount(
+    command,
+    decision === 'reject' ? 'campaign reject' : 'campaign approve',
+    async (trx, { config }) => {
+      const limits = (await settings()).limitSettings(config);
+      const { decide } = await approvals();
+      return decide(trx, limits, campaignId, decision);
+    },
+    ({ account_id: accountId, id: resourceId }) => ({ accountId, resourceId }),
+  );
   print(command, decided, fieldLines(describe(decided)));
 }
 

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
+import type pg from 'pg';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
 import { readDevFile } from '../local/home/dev-file.ts';
 import { developmentSettings } from '../local/home/settings.ts';
@@ -7,7 +8,7 @@ import { LocalError, systemCode } from '../local/machine/local-error.ts';
 import { readIfThere } from '../local/machine/secret-file.ts';
 import { insertOperatorEntry } from '../platform/audit/entries.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
-import type { Queryable } from '../platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 
 /** The settings and the database of a command. */
@@ -74,7 +75,7 @@ export function operatorName({ CARILLON_OPERATOR: name }: Pick<Config, 'CARILLON
 }
 
 /**
- * Records a change of users or keys in the audit log.
+ * Records a change by an operator in the audit log.
  * @param subject as for `insertOperatorEntry`
  * @param action the command
  */
@@ -86,6 +87,34 @@ export function recordOperator(
   resourceId: number,
 ): Promise<void> {
   return insertOperatorEntry(trx, subject, { action, operator: operatorName(config), resourceId });
+}
+
+/** What the audit log of an account says of a change. */
+export interface ChangeEntry {
+  accountId: number;
+  resourceId: number;
+}
+
+/**
+ * Makes a change of an operator to one account in a transaction, and records it in the audit log of the account.
+ * @param action the command, such as `wallet credit`
+ * @param work makes the change
+ * @param entryOf says which account and what in it was changed
+ */
+export function changeAccount<T>(
+  command: CarillonCommand,
+  action: string,
+  work: (trx: pg.PoolClient, context: CommandContext) => Promise<T>,
+  entryOf: (result: T) => ChangeEntry,
+): Promise<T> {
+  return withDatabase(command, (context) =>
+    inTransaction(context.database.pool, async (trx) => {
+      const result = await work(trx, context);
+      const { accountId, resourceId } = entryOf(result);
+      await recordOperator(trx, context.config, { accountId }, action, resourceId);
+      return result;
+    }),
+  );
 }
 
 /** A line of output for people: a name and its value. */

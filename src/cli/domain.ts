@@ -1,6 +1,14 @@
 import { Argument } from 'commander';
+import type { Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase, type CommandContext, type Field } from './context.ts';
+import {
+  changeAccount,
+  fieldLines,
+  print,
+  withDatabase,
+  type CommandContext,
+  type Field,
+} from './context.ts';
 import { pace, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -38,6 +46,22 @@ export function addDomainCommands(program: CarillonCommand): void {
     .action(setPace);
 }
 
+/** Changes a verified domain, and records it in the audit log of its account. */
+async function changeDomain(
+  command: CarillonCommand,
+  name: string,
+  action: string,
+  change: (trx: Queryable, domainId: number, context: CommandContext) => Promise<void>,
+): Promise<void> {
+  const { findVerifiedDomain } = await warmUps();
+  const work = async (trx: Queryable, context: CommandContext) => {
+    const domain = await findVerifiedDomain(trx, name);
+    await change(trx, domain.id, context);
+    return domain;
+  };
+  await changeAccount(command, action, work, ({ accountId, id: resourceId }) => ({ accountId, resourceId }));
+}
+
 async function warmUp(
   name: string,
   action: 'on' | 'off' | 'show',
@@ -45,10 +69,14 @@ async function warmUp(
   command: CarillonCommand,
 ): Promise<void> {
   const { endWarmUp, findVerifiedDomain, findWarmUp, startWarmUp } = await warmUps();
+  if (action !== 'show') {
+    await changeDomain(command, name, `domain warmup ${action}`, async (trx, domainId, { config }) => {
+      if (action === 'on') await startWarmUp(trx, domainId, config.WARM_UP_SCHEDULE);
+      else await endWarmUp(trx, domainId);
+    });
+  }
   await withDatabase(command, async ({ config, database: { pool } }: CommandContext) => {
-    const domainId = await findVerifiedDomain(pool, name);
-    if (action === 'on') await startWarmUp(pool, domainId, config.WARM_UP_SCHEDULE);
-    if (action === 'off') await endWarmUp(pool, domainId);
+    const { id: domainId } = await findVerifiedDomain(pool, name);
     const found = await findWarmUp(pool, domainId);
     const fields: Field[] = found
       ? [
@@ -71,10 +99,8 @@ async function setPace(
   _options: object,
   command: CarillonCommand,
 ): Promise<void> {
-  const { findVerifiedDomain, setPace: set } = await warmUps();
-  await withDatabase(command, async ({ database: { pool } }) => {
-    await set(pool, await findVerifiedDomain(pool, name), perMinute);
-  });
+  const { setPace: set } = await warmUps();
+  await changeDomain(command, name, 'domain pace', (trx, domainId) => set(trx, domainId, perMinute));
   const shown = perMinute === null ? 'default' : perMinute === 0 ? 'off' : perMinute;
   print(
     command,

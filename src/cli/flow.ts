@@ -1,7 +1,6 @@
 import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -53,10 +52,12 @@ async function decide(
   flowId: number,
   decision: { approve: number[] } | 'reject',
 ): Promise<void> {
-  const decided = await withDatabase(command, async ({ database }) => {
-    const { decideFlow } = await approvals();
-    return inTransaction(database.pool, (trx) => decideFlow(trx, flowId, decision));
-  });
+  const decided = await changeAccount(
+    command,
+    decision === 'reject' ? 'flow reject' : 'flow approve',
+    async (trx) => (await approvals()).decideFlow(trx, flowId, decision),
+    ({ account_id: accountId, id: resourceId }) => ({ accountId, resourceId }),
+  );
   print(command, decided, fieldLines(describe(decided)));
 }
 

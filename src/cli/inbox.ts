@@ -1,6 +1,6 @@
 import type { ListedInbox } from '../features/inbox/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, operatorName, print, withDatabase } from './context.ts';
+import { changeAccount, fieldLines, operatorName, print, withDatabase } from './context.ts';
 import { id } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -54,8 +54,11 @@ interface AccountOption {
 }
 
 async function allow({ account }: AccountOption, allowed: boolean, command: CarillonCommand): Promise<void> {
-  await withDatabase(command, async ({ config, database }) =>
-    (await inboxes()).allowInboxes(database.pool, account, allowed, operatorName(config)),
+  await changeAccount(
+    command,
+    allowed ? 'inbox enable' : 'inbox disable',
+    async (trx, { config }) => (await inboxes()).allowInboxes(trx, account, allowed, operatorName(config)),
+    () => ({ accountId: account, resourceId: account }),
   );
   const shown = { account_id: account, inboxes: allowed };
   print(
@@ -84,12 +87,17 @@ async function listInboxes(options: Partial<AccountOption>, command: CarillonCom
 }
 
 async function replaceToken({ account }: AccountOption, command: CarillonCommand): Promise<void> {
-  const { token, url } = await withDatabase(command, async ({ config, database }) => {
-    const { replaceInboundToken } = await inboxes();
-    const created = await replaceInboundToken(database.pool, account, operatorName(config));
-    const base = config.PUBLIC_URL?.replace(/\/+$/, '');
-    return { token: created, url: base === undefined ? null : `${base}/inbound/${created}` };
-  });
+  const { token, url } = await changeAccount(
+    command,
+    'inbox token',
+    async (trx, { config }) => {
+      const { replaceInboundToken } = await inboxes();
+      const created = await replaceInboundToken(trx, account, operatorName(config));
+      const base = config.PUBLIC_URL?.replace(/\/+$/, '');
+      return { token: created, url: base === undefined ? null : `${base}/inbound/${created}` };
+    },
+    () => ({ accountId: account, resourceId: account }),
+  );
   const fields = fieldLines([
     ['account', account],
     ['token (shown only once)', token],

@@ -1,6 +1,7 @@
 import type { SmsSenderRow } from '../features/sms/service.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, print, withDatabase, type ChangeEntry, type Field } from './context.ts';
 import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -59,14 +60,18 @@ interface AddOptions {
 }
 
 async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
-  const added = await withDatabase(command, async ({ database }) =>
-    (await senders()).addSmsSender(database.pool, {
-      brandId: options.brand,
-      from: options.from,
-      provider: options.provider ?? null,
-      keywords: options.stopWords ?? null,
-      helpText: options.helpText ?? null,
-    }),
+  const added = await changeAccount(
+    command,
+    'sms-sender add',
+    async (trx) =>
+      (await senders()).addSmsSender(trx, {
+        brandId: options.brand,
+        from: options.from,
+        provider: options.provider ?? null,
+        keywords: options.stopWords ?? null,
+        helpText: options.helpText ?? null,
+      }),
+    entryOf,
   );
   print(command, added, fieldLines(describe(added)));
 }
@@ -82,11 +87,15 @@ async function listSenders(options: { brand?: number }, command: CarillonCommand
 }
 
 async function removeSender(options: { brand: number }, command: CarillonCommand): Promise<void> {
-  const removed = await withDatabase(command, async ({ database }) =>
-    (await senders()).removeSmsSender(database.pool, options.brand),
-  );
+  const remove = async (trx: Queryable) => (await senders()).removeSmsSender(trx, options.brand);
+  const removed = await changeAccount(command, 'sms-sender remove', remove, entryOf);
   print(command, removed, fieldLines(describe(removed)));
 }
+
+const entryOf = ({ account_id: accountId, id: resourceId }: SmsSenderRow): ChangeEntry => ({
+  accountId,
+  resourceId,
+});
 
 function describe(row: SmsSenderRow): Field[] {
   return [

@@ -167,12 +167,15 @@ async function resetSecondFactor(address: string, _options: object, command: Car
 }
 
 async function resetLink(address: string, _options: object, command: CarillonCommand): Promise<void> {
-  const { userId, link } = await withDatabase(command, async ({ config, database: { pool } }) => {
-    const found = await requireUserId(pool, address);
-    const { createReset, resetPath } = await users();
-    const base = config.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-    return { userId: found, link: `${base}${resetPath(await createReset(pool, found))}` };
-  });
+  const { userId, link } = await withDatabase(command, ({ config, database: { pool } }) =>
+    inTransaction(pool, async (trx) => {
+      const found = await requireUserId(trx, address);
+      const { createReset, resetPath } = await users();
+      const base = config.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+      await recordOperator(trx, config, { userId: found }, 'user reset-link', found);
+      return { userId: found, link: `${base}${resetPath(await createReset(trx, found))}` };
+    }),
+  );
   const where = link.startsWith('/') ? ' (at the address of the API: PUBLIC_URL is not set)' : '';
   const fields = fieldLines([
     ['user', userId],

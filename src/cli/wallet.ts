@@ -1,7 +1,6 @@
 import type { Booking, Wallet } from '../features/wallet/service.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
 import { id, positiveMillicents, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -42,11 +41,15 @@ function addBooking(wallet: CarillonCommand, kind: Booking['kind'], description:
         { reference }: { reference: string },
         command: CarillonCommand,
       ) => {
-        const shown = await withDatabase(command, async ({ config, database: { pool } }) => {
-          const { book } = await wallets();
-          const booking = { accountId, kind, millicents, reference };
-          return inTransaction(pool, (trx) => book(trx, booking, operatorName(config)));
-        });
+        const shown = await changeAccount(
+          command,
+          `wallet ${kind}`,
+          async (trx, { config }) => {
+            const { book } = await wallets();
+            return book(trx, { accountId, kind, millicents, reference }, operatorName(config));
+          },
+          () => ({ accountId, resourceId: accountId }),
+        );
         print(command, shown, textOf(shown));
       },
     );

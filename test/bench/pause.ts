@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pauseAccount } from '../../src/features/brakes/service.ts';
 import { resumeSending } from '../../src/features/accounts/service.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { testEvents } from '../support/events.ts';
 import { loadHttp } from './http-load.ts';
@@ -29,7 +30,7 @@ async function pauseOnce(stage: Stage, arrivals: { count: number; lastAt: number
   await sleep(SENDING_MS);
   const perSecond = ((arrivals.count - before) * 1_000) / SENDING_MS;
   const askedAt = performance.now();
-  await pauseAccount(pool, testEvents, stage.accountId, 'a benchmark');
+  await inTransaction(pool, (trx) => pauseAccount(trx, testEvents, stage.accountId, 'a benchmark'));
   const confirmedMs = performance.now() - askedAt;
   await sleep(AFTER_MS);
   const lastMs = arrivals.lastAt - askedAt;

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { pauseAccount } from '../../src/features/brakes/service.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { checkAccessibility, useConsole } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { testEvents } from '../support/events.ts';
@@ -162,7 +163,9 @@ describe('a search in a long list', () => {
 describe('a paused account', () => {
   it('says on the overview and at the message why it waits', async () => {
     const database = openDatabase({ url: stage().service.databaseUrl, poolMax: 1, applicationName: 'pause' });
-    await pauseAccount(database.pool, testEvents, stage().accountId, 'bounce_rate');
+    await inTransaction(database.pool, (trx) =>
+      pauseAccount(trx, testEvents, stage().accountId, 'bounce_rate'),
+    );
     await database.close();
     const id = await send({ to: 'waits@example.com' });
     await waitForStatus(id, 'held');

@@ -17,7 +17,7 @@ export function createAuditRoutes({ database: { pool } }: { database: Database }
       summary: 'Show who changed what in the account, newest first',
       description:
         'Has every change by a user; sends, status changes, deletions, webhooks, domains, imports, exports and ' +
-        'suppressions also by API keys; and changes of users and keys by operators. Refused requests are missing, ' +
+        'suppressions also by API keys; and what operators change in the account by commands. Refused requests are missing, ' +
         'except those with 403. Entries are kept for 400 days.',
       auth: 'account',
       testKeys: 'refused',

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
@@ -10,7 +9,7 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { publishEpisodes } from './episodes.ts';
 import { brakeAccounts, pauseWithEvent } from './rates.ts';
 import { type AccountRow, pauseSending } from '../accounts/service.ts';
-import { inTransaction } from '../../platform/db/queryable.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** Interval of the checks. */
 const LOOK_MS = 10_000;
@@ -26,20 +25,19 @@ export interface BrakesDeps {
 /**
  * Pauses an account for an operator, and publishes `sending.paused` unless it was already paused. Pausing again changes
  * the reason and keeps the time of the first pause.
+ * @param trx the caller's transaction
  * @param actor the operator's name, for the account's log
  * @throws AppError `not_found`
  */
-export function pauseAccount(
-  pool: pg.Pool,
+export async function pauseAccount(
+  trx: Queryable,
   events: EventPublisher,
   accountId: number,
   reason: string,
   actor?: string,
 ): Promise<AccountRow> {
-  return inTransaction(pool, async (trx) => {
-    await pauseWithEvent(trx, events, accountId, { reason, by: 'operator', actor });
-    return pauseSending(trx, accountId, reason, 'operator', actor);
-  });
+  await pauseWithEvent(trx, events, accountId, { reason, by: 'operator', actor });
+  return pauseSending(trx, accountId, reason, 'operator', actor);
 }
 
 /** Checks the bounces, complaints and allowances of all accounts once, and acts on them. */

@@ -25,13 +25,16 @@ export interface WarmUp {
 }
 
 /** @throws AppError not_found if no domain of this name is verified */
-export async function findVerifiedDomain(db: Queryable, name: string): Promise<number> {
-  const { rows } = await db.query<{ id: number }>(
-    `select id from domains where name = $1 and status = 'verified'`,
+export async function findVerifiedDomain(
+  db: Queryable,
+  name: string,
+): Promise<{ id: number; accountId: number }> {
+  const { rows } = await db.query<{ id: number; accountId: number }>(
+    `select id, account_id as "accountId" from domains where name = $1 and status = 'verified'`,
     [name.toLowerCase()],
   );
   if (!rows[0]) throw notFound('verified domain');
-  return rows[0].id;
+  return rows[0];
 }
 
 /** Starts the warm-up of a domain with the first day of the schedule. A warm-up in progress continues. */

@@ -115,7 +115,7 @@ describe('the sections of a letter', () => {
 
 describe('the files of the brand', () => {
   it('are chosen for images of letters, listed with the used quota, and deleted', async () => {
-    const image = cards().nth(3);
+    const image = cards().last();
     const field = image.getByLabel('Image', { exact: true });
     const url = await field.inputValue();
     await field.fill('');

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { lookAtAccounts, pauseAccount } from '../../../src/features/brakes/service.ts';
 import { resumeSending } from '../../../src/features/accounts/service.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { testEvents } from '../../support/events.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
@@ -141,10 +142,12 @@ describe('the brakes', () => {
   });
 
   it('keep an operator’s pause, which also publishes sending.paused once', async () => {
-    await pauseAccount(api.database.pool, testEvents, api.accountId, 'unpaid');
+    await inTransaction(api.database.pool, (trx) => pauseAccount(trx, testEvents, api.accountId, 'unpaid'));
     await outcomes(500, 500, 0);
     await look();
-    await pauseAccount(api.database.pool, testEvents, api.accountId, 'still unpaid');
+    await inTransaction(api.database.pool, (trx) =>
+      pauseAccount(trx, testEvents, api.accountId, 'still unpaid'),
+    );
     expect(await types()).toEqual(['sending.paused', 'sending.paused']);
     expect(await pausedFor()).toBe('still unpaid');
     const { body } = await api.request('GET', '/v1/my/delivery/status');

@@ -128,7 +128,7 @@ describe('the warm-up of a domain', () => {
   });
 
   it('requires a verified domain', async () => {
-    expect(await findVerifiedDomain(pool(), name.toUpperCase())).toBe(domain);
+    expect((await findVerifiedDomain(pool(), name.toUpperCase())).id).toBe(domain);
     await query(`update domains set status = 'failed' where id = $1`, [domain]);
     await expect(findVerifiedDomain(pool(), name)).rejects.toMatchObject({ code: 'not_found' });
   });

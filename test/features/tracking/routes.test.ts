@@ -8,6 +8,7 @@ import { pauseAccount } from '../../../src/features/brakes/service.ts';
 import { createSuspendedAccounts } from '../../../src/features/tracking/suspended.ts';
 import { createTrackingTokens, type TrackedTarget } from '../../../src/features/tracking/tokens.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -132,7 +133,7 @@ describe('while the account is paused', () => {
     expect(accounts).toMatchObject([{ reason: 'complaint_rate' }]);
     const log = pino({ level: 'silent' });
     expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(false);
-    await pauseAccount(pool, testEvents, accountId, 'complaint_rate');
+    await inTransaction(pool, (trx) => pauseAccount(trx, testEvents, accountId, 'complaint_rate'));
     expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(true);
     await resumeSending(pool, accountId);
     expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(false);

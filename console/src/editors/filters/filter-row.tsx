@@ -22,11 +22,14 @@ const REDUNDANT: Partial<Record<NameKind, readonly Predicate[]>> = {
   list: ['eq', 'not_eq'],
   segment: ['eq', 'not_eq'],
 };
+/** A part of a code of two letters says nothing. */
+const REDUNDANT_OF_COUNTRIES: readonly Predicate[] = ['cont', 'not_cont', 'start', 'end'];
 
 function predicateOptions({ name, predicate, value }: Filter, kind: NameKind) {
   const values: unknown[] = Array.isArray(value) ? value : [value];
   const isTime = kind === 'time' || (kind === 'json' && typeOfAll(values, ['date', 'time']) !== null);
-  const isOffered = (each: Predicate) => each === predicate || REDUNDANT[kind]?.includes(each) !== true;
+  const redundant = name === 'country_code' ? REDUNDANT_OF_COUNTRIES : REDUNDANT[kind];
+  const isOffered = (each: Predicate) => each === predicate || redundant?.includes(each) !== true;
   return PREDICATES[kind]
     .filter(isOffered)
     .map((each) => ({ value: each, label: predicateText(name, each, isTime) }));

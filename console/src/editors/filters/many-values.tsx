@@ -1,5 +1,7 @@
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
+import { codeOfCountry, countryName } from '../../ui/countries.ts';
+import { CountryList } from '../../ui/country-input.tsx';
 import { Select, TextInput } from '../../ui/field.tsx';
 import type { Notes } from './name-choice.tsx';
 import { useChoices } from './one-value.tsx';
@@ -20,6 +22,7 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
   const isChosen = type === 'choice' || type === 'id';
   const labelOf = (value: unknown) =>
     choices.find((choice) => choice.value === String(value))?.label ??
+    (name === 'country_code' ? countryName(String(value)) : null) ??
     (type === 'id' ? `${name} ${String(value)}` : String(value));
   const add = (more: readonly unknown[]) => onChange([...new Set([...given, ...more])]);
   return (
@@ -48,7 +51,7 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
           {...notes}
         />
       ) : (
-        <NextValue type={type} onAdd={add} notes={notes} />
+        <NextValue isCountry={name === 'country_code'} type={type} onAdd={add} notes={notes} />
       )}
     </div>
   );
@@ -56,21 +59,29 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
 
 /** Takes a value with Enter, with its button, or when the input loses the focus; pasted lines are a value each. */
 function NextValue({
+  isCountry,
   type,
   onAdd,
   notes,
 }: {
+  isCountry: boolean;
   type: ValueType;
   onAdd: (values: readonly unknown[]) => void;
   notes: Notes;
 }) {
+  const listId = useId();
   const [text, setText] = useState('');
+  const valueOf = (line: string) => {
+    if (type === 'boolean') return line === 'true';
+    return isCountry ? codeOfCountry(line) : asType(line, type);
+  };
   const take = (lines: readonly string[]) => {
     const typed = lines.map((line) => line.trim()).filter((line) => line !== '');
-    const values = typed.map((line) => (type === 'boolean' ? line === 'true' : asType(line, type)));
+    const values = typed.map(valueOf);
     const usable = values.filter((value) => value !== null);
     if (usable.length > 0) onAdd(usable);
-    setText('');
+    // A country that is not found can be corrected.
+    setText(isCountry ? typed.filter((_, index) => values[index] === null).join(', ') : '');
   };
   if (type === 'boolean') {
     return (
@@ -90,6 +101,7 @@ function NextValue({
         className="filter-value"
         inputMode={type === 'number' ? 'decimal' : 'text'}
         value={text}
+        list={isCountry ? listId : undefined}
         onChange={(event) => setText(event.target.value)}
         onBlur={() => take([text])}
         onKeyDown={(event) => {
@@ -105,6 +117,7 @@ function NextValue({
         }}
         {...notes}
       />
+      {isCountry && <CountryList id={listId} />}
       <Button onClick={() => take([text])} disabled={text.trim() === ''}>
         Add
       </Button>

@@ -1,4 +1,5 @@
 import { useListChoices, useSegmentChoices, type Choice } from '../../api/audience.ts';
+import { CountryInput } from '../../ui/country-input.tsx';
 import { Select, TextInput } from '../../ui/field.tsx';
 import { NumberInput } from '../../ui/number-input.tsx';
 import { STATUSES } from './language.ts';
@@ -27,6 +28,7 @@ export function OneValue({ name, type, ...input }: InputProps & { name: string; 
     case 'id':
       return <ChosenValue name={name} {...input} />;
     default:
+      if (name === 'country_code') return <CountryValue {...input} />;
       return (
         <TextInput
           aria-label={label}
@@ -39,6 +41,17 @@ export function OneValue({ name, type, ...input }: InputProps & { name: string; 
       );
   }
 }
+
+const CountryValue = ({ label, value, onChange, notes }: InputProps) => (
+  <CountryInput
+    aria-label={label}
+    className="filter-value"
+    placeholder="Germany, or DE"
+    value={typeof value === 'string' ? value : ''}
+    onChange={(code) => onChange(code === '' ? null : code)}
+    {...notes}
+  />
+);
 
 export function NumberValue({ label, value, onChange, notes, min }: InputProps & { min?: number }) {
   return (

@@ -2,9 +2,10 @@ import { useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Field, TextArea, TextInput } from '../../ui/field.tsx';
+import { CountryInput } from '../../ui/country-input.tsx';
+import { DataFields } from '../../ui/data-fields.tsx';
+import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
-import { isObject, parseJson } from '../../ui/json-text.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { addressOf } from './contact-text.ts';
 
@@ -37,6 +38,12 @@ function attributesOf(form: FormData, data: Data, contact: Contact | undefined) 
   };
 }
 
+/** What the API says of the data, or of a value in it. */
+const dataErrors = (errors: Readonly<Record<string, readonly string[]>>) =>
+  Object.entries(errors).flatMap(([path, texts]) =>
+    path === 'data' || path.startsWith('data.') ? texts.map((text) => `${path} ${text}`) : [],
+  );
+
 /** Creates a contact, or changes one. */
 export function ContactForm({
   contact,
@@ -47,7 +54,7 @@ export function ContactForm({
   onDone: (saved: Contact) => void;
   onCancel: () => void;
 }) {
-  const [dataFault, setDataFault] = useState<string | null>(null);
+  const [data, setData] = useState<Data>(contact?.data ?? {});
   const save = useAction({
     work: (body: ReturnType<typeof attributesOf>, key) =>
       contact
@@ -59,30 +66,20 @@ export function ContactForm({
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const parsed = parseJson(formText(form, 'data').trim() || '{}');
-    const fault = parsed.fault ?? (isObject(parsed.value) ? null : 'This must be a JSON object.');
-    setDataFault(fault);
-    if (parsed.fault === undefined && isObject(parsed.value))
-      save.run(attributesOf(form, parsed.value, contact));
+    save.run(attributesOf(new FormData(event.currentTarget), data, contact));
   };
   return (
     <form onSubmit={submit}>
       {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
       <Inputs contact={contact} errorOf={save.errorOf} />
-      <Field
+      <DataFields
         label="Data"
-        hint="A JSON object, for templates and segments."
-        error={dataFault ?? save.errorOf('data')}
-      >
-        <TextArea
-          name="data"
-          rows={6}
-          spellCheck={false}
-          className="mono"
-          defaultValue={JSON.stringify(contact?.data ?? {}, null, 2)}
-        />
-      </Field>
+        hint="For templates and segments."
+        nullText="removed"
+        value={data}
+        onChange={setData}
+        errors={dataErrors(save.errors)}
+      />
       <div className="actions">
         <Button type="submit" kind="primary" busy={save.busy}>
           Save
@@ -122,8 +119,8 @@ function Inputs({
       <Field label="Last name" error={errorOf('last_name')}>
         <TextInput name="last_name" defaultValue={contact?.last_name ?? ''} />
       </Field>
-      <Field label="Country" hint="Two letters, such as DE." error={errorOf('country_code')}>
-        <TextInput name="country_code" maxLength={2} defaultValue={contact?.country_code ?? ''} />
+      <Field label="Country" error={errorOf('country_code')}>
+        <CountryInput name="country_code" value={contact?.country_code ?? ''} />
       </Field>
       <Field label="Source" hint="Where the contact comes from." error={errorOf('source')}>
         <TextInput name="source" defaultValue={contact?.source ?? ''} />

@@ -5,6 +5,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { countryName } from '../../ui/countries.ts';
 import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
 import { useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
@@ -81,7 +82,7 @@ const About = ({ contact }: { contact: Contact }) => (
       items={[
         ['First name', contact.first_name],
         ['Last name', contact.last_name],
-        ['Country', contact.country_code],
+        ['Country', contact.country_code === null ? null : countryName(contact.country_code)],
         ['Source', contact.source],
         ['Enrichment', contact.enrichment_status.replaceAll('_', ' ')],
         ['Last interaction', <Time key="interaction" at={contact.last_interacted_at} />],

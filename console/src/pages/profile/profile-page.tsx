@@ -5,6 +5,7 @@ import { LeaveButton } from '../../shell/leave-button.tsx';
 import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
+import { CountryInput } from '../../ui/country-input.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
@@ -84,8 +85,8 @@ function NameCard() {
         >
           {input('mobile', 'tel')}
         </Field>
-        <Field label="Country" hint="Two letters, such as DE." error={save.errorOf('country_code')}>
-          {input('country_code', 'country')}
+        <Field label="Country" error={save.errorOf('country_code')}>
+          <CountryInput name="country_code" autoComplete="country-name" value={user.country_code} />
         </Field>
         <div className="actions">
           <Button type="submit" kind="primary" busy={save.busy}>

@@ -1,7 +1,6 @@
 /** What operators do with inboxes, for the command. */
 import { createHash, randomBytes } from 'node:crypto';
-import type pg from 'pg';
-import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
 import { findAccount, logOperatorChange, setAccount } from '../../accounts/service.ts';
 
 const TOKEN_BYTES = 32;
@@ -13,14 +12,12 @@ const TOKEN_BYTES = 32;
  * @throws AppError not_found
  */
 export async function allowInboxes(
-  pool: pg.Pool,
+  db: Queryable,
   accountId: number,
   allowed: boolean,
   actor: string,
 ): Promise<void> {
-  await inTransaction(pool, (trx) =>
-    setAccount(trx, accountId, { capabilities: { inboxes: allowed } }, actor),
-  );
+  await setAccount(db, accountId, { capabilities: { inboxes: allowed } }, actor);
 }
 
 /** An inbox as operators see it. */
@@ -54,19 +51,18 @@ export function inboundTokenDigest(token: string): Buffer {
 
 /**
  * Gives an account a new token for `POST /inbound/<token>`. An earlier one is refused from then on.
+ * @param trx the caller's transaction
  * @returns the token, which is not stored and cannot be shown again
  * @throws AppError not_found
  */
-export async function replaceInboundToken(pool: pg.Pool, accountId: number, actor: string): Promise<string> {
+export async function replaceInboundToken(trx: Queryable, accountId: number, actor: string): Promise<string> {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  await inTransaction(pool, async (trx) => {
-    await findAccount(trx, accountId);
-    await trx.query(
-      `insert into inbound_tokens (account_id, digest) values ($1, $2)
-       on conflict (account_id) do update set digest = excluded.digest, created_at = now()`,
-      [accountId, inboundTokenDigest(token)],
-    );
-    await logOperatorChange(trx, { accountId, actor, action: 'inbox token', changes: {} });
-  });
+  await findAccount(trx, accountId);
+  await trx.query(
+    `insert into inbound_tokens (account_id, digest) values ($1, $2)
+     on conflict (account_id) do update set digest = excluded.digest, created_at = now()`,
+    [accountId, inboundTokenDigest(token)],
+  );
+  await logOperatorChange(trx, { accountId, actor, action: 'inbox token', changes: {} });
   return token;
 }
