@@ -3139,6 +3139,8 @@ export interface components {
             errors: {
                 [key: string]: string[];
             };
+            /** @example "Acme" <hello@acme.example> */
+            sender: string | null;
             needs_approval: boolean;
         };
         CampaignData: {

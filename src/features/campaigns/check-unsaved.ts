@@ -4,21 +4,30 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { inPreparedTransaction } from '../../platform/db/queryable.ts';
 import { type AccountRules, needsApproval } from '../accounts/service.ts';
 import { applyChanges } from './apply.ts';
-import { type CheckDeps, makePins, type Prepared, requireSender } from './checks.ts';
+import { type CheckDeps, makePins, ownFields, type Prepared, requireSender } from './checks.ts';
 import { lockForRequest, requireCampaign } from './find.ts';
 import type { CampaignCheck, CheckCampaignBody } from './schema.ts';
 import { prepareRequest } from './send.ts';
+import { senderText } from './sender.ts';
 import { campaignTransitions } from './transitions.ts';
 
 /** Ends the transaction of a check that finds nothing, so that it is rolled back. */
 class Passed extends Error {}
+
+interface Attempt {
+  body: CheckCampaignBody;
+  prepared: Prepared;
+  account: AccountRules;
+  /** Is given whom the campaign is from, which is known whether or not a send would be refused. */
+  onSender: (sender: string | null) => void;
+}
 
 /** Does what a send does before it changes the campaign's state. @throws Passed, or what a send throws */
 function tryToSend(
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
-  { body, prepared, account }: { body: CheckCampaignBody; prepared: Prepared; account: AccountRules },
+  { body, prepared, account, onSender }: Attempt,
 ): Promise<never> {
   return inPreparedTransaction(deps.pool, async (trx) => {
     const locked = await lockForRequest(trx, tenant, id, null);
@@ -26,6 +35,7 @@ function tryToSend(
     const { row } = await applyChanges(trx, tenant, { ...locked, status: 'draft', phase: 'draft' }, body);
     const given = body.scheduled_at === undefined ? row.scheduled_at : body.scheduled_at;
     const scheduledAt = given === null ? null : new Date(given);
+    onSender(await senderText(trx, deps.sender, tenant, row.channel, await ownFields(trx, row)));
     await makePins(trx, deps, tenant, row, prepared, { scheduledAt, account, asOf: new Date() });
     throw new Passed();
   });
@@ -58,8 +68,10 @@ export async function checkCampaign(
   campaignTransitions.requireAllowed(before, 'send');
   const account = await requireSender(deps.pool, tenant);
   const prepared = (await prepareRequest(deps, tenant, before, { ...body, status: 'active' })) as Prepared;
-  return {
-    errors: await findErrors(tryToSend(deps, tenant, id, { body, prepared, account })),
-    needs_approval: needsApproval(account, deps.approvalTiers),
+  let sender: string | null = null;
+  const onSender = (found: string | null) => {
+    sender = found;
   };
+  const errors = await findErrors(tryToSend(deps, tenant, id, { body, prepared, account, onSender }));
+  return { errors, sender, needs_approval: needsApproval(account, deps.approvalTiers) };
 }

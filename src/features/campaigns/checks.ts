@@ -220,6 +220,18 @@ function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender
 /** The fields of a campaign's own template that are checked. */
 type OwnFields = Pick<VersionContent, 'subject' | 'fromName' | 'fromEmail' | 'replyTo'>;
 
+export async function ownFields(
+  db: Queryable,
+  { template_id: id }: Pick<CampaignRow, 'template_id'>,
+): Promise<OwnFields> {
+  const { rows } = await db.query<OwnFields>(
+    `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"
+     from templates where id = $1`,
+    [id],
+  );
+  return rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
+}
+
 /**
  * Checks a locked campaign, and pins everything that its send pins.
  * @param trx the caller's transaction, which has applied the changes of the request
@@ -242,12 +254,7 @@ export async function makePins(
   const { publicUrl } = deps.sender.tracking;
   addFooterProblems(problems, row.channel, { brand: prepared.brand, publicUrl }, 'campaigns');
   const content = await pinContent(trx, prepared, tenant, row, problems);
-  const { rows } = await trx.query<OwnFields>(
-    `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"
-     from templates where id = $1`,
-    [row.template_id],
-  );
-  const own = rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
+  const own = await ownFields(trx, row);
   // If the content compiles, compilation has checked the subject.
   if (hasHtml(row.channel) && !content.own.version && !own.subject?.trim()) {
     problems.add({ 'template_attributes.subject': ['is required'] });

@@ -243,6 +243,15 @@ export const campaignCheck = z
     errors: z.record(z.string(), z.array(z.string())).meta({
       description: 'What prevents the campaign from being sent, by field. Empty if nothing does.',
     }),
+    sender: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Whom it is from: an address, with its name if it has one, or the sender of an SMS. If an email names no ' +
+          'sender, that is the default one. Null if the provider of SMS decides, or while changes cannot be read.',
+        example: '"Acme" <hello@acme.example>',
+      }),
     needs_approval: z.boolean().meta({ description: 'Whether it waits for an operator once it is sent.' }),
   })
   .meta({ id: 'CampaignCheck' });

@@ -4,7 +4,7 @@ import { pinRoute } from './pinned-route.ts';
 import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
 import { findSmsSender } from '../../delivery/sms-senders.ts';
 import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
-import type { Problems } from '../../errors.ts';
+import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Pins } from './pins.ts';
@@ -94,6 +94,18 @@ export async function pinSender(
   const sender = await findSender[channel](db, scope, deps.mailDomain, content, problems);
   const { domainId, providerId } = sender;
   return { ...sender, ...(await pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking)) };
+}
+
+/** Returns whom a campaign with this content is from, also if a send would refuse it; null: the provider decides. */
+export async function senderText(
+  db: Queryable,
+  { mailDomain }: Pick<SenderDeps, 'mailDomain'>,
+  scope: BrandScope,
+  channel: Channel,
+  content: Content,
+): Promise<string | null> {
+  const { fromAddress } = await findSender[channel](db, scope, mailDomain, content, new Problems());
+  return fromAddress;
 }
 
 /** The content that a campaign will have after the request. */

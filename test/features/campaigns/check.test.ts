@@ -31,7 +31,10 @@ describe('POST /campaigns/{id}/check', () => {
     const id = await readyCampaign(api, listId);
     const before = (await show(api, id)).body;
     const { status, body } = await check(id, { template_attributes: { subject: 'New' } });
-    expect([status, body]).toEqual([200, { errors: {}, needs_approval: false }]);
+    expect([status, body]).toEqual([
+      200,
+      { errors: {}, sender: '"Acme" <news@acme.test>', needs_approval: false },
+    ]);
     expect((await show(api, id)).body).toEqual(before);
     expect((await act(api, id, 'send')).status).toBe(200);
   });
@@ -53,6 +56,25 @@ describe('POST /campaigns/{id}/check', () => {
     const shown = (await show(api, id)).body;
     expect(shown).toMatchObject({ template: content, trigger: { contact_list_id: listId } });
     expect(fieldsOf(await check(id, { scheduled_at: tomorrow() }))).toEqual([]);
+  });
+
+  it('says whom it is from, also if it cannot be sent', async () => {
+    const id = await readyCampaign(api, listId);
+    const senderWith = async (template_attributes: object) => {
+      const { body } = await check(id, {
+        template_attributes,
+        trigger_attributes: { contact_list_id: null },
+      });
+      expect(body.errors).not.toEqual({});
+      return body.sender;
+    };
+    expect(await senderWith({})).toBe('"Acme" <news@acme.test>');
+    expect(await senderWith({ from_name: 'Shop', from_email: 'me@elsewhere.test' })).toBe(
+      '"Shop" <me@elsewhere.test>',
+    );
+    await api.database.pool.query(`update domains set status = 'failed'`);
+    expect(await senderWith({})).toMatch(/^"Acme" <sandbox-\d+@/);
+    await api.database.pool.query(`update domains set status = 'verified'`);
   });
 
   it('names a list that another brand has, as a change to it would', async () => {
@@ -83,7 +105,7 @@ describe('POST /campaigns/{id}/check', () => {
     await api.database.pool.query(`update accounts set approval_state = 'not_required' where id = $1`, [
       api.accountId,
     ]);
-    expect(body).toEqual({ errors: {}, needs_approval: true });
+    expect(body).toMatchObject({ errors: {}, needs_approval: true });
   });
 
   it('takes a campaign that waits for its time, which still waits for it', async () => {
