@@ -85,6 +85,7 @@ import * as mcp from './0099_mcp.ts';
 import * as drafts from './0100_drafts.ts';
 import * as keptUploads from './0101_kept_uploads.ts';
 import * as draftBases from './0102_draft_bases.ts';
+import * as lastHolds from './0103_last_holds.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -175,4 +176,5 @@ export const migrations = [
   drafts,
   keptUploads,
   draftBases,
+  lastHolds,
 ];

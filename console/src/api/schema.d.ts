@@ -4491,7 +4491,7 @@ export interface components {
             text: string | null;
             events: {
                 /** @enum {string} */
-                type: "sent" | "delivered" | "bounced" | "complained" | "deferred" | "failed" | "unknown" | "opened" | "clicked";
+                type: "held" | "released" | "sent" | "delivered" | "bounced" | "complained" | "deferred" | "failed" | "unknown" | "opened" | "clicked";
                 attempt: number;
                 /** Format: date-time */
                 occurred_at: string;

@@ -74,7 +74,8 @@ export async function releaseDomainPage(
       select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
       order by id for no key update skip locked
     ), marked as (
-      update messages m set status = 'queued', hold = null, updated_at = now()
+      update messages m set status = 'queued', hold = null, updated_at = now(),
+        last_hold = m.last_hold || jsonb_build_object('released_at', now())
       where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
     ), released as (
       update send_queue q set due_at = q.queued_at

@@ -31,6 +31,8 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   /** The provider's response to that attempt. */
   response?: string | null;
   hold?: { reason: HoldReason; until: string | null } | null;
+  /** The hold of a message that is or was held. */
+  last_hold?: { reason: HoldReason; held_at: string; released_at?: string } | null;
   created_at: Date;
   updated_at: Date;
   sent_at?: Date | null;
@@ -139,6 +141,24 @@ function eventsOfRow(row: MessageRow): MessageEventRow[] {
 }
 
 /**
+ * A hold belongs to the attempt that it delays: the one after those that were made before.
+ * @param events of the attempts
+ */
+function eventsOfHold(
+  { last_hold: hold }: MessageRow,
+  events: readonly MessageEventRow[],
+): MessageEventRow[] {
+  if (!hold) return [];
+  const heldAt = new Date(hold.held_at);
+  const before = events.filter(({ occurred_at: at }) => at < heldAt);
+  const attempt = Math.max(0, ...before.map((event) => event.attempt)) + 1;
+  const data = { reason: hold.reason };
+  const held = { type: 'held' as const, attempt, occurred_at: heldAt, data };
+  if (hold.released_at === undefined) return [held];
+  return [held, { type: 'released', attempt, occurred_at: new Date(hold.released_at), data }];
+}
+
+/**
  * Stored events replace those of the row, because they say more. But a sender may have recorded one after the
  * provider's report, so the earlier time counts.
  */
@@ -183,7 +203,8 @@ export function presentMessageDetail(
   interactions: readonly Interaction[] = [],
 ): MessageDetail {
   const done = interactions.map((interaction) => presentInteraction(row, interaction));
-  const events = [...mergeEvents(stored, eventsOfRow(row)), ...done].sort(compareEvents);
+  const attempts = mergeEvents(stored, eventsOfRow(row));
+  const events = [...attempts, ...eventsOfHold(row, attempts), ...done].sort(compareEvents);
   return {
     ...presentMessage(row),
     html: row.html,

@@ -256,6 +256,8 @@ export const messageDetail = messageResource
     events: z.array(
       z.object({
         type: z.enum([
+          'held',
+          'released',
           'sent',
           'delivered',
           'bounced',

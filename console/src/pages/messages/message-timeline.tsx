@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { holdTitle } from './reasons.ts';
 
 type Message = Schemas['MessageDetail'];
 type Event = Message['events'][number];
@@ -11,6 +12,8 @@ const CAPTURED: Record<string, string> = {
 };
 
 const MEANINGS: Record<Event['type'], string> = {
+  held: 'A limit of the service held the message.',
+  released: 'The message was released, to be sent.',
   sent: 'The provider accepted the message.',
   delivered: 'The recipient’s mail server or phone network accepted the message.',
   bounced: 'The message was refused because of the recipient.',
@@ -21,6 +24,9 @@ const MEANINGS: Record<Event['type'], string> = {
   opened: 'Someone opened the message.',
   clicked: 'Someone followed a link.',
 };
+
+/** What they contain stands in their meaning. */
+const HOLDS: ReadonlySet<Event['type']> = new Set(['held', 'released']);
 
 /** Values in values, such as those of a bounce, stand one after another. */
 function textOf(value: unknown): string {
@@ -47,6 +53,7 @@ function EventData({ data }: { data: Event['data'] }) {
 /** Everything that happened to the message, oldest first. */
 export function MessageTimeline({ message }: { message: Message }) {
   const { events, status, hold } = message;
+  const isHoldListed = events.at(-1)?.type === 'held';
   const attempts = new Set(events.map(({ attempt }) => attempt)).size;
   return (
     <ol className="timeline">
@@ -59,10 +66,10 @@ export function MessageTimeline({ message }: { message: Message }) {
           <StatusBadge status={event.type} /> <Time at={event.occurred_at} full />
           {attempts > 1 && <span className="muted"> attempt {event.attempt}</span>}
           <p>{meaningOf(message, event)}</p>
-          <EventData data={event.data} />
+          {!HOLDS.has(event.type) && <EventData data={event.data} />}
         </li>
       ))}
-      {(status === 'queued' || status === 'sending' || status === 'held') && (
+      {(status === 'queued' || status === 'sending' || (status === 'held' && !isHoldListed)) && (
         <li>
           <StatusBadge status={status} />
           <p>{waitingText(status, hold)}</p>
@@ -72,7 +79,11 @@ export function MessageTimeline({ message }: { message: Message }) {
   );
 }
 
-function meaningOf({ provider }: Message, { type }: Event): string {
+function meaningOf({ provider }: Message, { type, data }: Event): string {
+  if (type === 'held') {
+    const title = holdTitle(data.reason);
+    return title === null ? MEANINGS.held : `Held: ${title}.`;
+  }
   const captured = CAPTURED[provider ?? ''];
   if (captured === undefined) return MEANINGS[type];
   if (type === 'sent') return captured;

@@ -70,6 +70,10 @@ const HOLDS: Record<Holds, Reason> = {
   },
 };
 
+/** Returns in a few words why a message was held; null for a reason that is not known here. */
+export const holdTitle = (reason: unknown): string | null =>
+  Object.entries(HOLDS).find(([name]) => name === reason)?.[1].title ?? null;
+
 const FAILURES: Record<string, Reason> = {
   suppressed: {
     title: 'The address is suppressed',
