@@ -1,9 +1,12 @@
 // The API process reports readiness and metrics, finishes requests when it stops, and logs no client data.
 import http from 'node:http';
 import net from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import perfHooks from 'node:perf_hooks';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
 import pino from 'pino';
 import { createLogger } from '../../../src/log.ts';
+import { createProcessRegistry } from '../../../src/platform/http/operators.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { until } from '../../support/programs.ts';
@@ -93,6 +96,7 @@ describe('the api process', () => {
     });
     expect(text).not.toContain('4711');
     expect(text).toMatch(/nodejs_eventloop_lag_seconds \d/);
+    expect(text).toMatch(/^nodejs_eventloop_lag_min_seconds 0\.\d+$/m);
     expect(text).toMatch(/carillon_database_connections\{pool="hot",state="idle"\} \d/);
   });
 
@@ -115,6 +119,18 @@ describe('the api process', () => {
     const taken = startTestApi({ env: { OPS_PORT: '9464' } });
     await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
     other.close();
+  });
+});
+
+describe('the metrics of a process', () => {
+  it('measure the event loop from the first request for them on', async () => {
+    const monitor = jest.spyOn(perfHooks, 'monitorEventLoopDelay');
+    const registry = createProcessRegistry(new pg.Pool());
+    expect(monitor).not.toHaveBeenCalled();
+    for (let n = 0; n < 2; n += 1)
+      expect(await registry.metrics()).toContain('nodejs_eventloop_lag_p99_seconds');
+    expect(monitor).toHaveBeenCalledTimes(1);
+    monitor.mockRestore();
   });
 });
 
