@@ -290,3 +290,7 @@ export function childEnvironment(
 ): Record<string, string | undefined> {
   return { ...process.env, ...changes };
 }
+
+/** The address that opens the mailbox of `--dev` in a browser on this machine. */
+export const mailboxUrl = (port: number, token: string): string =>
+  `http://127.0.0.1:${port}/?${new URLSearchParams({ token }).toString()}`;

@@ -27,9 +27,14 @@ describe('the page for signing in', () => {
     // What asks who is signed in.
     stage().allow(/status of 401/);
     const page = await stage().newPage();
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 401) refused.push(new URL(response.url()).pathname);
+    });
     await page.goto(`/console/brands/${brandId}`);
     await page.waitForURL(/\/console\/sign-in\?return_to=/);
     await checkAccessibility(page);
+    expect(refused).toEqual(['/v1/my/session']);
     await submitLogin(page, stage().email);
     await page.waitForURL(`**/console/brands/${brandId}`);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

@@ -111,6 +111,17 @@ export async function call<Data>(request: () => Promise<Answer<Data>>): Promise<
 }
 
 /**
+ * Asks for the session, and returns it. A 401 is the answer that there is none.
+ * @throws ApiError if the response is not 2xx
+ */
+export async function callForSession<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {
+  const { data, error, response } = await send(request);
+  if (response.status === UNAUTHORIZED) onSignedOut();
+  if (!response.ok) throw errorOf(response, error);
+  return data as Data;
+}
+
+/**
  * Sends a password, and returns the resource. A wrong one does not end the session.
  * @throws ApiError if the response is not 2xx
  */

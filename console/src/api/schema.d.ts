@@ -4551,6 +4551,7 @@ export interface components {
             updated_at: string;
             temporal_ui_url: string | null;
             temporal_namespace: string | null;
+            mailbox_url: string | null;
         };
         PasswordReset: {
             email: string;

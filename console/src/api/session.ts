@@ -1,6 +1,6 @@
 /** Who is signed in, and where they may act. */
 import { queryOptions } from '@tanstack/react-query';
-import { api, call, type Schemas } from './client.ts';
+import { api, call, callForSession, type Schemas } from './client.ts';
 
 export type Role = Schemas['OwnAccount']['role'];
 
@@ -11,9 +11,10 @@ export interface SignedIn {
 }
 
 async function loadSignedIn(): Promise<SignedIn> {
-  const [user, session, accounts] = await Promise.all([
+  // Before the sign-in, one request is refused, and not each of them.
+  const session = await callForSession(() => api.GET('/v1/my/session'));
+  const [user, accounts] = await Promise.all([
     call(() => api.GET('/v1/my/user')),
-    call(() => api.GET('/v1/my/session')),
     call(() => api.GET('/v1/my/accounts')),
   ]);
   return { user, session, accounts };

@@ -5,11 +5,14 @@ import { openPalette } from './palette-state.ts';
 import { signOut } from './sign-out.ts';
 import { nextTheme, setTheme, useTheme } from './theme.ts';
 
+const openPage = (url: string) => window.open(url, '_blank', 'noreferrer');
+
 /** What concerns the user, not the brand. */
 export function AccountMenu() {
   const { brandId, signedIn } = useBrand();
   const navigate = useNavigate();
   const theme = useTheme();
+  const mailbox = signedIn.user.mailbox_url;
   const open = (path: string) => void navigate({ to: `/brands/${brandId}${path}` });
   return (
     <>
@@ -23,6 +26,9 @@ export function AccountMenu() {
           { label: 'Profile and security', onSelect: () => open('/profile') },
           { label: 'Sessions', onSelect: () => open('/sessions') },
           { label: 'New brand', onSelect: () => void navigate({ to: '/new-brand' }) },
+          ...(mailbox === null
+            ? []
+            : [{ label: 'Mailbox of this machine', onSelect: () => openPage(mailbox) }]),
           { label: `Theme: ${theme}`, onSelect: () => setTheme(nextTheme(theme)) },
           { label: 'Sign out', onSelect: () => void signOut() },
         ]}

@@ -1,3 +1,4 @@
+import { mailboxUrl, type Config } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -25,12 +26,17 @@ function changesOf({ first_name, last_name, mobile, country_code }: ChangeUserBo
 }
 
 export interface OwnUserRouteDeps {
-  config: { TEMPORAL_UI_PUBLIC_URL?: string | undefined; TEMPORAL_NAMESPACE: string };
+  config: Pick<
+    Config,
+    'TEMPORAL_UI_PUBLIC_URL' | 'TEMPORAL_NAMESPACE' | 'CARILLON_DEV' | 'MAILBOX_PORT' | 'MAILBOX_TOKEN'
+  >;
   database: Database;
 }
 
 /** `GET` and `PATCH /v1/my/user`. */
 export function createOwnUserRoutes({ config, database: { pool } }: OwnUserRouteDeps): RouteDefinition[] {
+  const { CARILLON_DEV: isDev, MAILBOX_PORT: mailboxPort, MAILBOX_TOKEN: mailboxToken } = config;
+  const mailbox = isDev && mailboxToken !== undefined ? mailboxUrl(mailboxPort, mailboxToken) : null;
   const temporalUi = config.TEMPORAL_UI_PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   return [
     defineRoute({
@@ -49,6 +55,8 @@ export function createOwnUserRoutes({ config, database: { pool } }: OwnUserRoute
           ...user,
           temporal_ui_url: showsTemporal ? temporalUi : null,
           temporal_namespace: showsTemporal ? config.TEMPORAL_NAMESPACE : null,
+          // It shows the mail of all accounts.
+          mailbox_url: user.admin ? mailbox : null,
         };
         return { status: 200, body };
       },

@@ -36,6 +36,14 @@ export const ownUserSchema = z
       .string()
       .nullable()
       .meta({ description: 'The namespace of the workflows in that UI; null if `temporal_ui_url` is null.' }),
+    mailbox_url: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'For operators (`admin`): the address of the page on this machine that shows what was sent, while Carillon runs ' +
+          'for development (`npm start`). Null for others.',
+      }),
   })
   .meta({ id: 'OwnUser' });
 
@@ -64,6 +72,7 @@ export const userReadOnlyFields = [
   'admin',
   'temporal_ui_url',
   'temporal_namespace',
+  'mailbox_url',
   'created_at',
   'updated_at',
 ];

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
+import { mailboxUrl, type Config } from '../../config.ts';
 import type { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { createBareApp } from '../../platform/http/app.ts';
@@ -33,11 +33,6 @@ export interface Mailbox {
 }
 
 const HOST = '127.0.0.1';
-
-/** The address that opens the mailbox in a browser. */
-export function mailboxUrl(port: number, token: string): string {
-  return `http://${HOST}:${port}/?${new URLSearchParams({ token }).toString()}`;
-}
 
 /** Shows errors of the mailbox API as JSON, and errors of pages as pages or text. */
 function showError(ctx: HttpContext, error: AppError): void {

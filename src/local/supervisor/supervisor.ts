@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { childEnvironment, type Config } from '../../config.ts';
+import { childEnvironment, mailboxUrl, type Config } from '../../config.ts';
 import { openDatabase } from '../../platform/db/database.ts';
 import type { PartitionedTable } from '../../platform/db/partitions.ts';
 import { ensureDemo, type Demo } from '../demo.ts';
@@ -189,7 +189,7 @@ async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile
     temporal_address: config.TEMPORAL_ADDRESS as string,
     temporal_ui_url: uiUrl,
     database_url: databaseUrl,
-    mailbox_url: `http://127.0.0.1:${config.MAILBOX_PORT}/?token=${config.MAILBOX_TOKEN}`,
+    mailbox_url: mailboxUrl(config.MAILBOX_PORT, config.MAILBOX_TOKEN ?? ''),
     pids,
   };
   const write = () =>

@@ -40,6 +40,7 @@ describe('/user', () => {
       ...again.body,
       temporal_ui_url: null,
       temporal_namespace: null,
+      mailbox_url: null,
     });
     expect((await patch({ mobile: null, country_code: null })).body).toMatchObject({
       mobile: '',
@@ -55,6 +56,21 @@ describe('/user', () => {
       temporal_ui_url: 'https://temporal.acme.test',
       temporal_namespace: 'default',
     });
+  });
+
+  it('shows the address of the mailbox to operators only, while it runs for development', async () => {
+    const dev = await startTestApi({
+      env: { CARILLON_DEV: 'true', MAILBOX_PORT: '8999', MAILBOX_TOKEN: 't'.repeat(32) },
+    });
+    try {
+      const mailbox = async () =>
+        (await dev.request('GET', '/v1/my/user', { token: dev.userJwt })).body.mailbox_url;
+      expect(await mailbox()).toBeNull();
+      await dev.database.pool.query('update users set admin = true where id = $1', [dev.userId]);
+      expect(await mailbox()).toBe(`http://127.0.0.1:8999/?token=${'t'.repeat(32)}`);
+    } finally {
+      await dev.close();
+    }
   });
 
   it('changes no other user', async () => {
