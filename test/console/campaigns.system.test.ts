@@ -73,7 +73,7 @@ async function closeWhileLoading(): Promise<void> {
   closed.resolve();
   await (await answer).finished();
   await page.unroute(path);
-  expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('');
+  await page.getByRole('heading', { name: 'Choose a design' }).waitFor();
 }
 
 describe('a campaign at the console', () => {
@@ -104,7 +104,7 @@ describe('a campaign at the console', () => {
         .waitFor();
 
       await click('Send a test');
-      await fill('To', stage().email);
+      expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe(stage().email);
       await click('Send');
       await page.getByRole('link', { name: /^Message \d+ to/ }).waitFor();
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
@@ -117,7 +117,11 @@ describe('a campaign at the console', () => {
       await checkAccessibility(page);
 
       await click('Send…');
-      await page.getByRole('dialog').getByText('100 contacts').waitFor();
+      const summary = page.getByRole('dialog');
+      await summary.getByText('100 contacts').waitFor();
+      await summary.getByText('list Customers').waitFor();
+      await summary.getByText(/^sandbox-\d+@/).waitFor();
+      await summary.getByText('Hi {{ contact.first_name | default: "there" }}', { exact: false }).waitFor();
       await click('Send now');
       await page.getByText('100 of 100').waitFor({ timeout: SENT_FAR_LATER });
       await page.getByText('completed', { exact: true }).waitFor({ timeout: SENT_FAR_LATER });
@@ -142,11 +146,16 @@ describe('a campaign at the console', () => {
   it('stays a draft, and shows at their places what a send would refuse', async () => {
     const { id } = await post('/campaigns', { name: 'Incomplete' });
     await stage().open(page, `/campaigns/${Number(id)}`);
+    const list = page.getByRole('combobox', { name: 'List', exact: true });
     await page.getByText('This is missing or wrong:').waitFor();
-    expect(await page.getByLabel('List', { exact: true }).getAttribute('aria-invalid')).toBeNull();
+    await page.getByRole('button', { name: /^Announcement/ }).click();
+    await page.getByRole('textbox', { name: 'Text', exact: true }).getByText('What is new').waitFor();
+    await page.frameLocator('iframe[title="Preview of the letter"]').getByText('What is new').waitFor();
+    await page.getByText(/^Sender sandbox-/).waitFor();
+    expect(await list.getAttribute('aria-invalid')).toBeNull();
     await click('Send…');
     await page.getByText('is required, or a segment_id').first().waitFor();
-    expect(await page.getByLabel('List', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(await list.getAttribute('aria-invalid')).toBe('true');
     await click('Audience');
     expect(await page.locator(':focus').getByRole('heading', { name: 'Audience' }).count()).toBe(1);
     const { body } = await stage().request('GET', `/v1/my/campaigns/${Number(id)}`);
@@ -204,7 +213,7 @@ describe('a campaign at the console', () => {
     });
     await stage().open(page, `/campaigns/${Number(id)}`);
     await page.getByText('Nothing is missing. It can be sent.').waitFor();
-    await page.getByText('Sender', { exact: true }).waitFor();
+    await page.locator('summary', { hasText: 'Sender' }).waitFor();
     await page.getByLabel('Begins at').fill('2020-01-01T00:00');
     await page.getByText('is in the past', { exact: true }).waitFor();
     await page.getByLabel('Begins at').fill('');
@@ -309,7 +318,7 @@ describe('the recipients of a campaign', () => {
     await setStatus('paused');
     await stage().open(page, `/campaigns/${id}`);
     await page.getByLabel('Body', { exact: true }).waitFor();
-    expect(await page.getByText('Sender', { exact: true }).count()).toBe(0);
+    expect(await page.locator('summary', { hasText: 'Sender' }).count()).toBe(0);
     await setStatus('completed');
   });
 

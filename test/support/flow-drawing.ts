@@ -113,6 +113,7 @@ export async function drawFlow(page: Page, hand: Hand): Promise<void> {
   await add('after Wait new 2', 'Email');
   await hand.press(panel.getByRole('button', { name: 'Edit the letter' }));
   await hand.type(page.getByLabel('Subject', { exact: true }), EMAIL.subject);
+  await hand.press(button('Write source instead'));
   await hand.type(page.getByLabel('Body', { exact: true }), EMAIL.body);
   await hand.press(button('Back to the steps'));
 

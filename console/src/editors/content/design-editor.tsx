@@ -4,24 +4,34 @@ import { isAt, type Problem } from './checked.ts';
 import type { Design, Section } from './content.ts';
 import { type Letter, LetterProvider } from './letter-context.ts';
 import { SectionList } from './section-list.tsx';
+import { keyOf } from './section-keys.ts';
 import type { SectionPath } from './sections.ts';
 import { ThemeForm } from './theme-form.tsx';
+
+/** @returns the key of the first text; null if there is none */
+function firstText(sections: readonly Section[]): string | null {
+  const text = sections.find(({ type }) => type === 'text');
+  return text ? keyOf(text) : null;
+}
 
 /** Edits the sections and the theme of a design. */
 export function DesignEditor({
   design,
   names,
   problems,
+  opensText = false,
   onChange,
   onSource,
 }: {
   design: Design;
   names: readonly string[];
   problems: readonly Problem[];
+  /** Whether its first text is open at once, because the design was just chosen. */
+  opensText?: boolean;
   onChange: (next: (design: Design) => Design) => void;
   onSource: () => void;
 }) {
-  const [opened, open] = useState<string | null>(null);
+  const [opened, open] = useState(() => (opensText ? firstText(design.sections) : null));
   const [dragged, drag] = useState<SectionPath | null>(null);
   const [said, say] = useState('');
   const waiting = useRef<string | null>(null);

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { useSettled } from '../../ui/settled.ts';
@@ -10,8 +10,14 @@ import { LetterPreview } from './letter-preview.tsx';
 import { LiquidInput } from './liquid-input.tsx';
 import { namesOf } from './liquid-value.ts';
 import { designOf } from './sections.ts';
+import { StarterGallery } from './starter-gallery.tsx';
 
 const NO_ERRORS = {};
+
+/** Whether the user is asked how the letter begins, has chosen a design, or edits what there was. */
+type Start = 'asked' | 'chosen' | 'given';
+
+const isBlank = ({ body, design }: Content) => !design && (body ?? '').trim() === '';
 
 /** Changes the content as it is when the change is made, also later than the event, such as by an undo. */
 function useChange(value: Content, onChange: (next: Content) => void) {
@@ -39,20 +45,30 @@ function takeInstead(change: Change, text: string, next: (content: Content) => P
 
 /** Edits an email: its subject, its sections or source, and what a contact sees of it. */
 export function LetterEditor(props: ContentEditorProps) {
-  const { value, footer, names, isSenderFixed = false, errors = NO_ERRORS } = props;
+  const { value, footer, names, isSenderFixed = false, sender = null, errors = NO_ERRORS } = props;
   const change = useChange(value, props.onChange);
   const settled = useSettled(unsavedOf(props));
   const problems = useChecked(settled, errors);
   const known = namesOf({ footer, names, variables: value.variables });
+  const [start, setStart] = useState<Start>(isBlank(value) ? 'asked' : 'given');
   const { design } = value;
   return (
     <div className="content-editor">
       <div className="letter">
         <div className="stack">
           <Envelope value={value} names={known} problems={problems} change={change} />
-          {!isSenderFixed && <Sender value={value} problems={problems} change={change} />}
-          {design && sentPart(value) === 'design' ? (
+          {!isSenderFixed && <Sender {...{ value, sender, problems, change }} />}
+          {start === 'asked' && isBlank(value) ? (
+            <StarterGallery
+              onChoose={(sections) => {
+                setStart('chosen');
+                change((old) => ({ ...old, body: null, design: { sections, theme: {} } }));
+              }}
+              onSource={() => setStart('given')}
+            />
+          ) : design && sentPart(value) === 'design' ? (
             <DesignEditor
+              opensText={start === 'chosen'}
               design={design}
               names={known}
               problems={problems}
@@ -62,7 +78,7 @@ export function LetterEditor(props: ContentEditorProps) {
               }
             />
           ) : (
-            <SourceEditor value={value} problems={problems} change={change} />
+            <SourceEditor {...{ value, problems, change }} onAsk={() => setStart('asked')} />
           )}
         </div>
         <LetterPreview value={value} unsaved={settled} problems={problems} />
@@ -107,10 +123,10 @@ const SENDER = [
 ] as const;
 
 /** Whom the letter is from. */
-function Sender({ value, problems, change }: PartProps) {
+function Sender({ value, sender, problems, change }: PartProps & { sender: string | null }) {
   return (
     <details className="section-style" open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}>
-      <summary>Sender</summary>
+      <summary>Sender{sender !== null && <span className="summary-value"> {sender}</span>}</summary>
       <p className="hint">Without one, the default sender of the brand.</p>
       <div className="style-fields">
         {SENDER.map(([name, label]) => (
@@ -131,22 +147,21 @@ function Sender({ value, problems, change }: PartProps) {
 }
 
 /** A body that is written as source. */
-function SourceEditor({ value, problems, change }: PartProps) {
-  const isEmpty = (value.body ?? '').trim() === '';
+function SourceEditor({ value, problems, change, onAsk }: PartProps & { onAsk: () => void }) {
   const designed = ({ body }: Content) => ({
     body: null,
     design: { sections: designOf(body ?? ''), theme: {} },
   });
-  const startDesign = () =>
-    isEmpty
-      ? change((old) => ({ ...old, ...designed(old) }))
-      : takeInstead(change, 'The source is put aside.', designed);
   return (
     <>
       <div className="actions">
-        <Button kind={isEmpty ? 'primary' : 'secondary'} onClick={startDesign}>
-          {isEmpty ? 'Start a design' : 'Start a design instead'}
-        </Button>
+        {isBlank(value) ? (
+          <Button onClick={onAsk}>Choose a design</Button>
+        ) : (
+          <Button onClick={() => takeInstead(change, 'The source is put aside.', designed)}>
+            Start a design instead
+          </Button>
+        )}
       </div>
       <Field
         label="Body"

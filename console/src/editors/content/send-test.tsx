@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
+import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button, type ButtonProps } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -76,6 +77,8 @@ function SendTestForm({ channel, contactId, send, children, onClose }: TestProps
     fields: ['to'],
   });
   const what = channel === 'email' ? 'addresses of users and the test recipients' : 'mobile numbers of users';
+  const { user } = useBrand().signedIn;
+  const own = channel === 'email' ? user.email : '';
   const submit = (form: FormData) => {
     const to = addressesOf(formText(form, 'to'));
     action.run({
@@ -87,10 +90,10 @@ function SendTestForm({ channel, contactId, send, children, onClose }: TestProps
     <ActionForm action={action} onSubmit={submit} submit="Send" close={{ label: 'Close', onClick: onClose }}>
       <Field
         label="To"
-        hint={`Without an address, it goes to you. Allowed are the ${what} of the account.`}
+        hint={`${own === '' ? 'Without a number, it goes to you. ' : ''}Allowed are the ${what} of the account.`}
         error={action.errorOf('to')}
       >
-        <TextInput name="to" autoFocus />
+        <TextInput name="to" autoFocus defaultValue={own} />
       </Field>
       {children}
       {action.result && (

@@ -11,6 +11,8 @@ export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 export interface Checked {
   errors: FieldErrors;
   needsApproval: boolean;
+  /** Whom it is from, see the API; null if that is not known. */
+  sender: string | null;
   /** Why the check did not succeed; null if it did, or has not ended. */
   fault: string | null;
   /** Whether the result is about what is written now. */
@@ -38,6 +40,7 @@ export function useCheck(id: number, content: DeskContent, stage: Stage): Checke
   return {
     errors: refused ?? data?.errors ?? NONE,
     needsApproval: data?.needs_approval ?? false,
+    sender: data?.sender ?? null,
     fault: error && !refused ? messageOf(error) : null,
     isCurrent: (data !== undefined || refused !== null) && !isPlaceholderData,
     again: () => void refetch(),

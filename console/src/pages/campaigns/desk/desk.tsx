@@ -96,6 +96,7 @@ export function Desk({
       <LetterPart
         letter={content.template_attributes}
         {...{ channel, errors }}
+        sender={checked.sender}
         isSenderFixed={stage === 'begun'}
         onChange={(letter) => change({ template_attributes: letter })}
       />

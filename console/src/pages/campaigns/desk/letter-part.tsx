@@ -3,6 +3,7 @@ import { ContentEditor } from '../../../editors/content/content-editor.tsx';
 import type { Content } from '../../../editors/content/content.ts';
 import { Button } from '../../../ui/button.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
+import { senderText } from './audience-text.ts';
 import { errorsBelow, type FieldErrors } from './check.ts';
 import { DeskPart } from './desk-part.tsx';
 import { LoadTemplateDialog } from './load-template-dialog.tsx';
@@ -12,12 +13,15 @@ import { SaveTemplateDialog } from './save-template-dialog.tsx';
 export function LetterPart({
   letter,
   channel,
+  sender,
   isSenderFixed,
   errors,
   onChange,
 }: {
   letter: Content;
   channel: Campaign['channel'];
+  /** Whom it is from; null if that is not known. */
+  sender: string | null;
   isSenderFixed: boolean;
   errors: FieldErrors;
   onChange: (next: Content) => void;
@@ -41,6 +45,7 @@ export function LetterPart({
         onChange={onChange}
         channel={channel}
         footer="marketing"
+        sender={sender === null ? null : senderText(sender)}
         isSenderFixed={isSenderFixed}
         errors={errorsBelow(errors, 'template_attributes')}
       />

@@ -7,11 +7,11 @@ import { Card, Time } from '../../../ui/facts.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
-import { AudienceCount } from './audience-part.tsx';
 import type { Checked, FieldErrors } from './check.ts';
 import type { DeskContent } from './content.ts';
 import { isPast } from './local-time.ts';
 import { goTo, PLACES, placeOf } from './place.ts';
+import { SendSummary } from './send-summary.tsx';
 
 /** What is still missing or wrong, and the way out. */
 export function SendPart({
@@ -69,7 +69,12 @@ export function SendPart({
         </div>
       )}
       {onSend && step === 'confirming' && (
-        <SendConfirmation {...{ campaign, draft, onSend }} onPast={onAsked} onClose={() => setStep(null)} />
+        <SendConfirmation
+          {...{ campaign, draft, onSend }}
+          sender={checked.sender}
+          onPast={onAsked}
+          onClose={() => setStep(null)}
+        />
       )}
     </Card>
   );
@@ -79,19 +84,21 @@ export function SendPart({
 function SendConfirmation({
   campaign,
   draft,
+  sender,
   onSend,
   onPast,
   onClose,
 }: {
   campaign: Campaign;
   draft: Draft<DeskContent>;
+  sender: string | null;
   onSend: () => void;
   /** Its time has passed while it was asked. */
   onPast: () => void;
   onClose: () => void;
 }) {
   useUnchanged(draft, { isBusy: false, onChanged: onClose });
-  const { name, scheduled_at: at, trigger_attributes: audience } = draft.content;
+  const { name, scheduled_at: at } = draft.content;
   const label = at === null ? 'Send now' : 'Schedule';
   const send = () => {
     onClose();
@@ -100,7 +107,7 @@ function SendConfirmation({
   };
   return (
     <Dialog open onClose={onClose} title={`${label}: “${name}”?`}>
-      <AudienceCount audience={audience} channel={campaign.channel} />
+      <SendSummary content={draft.content} channel={campaign.channel} sender={sender} />
       <p>
         {at === null ? (
           'It begins at once. What has been sent cannot be taken back.'
