@@ -12,6 +12,7 @@ let bensEmail: string;
 
 const path = () => `/templates/${id}/edit`;
 const nameOf = (page: Page) => page.getByLabel('Name', { exact: true });
+const subjectOf = (page: Page) => page.getByLabel('Subject', { exact: true });
 const bar = (page: Page) => page.locator('.draft-bar');
 const draft = async () => (await stage().request('GET', `/v1/my/drafts/templates/${id}`)).body;
 const live = async () => (await stage().request('GET', `/v1/my/templates/${id}`)).body;
@@ -59,44 +60,58 @@ it('keeps what was written before a tab was closed without a connection', async 
   expect((await draft()).content?.name).toBe('Written offline');
 });
 
-it('shows two people both versions, and saves the chosen one', async () => {
+it('merges what two people change in different fields, and asks about the field that both changed', async () => {
   stage().allow(/status of 412/);
   await stage().open(ben, path());
   expect(await nameOf(ben).inputValue()).toBe('Written offline');
-  await nameOf(ben).fill('By Ben');
+  await subjectOf(ben).fill('By Ben');
   await saved(ben);
   await nameOf(ann).fill('By Ann');
-  await ann.getByText(new RegExp(`^${bensEmail} changed this at \\d`)).waitFor();
-  expect((await draft()).content?.name).toBe('By Ben');
-  await click(ann, 'Show both versions');
-  const dialog = ann.getByRole('dialog');
-  for (const name of ['By Ann', 'By Ben']) await dialog.getByText(name, { exact: true }).waitFor();
-  await checkAccessibility(ann);
-  await dialog.getByRole('button', { name: 'Keep my version' }).click();
+  await ann.getByText(`${bensEmail} changed Subject at`, { exact: false }).waitFor();
   await saved(ann);
+  expect((await draft()).content).toMatchObject({ name: 'By Ann', subject: 'By Ben' });
+  expect(await subjectOf(ann).inputValue()).toBe('By Ben');
+
+  await nameOf(ben).fill('By Ben');
+  await ben.getByText(/^Olive Owner changed this at \d/).waitFor();
   expect((await draft()).content?.name).toBe('By Ann');
+  await click(ben, 'Choose');
+  const question = ben.getByRole('dialog').getByRole('group', { name: 'Name' });
+  for (const name of ['By Ann', 'By Ben']) await question.getByText(name, { exact: true }).waitFor();
+  expect(await ben.getByRole('dialog').getByRole('group').count()).toBe(1);
+  await checkAccessibility(ben);
+  await question.getByRole('radio', { name: 'Mine' }).check();
+  await click(ben, 'Use these');
+  await saved(ben);
+  expect((await draft()).content).toMatchObject({ name: 'By Ben', subject: 'By Ben' });
 });
 
-it('publishes, and shows the other one what is live now', async () => {
+it('publishes, and merges what is live now into the draft of the other one', async () => {
   stage().allow(/status of 412/);
-  await nameOf(ben).fill('By Ben once more');
-  await ben
-    .getByText(/changed this at/)
-    .first()
-    .waitFor();
+  await stage().open(ann, path());
+  await bar(ann).getByText('Unpublished changes', { exact: false }).waitFor();
   await click(ann, 'Publish');
   await bar(ann).getByText('Everything is published.').waitFor();
-  await eventually(async () => expect((await live()).name).toBe('By Ann'));
-  expect((await live()).subject).toBe('Hello');
+  await eventually(async () => expect(await live()).toMatchObject({ name: 'By Ben', subject: 'By Ben' }));
   expect(await draft()).toBeNull();
-  await click(ben, 'Show both versions');
-  await ben.getByRole('button', { name: 'Keep my version' }).click();
-  await ben
-    .getByText(/What is published has changed/)
-    .first()
-    .waitFor();
-  await ben.getByRole('button', { name: 'Show both versions' }).click();
-  await ben.getByRole('button', { name: 'Take this version' }).click();
+  // What Ben has of it is what is live now.
+  await ben.getByLabel('Preheader', { exact: true }).fill('By Ben');
+  await saved(ben);
+  expect((await draft()).content).toMatchObject({ name: 'By Ben', preheader: 'By Ben' });
+  await stage().request('PATCH', `/v1/my/templates/${id}`, {
+    body: { name: 'Published', subject: 'Published' },
+  });
+  await stage().open(ben, path());
+  await ben.getByText('published Name and Subject at', { exact: false }).waitFor();
+  await saved(ben);
+  expect((await draft()).content).toMatchObject({
+    name: 'Published',
+    subject: 'Published',
+    preheader: 'By Ben',
+  });
+  await click(ben, 'Publish');
   await bar(ben).getByText('Everything is published.').waitFor();
-  expect(await nameOf(ben).inputValue()).toBe('By Ann');
+  await eventually(async () =>
+    expect(await live()).toMatchObject({ name: 'Published', preheader: 'By Ben' }),
+  );
 });

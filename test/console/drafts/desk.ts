@@ -1,6 +1,6 @@
 // Two people and a service that keeps one resource and its draft, for tests of drafts without a browser.
 import { ApiError } from '../../../console/src/api/errors.ts';
-import type { Published } from '../../../console/src/editors/draft/draft.ts';
+import type { DraftForm, Merge, Published } from '../../../console/src/editors/draft/draft.ts';
 import { createDevice } from '../../../console/src/editors/draft/device.ts';
 import { DraftSession } from '../../../console/src/editors/draft/session.ts';
 import { isObject } from '../../../console/src/ui/json-text.ts';
@@ -13,6 +13,12 @@ export interface Letter {
 
 const readLetter = (value: unknown): Letter | null =>
   isObject(value) && typeof value.subject === 'string' ? { ...value, subject: value.subject } : null;
+
+/** A letter that is about nothing must have no body. */
+const letterForm: DraftForm<Letter> = {
+  read: readLetter,
+  isSound: ({ subject, body }) => subject !== 'Nothing' || body === undefined,
+};
 
 const outdated = () => new ApiError({ status: 412, code: 'precondition_failed', message: 'it has changed' });
 
@@ -56,6 +62,8 @@ export class Service {
   /** What requests about the draft fail with. */
   failure: Error | null = null;
   requests: string[] = [];
+  /** Who published last. */
+  publisher: string | null = null;
   /** What happens once, right after the next save. */
   afterSave: () => void = () => undefined;
   private revision = 0;
@@ -70,12 +78,15 @@ export class Service {
     return Promise.resolve(this.draft);
   }
 
-  save(by: string, sent: { content: Letter; base: string; over: string | null }): StoredDraft<Letter> {
+  save(
+    by: string,
+    sent: { content: Letter; base: string; over: string | null; baseContent?: Letter | null },
+  ): StoredDraft<Letter> {
     this.arrive('save');
     if ((this.draft?.etag ?? null) !== sent.over) throw outdated();
     this.revision += 1;
-    const { content, base } = structuredClone(sent);
-    const saved = { content, base, etag: `"d${this.revision}"`, at: '2026-01-01T10:04:00Z', by };
+    const { content, base, baseContent = null } = structuredClone(sent);
+    const saved = { content, base, baseContent, etag: `"d${this.revision}"`, at: '2026-01-01T10:04:00Z', by };
     this.draft = saved;
     const { afterSave } = this;
     this.afterSave = () => undefined;
@@ -104,6 +115,7 @@ let now = Date.UTC(2026, 0, 1);
 export class Editor {
   readonly session: DraftSession<Letter>;
   readonly replaced: (string | null)[] = [];
+  readonly merged: Pick<Merge<Letter>, 'about' | 'by' | 'at' | 'paths'>[] = [];
   private due: (() => void) | null = null;
   private readonly service: Service;
 
@@ -115,7 +127,9 @@ export class Editor {
         load: async () => service.load(),
         save: async (sent) => service.save(by, sent),
         remove: async (etag) => service.remove(etag),
+        publisher: async () => service.publisher,
       },
+      form: letterForm,
       device: createDevice(by, String(tabs), readLetter, storage, () => (now += 1)),
       wait: (_ms, work) => {
         this.due = work;
@@ -125,6 +139,7 @@ export class Editor {
       },
       reloadPublished: () => this.session.seePublished(service.published),
       onReplaced: (stored) => this.replaced.push(stored?.by ?? null),
+      onMerged: ({ about, by, at, paths }) => this.merged.push({ about, by, at, paths }),
     });
     this.session.start();
   }

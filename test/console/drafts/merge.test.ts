@@ -129,7 +129,7 @@ describe('items with ids', () => {
   it('that both moved to different places are asked', () => {
     const base = [step(1), step(2), step(3)];
     const found = collisionsOf(base, [step(2), step(1), step(3)], [step(1), step(3), step(2)]);
-    expect(found).toEqual([[['order'], ['2', '1', '3'], ['1', '3', '2']]]);
+    expect(found).toEqual([[['order'], [step(2), step(1), step(3)], [step(1), step(3), step(2)]]]);
   });
 });
 

@@ -30,3 +30,12 @@ export function isContent(value: unknown): value is Content {
   if (!isObject(value) || !TEXTS.every((name) => isOptionalText(value[name]))) return false;
   return isOptionalObject(value.variables) && (isMissing(value.design) || isDesign(value.design));
 }
+
+/**
+ * Whether a merge of two contents has not put the text of one beside the design of the other: only one part is sent, and
+ * it would not be clear which.
+ */
+export function hasOnePart(merged: Content, versions: readonly Content[]): boolean {
+  const hasBoth = ({ body, design }: Content) => (body ?? '') !== '' && Boolean(design);
+  return !hasBoth(merged) || versions.some(hasBoth);
+}

@@ -3,12 +3,15 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { clockText } from './clock-text.ts';
+import { CollisionForm } from './collision-form.tsx';
 import type { Conflict } from './draft.ts';
+import type { Path } from './merging.ts';
 
 function titleText({ about, by, at }: Pick<Conflict<unknown>, 'about' | 'by' | 'at'>): string {
   if (about === 'unreadable') return 'This draft cannot be read.';
   const when = at === null ? 'meanwhile' : `at ${clockText(at)}`;
   if (about === 'draft') return `${by ?? 'Someone else'} changed this ${when}.`;
+  if (by !== null) return `${by} published a change ${when}.`;
   return `What is published has changed since you began, ${when}.`;
 }
 
@@ -17,9 +20,13 @@ interface Props<Content> {
   /** Whether this browser keeps what is not saved. */
   isKept: boolean;
   showVersion: (content: Content) => ReactNode;
+  /** Names a place of the content. */
+  nameOf: (path: Path, versions: readonly Content[]) => string;
+  /** Says what a value is, such as a step; null if it is no such thing. */
+  textOf?: ((value: unknown) => string | null) | undefined;
 }
 
-/** Says who changed what the user edits, and shows both versions to choose from. */
+/** Says who changed what the user edits, and asks about what both changed. */
 export function ConflictNotice<Content>(props: Props<Content>) {
   const { conflict } = props;
   const title = titleText(conflict);
@@ -39,40 +46,52 @@ export function ConflictNotice<Content>(props: Props<Content>) {
   );
 }
 
-function Choice<Content>({
-  conflict: { about, mine, theirs, keepMine, takeTheirs },
-  isKept,
-  showVersion,
-  title,
-}: Props<Content> & { title: string }) {
+function Choice<Content>(props: Props<Content> & { title: string }) {
+  const { conflict, isKept, nameOf, textOf, title } = props;
+  const { about, mine, theirs, collisions, resolve } = conflict;
   const [open, setOpen] = useState(false);
+  const names = collisions?.map(({ path }) => nameOf(path, [mine, theirs])) ?? [];
   return (
     <>
       <p>
         {isKept
           ? 'Your changes are kept, but not saved. '
           : 'Your changes are neither saved nor kept in this browser: do not close this page. '}
-        Choose which version goes on.
-        {about === 'published' &&
-          ' If only the status was changed, for example by a pause, nothing is lost with yours.'}
+        {collisions
+          ? `Choose what goes on where both changed the same: ${[...new Set(names)].join(', ')}.`
+          : 'Choose which version goes on.'}
       </p>
-      <Button onClick={() => setOpen(true)}>Show both versions</Button>
+      <Button onClick={() => setOpen(true)}>{collisions ? 'Choose' : 'Show both versions'}</Button>
       <Dialog open={open} onClose={() => setOpen(false)} title={title} wide>
-        <div className="versions">
-          <section>
-            <h3>Your version</h3>
-            <Button kind="primary" onClick={keepMine}>
-              Keep my version
-            </Button>
-            {showVersion(mine)}
-          </section>
-          <section>
-            <h3>{about === 'draft' ? 'The other version' : 'The published version'}</h3>
-            <Button onClick={takeTheirs}>Take this version</Button>
-            {showVersion(theirs)}
-          </section>
-        </div>
+        {collisions ? (
+          <CollisionForm
+            {...{ about, collisions, textOf, resolve }}
+            nameOf={({ path }) => nameOf(path, [mine, theirs])}
+          />
+        ) : (
+          <WholeVersions {...props} />
+        )}
       </Dialog>
     </>
+  );
+}
+
+function WholeVersions<Content>({ conflict, showVersion }: Props<Content>) {
+  const { about, mine, theirs, keepMine, takeTheirs } = conflict;
+  return (
+    <div className="versions">
+      <section>
+        <h3>Your version</h3>
+        <Button kind="primary" onClick={keepMine}>
+          Keep my version
+        </Button>
+        {showVersion(mine)}
+      </section>
+      <section>
+        <h3>{about === 'draft' ? 'The other version' : 'The published version'}</h3>
+        <Button onClick={takeTheirs}>Take this version</Button>
+        {showVersion(theirs)}
+      </section>
+    </div>
   );
 }

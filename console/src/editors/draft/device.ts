@@ -33,7 +33,7 @@ function dropOld(storage: Storage, now: number): void {
  * newest one that was left; others are offered when it opens the next time.
  * @param name of the draft, with its user and brand
  * @param tab of this editor
- * @param readContent what it cannot read stays for a version of the console that can
+ * @param readContent what it cannot read is removed
  */
 export function createDevice<Content>(
   name: string,
@@ -47,9 +47,21 @@ export function createDevice<Content>(
   let adopted: string | null = null;
   const entriesAt = (key: string) => {
     const entry = parse(storage.getItem(key));
-    if (!entry) return [];
-    const content = readContent(entry.content);
-    return content === null ? [] : [{ key, entry: { ...entry, content } }];
+    const content = entry && readContent(entry.content);
+    if (entry && content !== null) {
+      const [baseContent, overContent] = [readContent(entry.baseContent), readContent(entry.overContent)];
+      return [{ key, entry: { ...entry, content, baseContent, overContent } }];
+    }
+    storage.removeItem(key);
+    return [];
+  };
+  const keep = (entry: Entry<Content>): boolean => {
+    try {
+      storage.setItem(own, JSON.stringify(entry));
+      return true;
+    } catch {
+      return false;
+    }
   };
   return {
     read(): KeptContent<Content> | null {
@@ -63,14 +75,13 @@ export function createDevice<Content>(
     },
     /** @returns whether it is kept: the storage may be full or turned off */
     write(kept: KeptContent<Content>): boolean {
-      try {
-        storage.setItem(own, JSON.stringify({ ...kept, at: now() }));
-        if (adopted !== null && adopted !== own) storage.removeItem(adopted);
-        adopted = null;
-        return true;
-      } catch {
-        return false;
-      }
+      const entry = { ...kept, at: now() };
+      // Without what it was made from, it cannot be merged, but it is not lost.
+      const isKept = keep(entry) || keep({ ...entry, baseContent: null, overContent: null });
+      if (!isKept) return false;
+      if (adopted !== null && adopted !== own) storage.removeItem(adopted);
+      adopted = null;
+      return true;
     },
     clear(): void {
       for (const key of [own, adopted]) if (key !== null) storage.removeItem(key);

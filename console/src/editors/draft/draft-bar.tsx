@@ -23,6 +23,7 @@ export function DraftBar<Content>({
   publishLabel = 'Publish',
   onPublish,
   showVersion,
+  textOf,
   disabled = false,
   busy = false,
   children,
@@ -32,6 +33,8 @@ export function DraftBar<Content>({
   onPublish: () => void;
   /** Shows a version to someone who has to choose one. */
   showVersion: (content: Content) => ReactNode;
+  /** Says what a value of the content is, such as a step; null if it is no such thing. */
+  textOf?: (value: unknown) => string | null;
   /** What is written cannot be published as it is. */
   disabled?: boolean;
   /** It is being published. */
@@ -56,7 +59,12 @@ export function DraftBar<Content>({
   return (
     <div className="draft-bar">
       {draft.conflict && (
-        <ConflictNotice conflict={draft.conflict} isKept={draft.isKept} showVersion={showVersion} />
+        <ConflictNotice
+          {...{ showVersion, textOf }}
+          conflict={draft.conflict}
+          isKept={draft.isKept}
+          nameOf={draft.nameOf}
+        />
       )}
       <span role="status" className={state === 'failed' ? 'bad' : 'muted'}>
         {stateText(draft)}

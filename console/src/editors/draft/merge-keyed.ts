@@ -43,13 +43,23 @@ function runsAfter(keys: readonly string[], common: ReadonlySet<string>): Map<st
   return runs;
 }
 
-/** Merges the order of the items that all three have. */
-function commonOrder(merging: Merging, path: Path, of: Three<readonly string[]>): readonly string[] {
+/** Merges the order of the items that all three have. @param items to show where both changed it */
+function commonOrder(
+  merging: Merging,
+  path: Path,
+  of: Three<readonly string[]>,
+  items: Three<Items>,
+): readonly string[] {
   const { base, mine, theirs } = of;
   if (isSame(mine, theirs) || isSame(base, theirs)) return mine;
-  if (!isSame(base, mine)) return collide(merging, [...path, 'order'], of);
-  merging.taken.push([...path, 'order']);
-  return theirs;
+  if (isSame(base, mine)) {
+    merging.taken.push([...path, 'order']);
+    return theirs;
+  }
+  const own = mine.map((key) => items.mine.get(key));
+  const others = theirs.map((key) => items.theirs.get(key));
+  const chosen = collide(merging, [...path, 'order'], { base: own, mine: own, theirs: others });
+  return chosen === own ? mine : theirs;
 }
 
 /** What both added at the same place stands in an order that is the same for both. */
@@ -61,11 +71,8 @@ function mergeOrder(merging: Merging, path: Path, of: Three<Items>): readonly st
   };
   const common = new Set(keys.base.filter((key) => of.mine.has(key) && of.theirs.has(key)));
   const inCommon = (all: readonly string[]) => all.filter((key) => common.has(key));
-  const order = commonOrder(merging, path, {
-    base: inCommon(keys.base),
-    mine: inCommon(keys.mine),
-    theirs: inCommon(keys.theirs),
-  });
+  const orders = { base: inCommon(keys.base), mine: inCommon(keys.mine), theirs: inCommon(keys.theirs) };
+  const order = commonOrder(merging, path, orders, of);
   const [mine, theirs] = [runsAfter(keys.mine, common), runsAfter(keys.theirs, common)];
   const added = (anchor: string | null) =>
     [mine.get(anchor) ?? [], theirs.get(anchor) ?? []]

@@ -2,47 +2,19 @@
  * The life of a draft while its editor is open, without React: when it is saved, and what happens if that fails.
  * Requests are sent one after the other, so that each knows the outcome of the one before.
  */
-import { ApiError } from '../../api/errors.ts';
 import type { Draft, Published } from './draft.ts';
 import { faultText } from './fault-text.ts';
+import { nameIn } from './field-names.ts';
+import type { Choices } from './merging.ts';
 import { isSame } from './same.ts';
+import { isOutdated, isRefused, type SessionParts } from './session-parts.ts';
 import { type KeptContent, type StoredDraft, Versions } from './versions.ts';
 
 const SAVE_AFTER_MS = 1_000;
 const RETRY_AFTER_MS = 10_000;
 const MAX_TRIES = 3;
 
-export interface SessionParts<Content> {
-  service: {
-    load: () => Promise<StoredDraft<Content> | null>;
-    /** @throws ApiError precondition_failed if the draft is not the one of `over` */
-    save: (draft: KeptContent<Content>) => Promise<StoredDraft<Content>>;
-    /** @throws ApiError precondition_failed if the draft has changed */
-    remove: (etag: string) => Promise<void>;
-  };
-  /** What is on this device, in case the tab closes before it is saved. */
-  device: {
-    read: () => KeptContent<Content> | null;
-    /** @returns whether it is kept */
-    write: (kept: KeptContent<Content>) => boolean;
-    clear: () => void;
-  };
-  /** Starts a timer. @returns a function that stops it */
-  wait: (ms: number, work: () => void) => () => void;
-  /** Loads what is live again; it comes in by `seePublished`. */
-  reloadPublished: () => void;
-  /** What someone else did replaces what is shown, of which nothing was unsaved. Null: the draft is gone. */
-  onReplaced: (stored: StoredDraft<Content> | null) => void;
-}
-
 type Send<Content> = (content: Content, etag: string) => Promise<Published<Content>>;
-
-const isOutdated = (error: unknown): boolean =>
-  error instanceof ApiError && error.code === 'precondition_failed';
-
-/** What is refused for its content, or because the resource is gone, is not sent again before it changes. */
-const isRefused = (error: unknown): boolean =>
-  error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 
 /** One editor's view of a draft. Call `start` before use. */
 export class DraftSession<Content extends object> {
@@ -54,6 +26,9 @@ export class DraftSession<Content extends object> {
   private isEnded = false;
   private isKept = true;
   private fault: string | null = null;
+  /** The ETag of what is live when its publisher was asked for. */
+  private askedFor: string | null = null;
+  private isAsking = false;
   private stopTimer: (() => void) | null = null;
   private last: Promise<void> = Promise.resolve();
   private shown: Draft<Content>;
@@ -65,7 +40,7 @@ export class DraftSession<Content extends object> {
     parts: SessionParts<Content>,
   ) {
     this.parts = parts;
-    this.versions = new Versions(published, stored, parts.device.read());
+    this.versions = new Versions(published, stored, parts.device.read(), parts.form);
     this.shown = this.present();
   }
 
@@ -211,6 +186,13 @@ export class DraftSession<Content extends object> {
     if (this.versions.seeStored(stored) && !this.isEnded) this.parts.onReplaced(stored);
   }
 
+  private readonly resolve = (choices: Choices): boolean => {
+    const isResolved = this.versions.resolve(choices);
+    this.update();
+    if (isResolved) void this.flush();
+    return isResolved;
+  };
+
   private choose(which: 'keepMine' | 'takeTheirs'): void {
     this.versions[which]();
     this.update();
@@ -252,8 +234,33 @@ export class DraftSession<Content extends object> {
     else if (!this.isEnded) this.isKept = this.parts.device.write(versions.kept());
     const isDue = versions.isUnsaved && !versions.difference && this.fault === null;
     if (isDue && !this.isBusy && !this.stopTimer) this.saveAfter(SAVE_AFTER_MS);
+    this.report();
     this.shown = this.present();
     for (const listener of this.listeners) listener();
+  }
+
+  /** Reports what was merged. Who published it is asked for first. */
+  private report(): void {
+    const { versions } = this;
+    const { merges, difference, published } = versions;
+    const isAboutPublished = [...merges, difference].some((each) => each?.about === 'published');
+    if (isAboutPublished && this.askedFor !== published.etag) void this.askPublisher(published.etag);
+    if (this.isAsking) return;
+    versions.merges = [];
+    for (const merge of merges) {
+      const by = merge.about === 'published' ? (published.by ?? null) : merge.by;
+      if (!this.isEnded) this.parts.onMerged({ ...merge, by });
+    }
+  }
+
+  private askPublisher(etag: string): Promise<void> {
+    this.askedFor = etag;
+    this.isAsking = true;
+    return this.queue(async () => {
+      const by = await this.parts.service.publisher().catch(() => null);
+      this.isAsking = false;
+      if (this.versions.published.etag === etag) this.versions.seePublisher(by);
+    });
   }
 
   private present(): Draft<Content> {
@@ -270,7 +277,9 @@ export class DraftSession<Content extends object> {
         mine: content,
         keepMine: () => this.choose('keepMine'),
         takeTheirs: () => this.choose('takeTheirs'),
+        resolve: this.resolve,
       },
+      nameOf: nameIn(this.parts.form),
       discard: this.discard,
       publish: this.publish,
     };

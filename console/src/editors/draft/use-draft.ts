@@ -4,7 +4,8 @@ import { useBrand } from '../../shell/brand.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { clockText } from './clock-text.ts';
 import { createDevice } from './device.ts';
-import type { Draft, DraftOf, Published, ReadContent } from './draft.ts';
+import type { Draft, DraftForm, DraftOf, Merge, Published, ReadContent } from './draft.ts';
+import { namesOf } from './field-names.ts';
 import { createDraftService, type DraftOwner } from './service.ts';
 import { DraftSession } from './session.ts';
 import type { StoredDraft } from './versions.ts';
@@ -13,6 +14,17 @@ const replacedText = (stored: StoredDraft<object> | null) =>
   stored
     ? `${stored.by ?? 'Someone else'} changed this at ${clockText(stored.at)}.`
     : 'Someone else published or discarded the changes.';
+
+function mergedText<Content>(
+  form: DraftForm<Content>,
+  { about, by, at, mine, theirs, paths }: Merge<Content>,
+): string {
+  const names = namesOf(form, paths, [mine, theirs]);
+  const when = at === null ? 'meanwhile' : `at ${clockText(at)}`;
+  return about === 'published'
+    ? `${by ?? 'Someone else'} published ${names} ${when}. Your draft has that as well now.`
+    : `${by ?? 'Someone else'} changed ${names} ${when}. Both changes are kept.`;
+}
 
 const draftKey = ({ kind, id }: DraftOwner) => ['drafts', kind, id];
 
@@ -60,20 +72,22 @@ function useLife<Content extends object>(session: DraftSession<Content>, onEnd: 
  * until the draft is loaded.
  * @param of the resource
  * @param published what is live, as the API has it now
- * @param read returns null for what the editor cannot show; the same function at each call
+ * @param form the same object at each call
  */
 export function useDraft<Content extends object>(
   of: DraftOf,
   published: Published<Content>,
-  read: ReadContent<Content>,
+  form: DraftForm<Content>,
 ): Draft<Content> {
   const queryClient = useQueryClient();
+  const { read } = form;
   const owner = useOwner(of);
   const { data: loaded } = useSuspenseQuery(draftQuery(owner, read));
   const session = useMemo(() => {
     const { kind, id, brandId, userId } = owner;
     return new DraftSession<Content>(published, loaded, {
       service: createDraftService(owner, read),
+      form,
       device: createDevice(`${userId}:${brandId}:${kind}:${id}`, crypto.randomUUID(), read, localStorage),
       wait(ms, work) {
         const timer = setTimeout(work, ms);
@@ -81,9 +95,10 @@ export function useDraft<Content extends object>(
       },
       reloadPublished: () => void queryClient.invalidateQueries({ queryKey: [kind] }),
       onReplaced: (stored) => toast(replacedText(stored)),
+      onMerged: (merge) => toast(mergedText(form, merge)),
     });
     // What comes later is seen by the session itself, and by the effect below.
-  }, [owner, read, queryClient]);
+  }, [owner, read, form, queryClient]);
   const forget = useCallback(() => {
     const filters = { queryKey: draftKey(owner), exact: true, type: 'inactive' } as const;
     // Later, because React's StrictMode closes and opens each editor once more.

@@ -2,7 +2,9 @@
  * The versions of what is edited: what is live, the draft that the service has, and what the editor shows. They know
  * whether something is unsaved, and whether someone else changed what the user has not seen.
  */
-import type { Conflict, Published } from './draft.ts';
+import type { Conflict, DraftForm, Merge, Published } from './draft.ts';
+import type { Choices } from './merging.ts';
+import { reconcile } from './reconcile.ts';
 import { isSame } from './same.ts';
 
 /** A draft as the service has it. */
@@ -12,6 +14,8 @@ export interface StoredDraft<Content> {
   etag: string;
   /** The ETag of the resource from which it began. */
   base: string;
+  /** What was live then, as far as the service was told and the editor can read it. */
+  baseContent: Content | null;
   at: string;
   by: string | null;
 }
@@ -22,10 +26,18 @@ export interface KeptContent<Content> {
   base: string;
   /** The ETag of the draft that it changes; null if there was none. */
   over: string | null;
+  /** The contents of `base` and `over`, to merge with; null if they are not known. */
+  baseContent: Content | null;
+  overContent: Content | null;
 }
 
 /** Two versions to choose from. */
-export type Difference<Content> = Omit<Conflict<Content>, 'mine' | 'keepMine' | 'takeTheirs'>;
+export type Difference<Content> = Omit<Conflict<Content>, 'mine' | 'keepMine' | 'takeTheirs' | 'resolve'>;
+
+interface Chosen {
+  about: Conflict<unknown>['about'];
+  choices: Choices;
+}
 
 export class Versions<Content extends object> {
   published: Published<Content>;
@@ -33,9 +45,14 @@ export class Versions<Content extends object> {
   content: Content;
   isUnsaved: boolean;
   difference: Difference<Content> | null = null;
-  /** What {@link content} is built on: the ETags of the resource, and of the draft if there is one. */
+  /** What others did that is part of the content now, and was not reported yet. */
+  merges: Merge<Content>[] = [];
+  /** What {@link content} is built on: the resource, and the draft if there is one; by their ETags, and as they were. */
   private base: string;
   private over: string | null;
+  private baseContent: Content | null;
+  private overContent: Content | null;
+  private readonly form: DraftForm<Content>;
   /** The ETag of a draft that cannot be read, and is given up. */
   private givenUp: string | null = null;
 
@@ -44,18 +61,23 @@ export class Versions<Content extends object> {
     published: Published<Content>,
     stored: StoredDraft<Content> | null,
     kept: KeptContent<Content> | null,
+    form: DraftForm<Content>,
   ) {
+    this.form = form;
     this.published = published;
     this.stored = stored;
-    this.content = kept?.content ?? stored?.content ?? published.content;
-    this.base = kept?.base ?? this.storedBase();
-    this.over = kept ? kept.over : (stored?.etag ?? null);
+    this.content = kept?.content ?? published.content;
+    this.base = kept?.base ?? published.etag;
+    this.over = kept?.over ?? null;
+    this.baseContent = this.contentAt(this.base, kept?.baseContent ?? null);
+    this.overContent = kept?.overContent ?? null;
     this.isUnsaved = kept !== null;
     this.settle();
   }
 
   kept(): KeptContent<Content> {
-    return { content: this.content, base: this.base, over: this.over };
+    const { content, base, over, baseContent, overContent } = this;
+    return { content, base, over, baseContent, overContent };
   }
 
   change(content: Content): void {
@@ -66,28 +88,29 @@ export class Versions<Content extends object> {
 
   /** Takes in what is live now, whoever changed it. */
   seePublished(published: Published<Content>): void {
-    const isBuiltOn = this.base === this.published.etag && (this.isUnsaved || this.stored !== null);
-    // Some changes, such as turning a flow off, leave the content as it was.
-    if (isBuiltOn && isSame(published.content, this.published.content)) {
-      this.base = published.etag;
-      this.isUnsaved = true;
-    }
     this.published = published;
+    this.settle();
+  }
+
+  /** Takes in who made what is live what it is. */
+  seePublisher(by: string | null): void {
+    this.published = { ...this.published, by };
     this.settle();
   }
 
   /** Takes in the draft that the service has now. @returns whether it is shown instead of another content */
   seeStored(stored: StoredDraft<Content> | null): boolean {
-    const before = this.content;
+    const { content: before, merges } = this;
+    const count = merges.length;
     this.stored = stored;
     this.settle();
-    return this.content !== before;
+    return this.content !== before && merges.length === count;
   }
 
   /** @param stored what the service has after it was given `sent`; null if that is what is live */
   saved(sent: KeptContent<Content>, stored: StoredDraft<Content> | null): void {
     this.stored = stored;
-    this.over = stored?.etag ?? null;
+    this.buildOnStored();
     if (this.content === sent.content && this.base === sent.base) this.follow();
     this.settle();
   }
@@ -96,8 +119,8 @@ export class Versions<Content extends object> {
   publishedAs(sent: Content, published: Published<Content>, stored: StoredDraft<Content> | null): void {
     this.published = published;
     this.stored = stored;
-    this.base = published.etag;
-    this.over = stored?.etag ?? null;
+    this.buildOnPublished();
+    this.buildOnStored();
     if (this.content === sent) this.follow();
     this.settle();
   }
@@ -111,8 +134,8 @@ export class Versions<Content extends object> {
 
   keepMine(): void {
     if (this.difference?.about === 'unreadable') this.givenUp = this.stored?.etag ?? null;
-    this.over = this.stored?.etag ?? null;
-    if (this.difference?.about === 'published') this.base = this.published.etag;
+    this.buildOnStored();
+    if (this.difference?.about === 'published') this.buildOnPublished();
     this.isUnsaved = true;
     this.settle();
   }
@@ -123,17 +146,39 @@ export class Versions<Content extends object> {
       this.follow();
     } else {
       this.content = this.published.content;
-      this.base = this.published.etag;
-      this.over = this.stored?.etag ?? null;
+      this.buildOnPublished();
+      this.buildOnStored();
       // The draft is left, and is deleted instead of saved.
       this.isUnsaved = this.stored !== null;
     }
     this.settle();
   }
 
+  /** Merges with what was chosen where both changed the same. @returns whether that is possible */
+  resolve(choices: Choices): boolean {
+    const before = this.difference;
+    if (!before) return false;
+    this.settle({ about: before.about, choices });
+    return this.difference?.about !== before.about;
+  }
+
+  private buildOnPublished(): void {
+    this.base = this.published.etag;
+    this.baseContent = this.published.content;
+  }
+
+  private buildOnStored(): void {
+    this.over = this.stored?.etag ?? null;
+    this.overContent = this.stored?.content ?? null;
+  }
+
   /** Where a draft cannot be read, what is published is shown. */
   private storedBase(): string {
     return this.stored?.content ? this.stored.base : this.published.etag;
+  }
+
+  private contentAt(base: string, known: Content | null): Content | null {
+    return base === this.published.etag ? this.published.content : known;
   }
 
   private follow(): void {
@@ -142,37 +187,76 @@ export class Versions<Content extends object> {
     // The same content as another object would look like a change to editors.
     this.content = isSame(before, after) ? before : after;
     this.base = this.storedBase();
-    this.over = this.stored?.etag ?? null;
+    this.baseContent = this.contentAt(this.base, this.stored?.baseContent ?? null);
+    this.buildOnStored();
     this.isUnsaved = false;
   }
 
   /** Compares what is shown with what the service has, after one of them changed. */
-  private settle(): void {
+  private settle(chosen: Chosen | null = null): void {
     const { stored, published } = this;
     const isNews = stored === null ? isSame(this.content, published.content) : stored.etag !== this.over;
     if (!this.isUnsaved) this.follow();
     else if (isNews && isSame(this.content, stored?.content ?? published.content)) this.follow();
     // Whoever discarded the draft had not seen what is unsaved here.
-    if (!stored) this.over = null;
-    this.difference = this.findDifference();
+    if (!stored) this.buildOnStored();
+    this.difference = this.findUnreadable() ?? this.settleDraft(chosen) ?? this.settlePublished(chosen);
   }
 
-  private findDifference(): Difference<Content> | null {
+  private findUnreadable(): Difference<Content> | null {
     const { stored, published } = this;
-    if (stored && !stored.content) {
-      const { by, at, etag } = stored;
-      if (etag !== this.givenUp) return { about: 'unreadable', by, at, theirs: published.content };
-    }
-    if (this.isUnsaved && stored?.content && stored.etag !== this.over) {
-      return { about: 'draft', by: stored.by, at: stored.at, theirs: stored.content };
-    }
+    if (!stored || stored.content || stored.etag === this.givenUp) return null;
+    const { by, at } = stored;
+    return { about: 'unreadable', by, at, theirs: published.content, collisions: null };
+  }
+
+  /** Merges what someone else saved into what is unsaved here. @returns what cannot be merged */
+  private settleDraft(chosen: Chosen | null): Difference<Content> | null {
+    const { stored } = this;
+    if (!(this.isUnsaved && stored?.content && stored.etag !== this.over)) return null;
+    const ancestor = this.over === null ? this.baseContent : this.overContent;
+    const { by, at, content: theirs } = stored;
+    const left = this.mergeWith(ancestor, { about: 'draft', by, at, theirs }, chosen);
+    if (left) return left;
+    const known = stored.base === this.base ? this.baseContent : null;
+    this.base = stored.base;
+    this.baseContent = this.contentAt(stored.base, stored.baseContent ?? known);
+    this.buildOnStored();
+    if (isSame(this.content, theirs)) this.follow();
+    return null;
+  }
+
+  /** Merges what was published since the draft began. @returns what cannot be merged */
+  private settlePublished(chosen: Chosen | null): Difference<Content> | null {
+    const { stored, published } = this;
     if (!(this.isUnsaved || stored) || this.base === published.etag) return null;
-    if (!isSame(this.content, published.content)) {
-      return { about: 'published', by: null, at: published.at ?? null, theirs: published.content };
+    // Either the draft was published, and is still there: then it is deleted. Or only the status was changed.
+    const isNoNews = [this.content, this.baseContent].some((known) => isSame(known, published.content));
+    if (!isNoNews) {
+      const { by = null, at = null, content: theirs } = published;
+      const left = this.mergeWith(this.baseContent, { about: 'published', by, at, theirs }, chosen);
+      if (left) return left;
     }
-    // The draft was published, but is still there: it is deleted instead of saved.
-    this.base = published.etag;
+    this.buildOnPublished();
     this.isUnsaved = true;
+    return null;
+  }
+
+  /** @returns null if the content has theirs as well now */
+  private mergeWith(
+    ancestor: Content | null,
+    other: Omit<Difference<Content>, 'collisions'>,
+    chosen: Chosen | null,
+  ): Difference<Content> | null {
+    const { content: mine } = this;
+    const choices: Choices = chosen?.about === other.about ? chosen.choices : new Map();
+    const of = ancestor && { base: ancestor, mine, theirs: other.theirs };
+    const merged = of && reconcile(this.form, of, choices);
+    if (!merged || merged.collisions.some(({ name }) => !choices.has(name))) {
+      return { ...other, collisions: merged?.collisions ?? null };
+    }
+    this.content = merged.value;
+    if (merged.taken.length > 0) this.merges.push({ ...other, mine, paths: merged.taken });
     return null;
   }
 }

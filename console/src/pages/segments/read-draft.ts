@@ -1,3 +1,4 @@
+import type { DraftForm } from '../../editors/draft/draft.ts';
 import { areFilters } from '../../editors/filters/read-filters.ts';
 import { isObject } from '../../ui/json-text.ts';
 import type { Filters } from './preview.ts';
@@ -13,3 +14,5 @@ export function readDraft(value: unknown): SegmentContent | null {
   const { name, filters } = value;
   return typeof name === 'string' && areFilters(filters) ? { ...value, name, filters } : null;
 }
+
+export const segmentForm: DraftForm<SegmentContent> = { read: readDraft };

@@ -10,7 +10,7 @@ import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
-import { readDraft, type SegmentContent } from './read-draft.ts';
+import { segmentForm, type SegmentContent } from './read-draft.ts';
 import { SegmentForm, useSelection } from './segment-form.tsx';
 
 type Segment = Schemas['Segment'];
@@ -53,7 +53,7 @@ function usePublish(id: number, draft: Draft<SegmentContent>) {
 function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
   const { id } = segment;
   const published = { content: contentOf(segment), etag, at: segment.updated_at };
-  const draft = useDraft({ kind: 'segments', id }, published, readDraft);
+  const draft = useDraft({ kind: 'segments', id }, published, segmentForm);
   const { content, change } = draft;
   const publish = usePublish(id, draft);
   const selection = useSelection(content.filters);

@@ -17,7 +17,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { OwnerLink, templateName } from './owner-link.tsx';
-import { readDraft, type TemplateContent } from './read-draft.ts';
+import { templateForm, type TemplateContent } from './read-draft.ts';
 
 type Template = Schemas['Template'];
 type Changes = NonNullable<operations['changeTemplate']['requestBody']>['content']['application/json'];
@@ -85,7 +85,7 @@ function usePublish(template: Template, draft: Draft<TemplateContent>) {
 function TemplateEditor({ template, etag }: { template: Template; etag: string }) {
   const { id, channel } = template;
   const published = { content: contentOf(template), etag, at: template.updated_at };
-  const draft = useDraft({ kind: 'templates', id }, published, readDraft);
+  const draft = useDraft({ kind: 'templates', id }, published, templateForm);
   const { content, change } = draft;
   const publish = usePublish(template, draft);
   return (

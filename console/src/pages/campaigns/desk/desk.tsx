@@ -13,7 +13,7 @@ import { type FieldErrors, useCheck, withoutMissing } from './check.ts';
 import { deskOf, patchOf, type DeskContent, type Stage } from './content.ts';
 import { LetterPart } from './letter-part.tsx';
 import { isPast, PAST_TEXT } from './local-time.ts';
-import { readDraft } from './read-draft.ts';
+import { campaignForm } from './read-draft.ts';
 import { SendPart } from './send-part.tsx';
 import { SendingPart } from './sending-part.tsx';
 
@@ -35,7 +35,7 @@ export function Desk({
   onChanges: (changes: UnpublishedChanges | null) => void;
 }) {
   const { id, channel } = campaign;
-  const draft = useDraft({ kind: 'campaigns', id }, publishedOf(campaign), readDraft);
+  const draft = useDraft({ kind: 'campaigns', id }, publishedOf(campaign), campaignForm);
   const { content } = draft;
   const changes = draft.state === 'published' ? 'none' : 'some';
   useEffect(() => {

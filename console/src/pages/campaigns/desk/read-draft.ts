@@ -1,4 +1,5 @@
-import { isContent, isOptionalText } from '../../../editors/content/read-content.ts';
+import { hasOnePart, isContent, isOptionalText } from '../../../editors/content/read-content.ts';
+import type { DraftForm } from '../../../editors/draft/draft.ts';
 import { isObject } from '../../../ui/json-text.ts';
 import type { DeskContent } from './content.ts';
 
@@ -26,3 +27,9 @@ const isDeskContent = (value: unknown): value is DeskContent =>
 
 /** @returns null if the editor of campaigns cannot show it */
 export const readDraft = (value: unknown): DeskContent | null => (isDeskContent(value) ? value : null);
+
+export const campaignForm: DraftForm<DeskContent> = {
+  read: readDraft,
+  isSound: ({ template_attributes: letter }, { mine, theirs }) =>
+    hasOnePart(letter, [mine.template_attributes, theirs.template_attributes]),
+};

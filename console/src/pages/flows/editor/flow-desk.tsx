@@ -10,12 +10,12 @@ import { PageHeader } from '../../../ui/list-page.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Flow } from '../flow-frame.tsx';
 import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
-import { FlowVersion } from './flow-version.tsx';
+import { flowForm } from './flow-form.ts';
+import { FlowVersion, stepText } from './flow-version.tsx';
 import { LetterDesk } from './letter-desk.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, useFlowProblems, type FlowProblems } from './problems.ts';
 import { PublishDialog } from './publish-dialog.tsx';
-import { readDraft } from './read-draft.ts';
 import { SidePanel } from './side-panel.tsx';
 import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
 import { StepViews } from './step-views.tsx';
@@ -38,7 +38,7 @@ function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
 
 /** Where a flow is edited: its steps as a graph or an outline, the form of one of them, and its draft. */
 export function FlowDesk({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
-  const draft = useDraft({ kind: 'flows', id: flow.id }, published, readDraft);
+  const draft = useDraft({ kind: 'flows', id: flow.id }, published, flowForm);
   const editor = useFlowEditor(draft);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const problems = useFlowProblems(flow.id, editor.content);
@@ -54,6 +54,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
         disabled={flow.status === 'archived'}
         onPublish={() => setPublishing(true)}
         showVersion={(content) => <FlowVersion content={content} names={names} />}
+        textOf={(value) => stepText(value, names)}
       />
       <OtherProblems problems={problems} />
       {email ? (

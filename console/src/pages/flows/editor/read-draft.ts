@@ -1,7 +1,7 @@
 import { isOptionalText } from '../../../editors/content/read-content.ts';
 import { areFilters } from '../../../editors/filters/read-filters.ts';
 import { isObject } from '../../../ui/json-text.ts';
-import type { FlowContent } from './model.ts';
+import type { FlowContent, Step } from './model.ts';
 
 const isOptionalId = (value: unknown): boolean => value === null || typeof value === 'number';
 const areOptionalFilters = (value: unknown): boolean => value === undefined || areFilters(value);
@@ -20,7 +20,8 @@ const isTrigger = (value: unknown): boolean =>
 const isSplitBranch = (value: unknown): boolean =>
   isObject(value) && typeof value.weight === 'number' && areSteps(value.steps);
 
-const isStep = (value: unknown): boolean =>
+/** Whether a value has the shape of a step. */
+export const isStep = (value: unknown): value is Step =>
   isObject(value) &&
   typeof value.type === 'string' &&
   (typeof value.id === 'number' || typeof value.ref === 'string') &&
