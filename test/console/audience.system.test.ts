@@ -42,12 +42,30 @@ describe('contacts', () => {
     await click('New contact');
     await dialog().getByLabel('Email address').fill('ada@example.com');
     await dialog().getByLabel('First name').fill('Ada');
-    await dialog().getByLabel('Data').fill('{"plan": "pro", "seats": 3}');
+    const country = dialog().getByLabel('Country');
+    await country.fill('Germ');
+    await country.blur();
+    await dialog().getByText('No country has this name.').waitFor();
+    await country.fill('Germany');
+    for (const [index, name] of ['plan', 'seats'].entries()) {
+      await dialog().getByRole('button', { name: 'Add a value' }).click();
+      await dialog().getByLabel('Name', { exact: true }).nth(index).fill(name);
+    }
+    await dialog().getByLabel('Value of plan').fill('pro');
+    await dialog().getByLabel('Type of seats').selectOption('number');
+    await dialog().getByLabel('Value of seats').fill('3');
     await click('Save');
     await page.getByRole('heading', { level: 1, name: 'Ada' }).waitFor();
+    await page.getByText('Germany', { exact: true }).waitFor();
+    expect((await get('/contacts?email=ada@example.com')).list[0]).toMatchObject({
+      country_code: 'DE',
+      data: { plan: 'pro', seats: 3 },
+    });
     await click('Edit');
     await dialog().getByLabel('Last name').fill('Lovelace');
-    await dialog().getByLabel('Data').fill('{"plan": "team"}');
+    expect(await country.inputValue()).toBe('Germany');
+    await dialog().getByLabel('Value of plan').fill('team');
+    await dialog().getByRole('button', { name: 'Remove seats' }).click();
     await click('Save');
     await page.getByRole('heading', { level: 1, name: 'Ada Lovelace' }).waitFor();
     const { list } = await get('/contacts?email=ada@example.com');
