@@ -6,7 +6,6 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { Field, Select } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
 import { useStillShown } from '../../../ui/still-shown.ts';
-import type { Campaign } from '../campaign-frame.tsx';
 import { letterOf } from './content.ts';
 import { useTemplateChoices } from './template-choices.ts';
 
@@ -16,7 +15,7 @@ export function LoadTemplateDialog({
   onClose,
   onLoaded,
 }: {
-  channel: Campaign['channel'];
+  channel: 'email' | 'sms';
   onClose: () => void;
   onLoaded: (letter: Content) => void;
 }) {
@@ -36,7 +35,7 @@ export function LoadTemplateDialog({
       open
       onClose={onClose}
       title="Load a template"
-      description="Its content replaces the letter. Later changes of the template do not change the campaign."
+      description="Its content replaces the letter. Later changes of the template do not change it."
     >
       <ActionForm
         action={action}

@@ -14,7 +14,7 @@ import {
   type StepType,
 } from './model.ts';
 import { newStep } from './new-step.ts';
-import { namedIn, refusalOf } from './references.ts';
+import { namedIn, refusalOf, remapNames } from './references.ts';
 
 const GONE = 'This place is no longer in the flow.';
 const NO_STEP = 'This step is no longer in the flow.';
@@ -140,6 +140,24 @@ export function nudgeStep(steps: readonly Step[], key: StepKey, direction: 'up' 
 
 const isSameSequence = ({ branch: one }: Place, { branch: other }: Place): boolean =>
   one?.step === other?.step && one?.key === other?.key;
+
+/**
+ * Makes a step a new one, for a step that the published flow no longer has: it gets a `ref` for its id, also where others
+ * name it. Its content stays; its template went with it.
+ */
+export function renewStep(steps: readonly Step[], key: StepKey): Result {
+  const found = findStep(steps, key);
+  if (!found) return { refused: NO_STEP };
+  const ref = freeRef(found.step.type, namesInUse(steps));
+  const renew = (sequence: readonly Step[]): readonly Step[] =>
+    sequence.map((step) => {
+      const named = remapNames(step, (each) => (each === key ? ref : each));
+      const { id: _id, template_id: _template, ...fields } = named;
+      return mapBranches(keyOf(step) === key ? { ...fields, ref } : named, renew);
+    });
+  const next = renew(steps);
+  return checked(steps, next) ?? { steps: next, select: ref };
+}
 
 /** Changes fields of a step; a field that is undefined is removed. Its own names are the user's to mend. */
 export function changeStep(steps: readonly Step[], key: StepKey, patch: Partial<Step>): Result {

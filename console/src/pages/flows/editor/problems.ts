@@ -1,9 +1,4 @@
 /** What the API would refuse when the flow is activated, by the step and its field. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, call } from '../../../api/client.ts';
-import { ApiError } from '../../../api/errors.ts';
-import { useSettled } from '../../../ui/settled.ts';
-import { requestOf } from './content.ts';
 import type { StepKey } from '../flow-layout.ts';
 import { stepAtPath, type FlowContent } from './model.ts';
 
@@ -23,7 +18,15 @@ export interface Problem {
   message: string;
 }
 
-const NONE: FlowProblems = { steps: {}, trigger: {}, others: [] };
+/** What is wrong with a step that a click mends; the API names the field of the request. */
+const OF_STEP: Readonly<Record<string, string>> = {
+  template_id:
+    'The template that its content comes from no longer exists. Choose another, or keep the content that is here.',
+  id: 'The published flow no longer has this step. Make it a new one.',
+};
+
+/** Whether a field is none that a form shows, so that its message stands alone. */
+export const isOfStep = (field: string): boolean => Object.hasOwn(OF_STEP, field);
 
 const add = (errors: FieldErrors, field: string, message: string): FieldErrors => ({
   ...errors,
@@ -52,40 +55,17 @@ export const messagesByStep = ({ steps }: FlowProblems): Record<string, string[]
   Object.fromEntries(
     Object.entries(steps).map(([key, errors]) => [
       key,
-      Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => `${field} ${text}`.trim())),
+      Object.entries(errors).flatMap(([field, texts]) =>
+        texts.map((text) => (isOfStep(field) ? text : `${field} ${text}`.trim())),
+      ),
     ]),
   );
 
-/** Checks the flow as it is in the editor, a moment after the last change. */
-export function useFlowProblems(flowId: number, content: FlowContent): FlowProblems {
-  const checked = useSettled(content);
-  const { data = NONE } = useQuery({
-    queryKey: ['flows', flowId, 'check', checked],
-    gcTime: 0,
-    placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => sortProblems(checked, await checkFlow(flowId, checked, signal)),
+/** Says what a user can do, where the API speaks of a field that no form has. */
+export const worded = ({ steps }: FlowContent, problems: readonly Problem[]): Problem[] =>
+  problems.map(({ field, message }) => {
+    const own = stepAtPath(steps, field)?.field ?? '';
+    return { field, message: OF_STEP[own] ?? message };
   });
-  return data;
-}
-
-/** Asks what an activation would refuse. */
-export async function checkFlow(
-  flowId: number,
-  content: FlowContent,
-  signal: AbortSignal,
-): Promise<Problem[]> {
-  const { name: _, ...body } = requestOf(content);
-  try {
-    const { problems } = await call(() =>
-      api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...body }, signal }),
-    );
-    return problems;
-  } catch (error) {
-    if (!(error instanceof ApiError) || Object.keys(error.fields).length === 0) throw error;
-    return Object.entries(error.fields).flatMap(([field, texts]) =>
-      texts.map((message) => ({ field, message })),
-    );
-  }
-}
 
 export const errorsOf = (problems: FlowProblems, key: StepKey): FieldErrors => problems.steps[key] ?? {};

@@ -10,8 +10,9 @@ import { Notice } from '../../../ui/notice.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { useFlow, type Flow } from '../flow-frame.tsx';
 import type { StepKey } from '../flow-layout.ts';
+import { checkFlow } from './check-flow.ts';
 import { findStep, stepAtPath, type FlowContent } from './model.ts';
-import { checkFlow, type Problem } from './problems.ts';
+import { isOfStep, type Problem } from './problems.ts';
 import { differenceOf, type Difference } from './difference.ts';
 import { publishFlow, type PublishChoices } from './publish.ts';
 import { RunsUnderWay } from './runs-under-way.tsx';
@@ -138,7 +139,7 @@ function Problems({
             <li key={`${field} ${message}`}>
               {at || isOfTrigger ? (
                 <Button kind="quiet" onClick={() => onShow(at?.key ?? null)}>
-                  {at ? `${titleOf(content, at.key)}${at.field && `, ${at.field}`}` : 'Who enters'}
+                  {at ? `${titleOf(content, at.key)}${fieldText(at.field)}` : 'Who enters'}
                 </Button>
               ) : (
                 <span className="muted">{field}</span>
@@ -151,6 +152,8 @@ function Problems({
     </Notice>
   );
 }
+
+const fieldText = (field: string) => (field === '' || isOfStep(field) ? '' : `, ${field}`);
 
 function titleOf({ steps }: FlowContent, key: StepKey): string {
   const step = findStep(steps, key)?.step;

@@ -12,6 +12,7 @@ import { WaitForm } from './forms/wait-form.tsx';
 import { keyOf } from '../flow-layout.ts';
 import type { Step } from './model.ts';
 import { errorsOf, type FlowProblems } from './problems.ts';
+import { StepRepairs } from './step-repairs.tsx';
 import type { FlowEditor } from './use-flow-editor.ts';
 
 export interface StepDeskProps {
@@ -66,6 +67,7 @@ export function StepPanel(props: StepPanelProps) {
           Remove
         </Button>
       </div>
+      <StepRepairs {...props} />
       <StepForm {...props} />
     </>
   );

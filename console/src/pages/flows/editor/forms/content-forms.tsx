@@ -1,9 +1,14 @@
 /** The contents of steps that send. */
+import { useState } from 'react';
 import { ContentEditor } from '../../../../editors/content/content-editor.tsx';
 import type { Content } from '../../../../editors/content/content.ts';
 import { Button } from '../../../../ui/button.tsx';
 import { Facts } from '../../../../ui/facts.tsx';
+import { Field, TextInput } from '../../../../ui/field.tsx';
+import { LoadTemplateDialog } from '../../../campaigns/desk/load-template-dialog.tsx';
+import { channelOf, letterPatch } from '../letter-of-step.ts';
 import { allSteps, type FlowContent, type Step } from '../model.ts';
+import { isOfStep, type FieldErrors } from '../problems.ts';
 import type { StepFormProps } from './form.ts';
 
 /** Which of body and design is sent, by the ids of templates: a step does not say it itself. */
@@ -39,7 +44,7 @@ export function StepContent({
   const from = step.template_id === undefined ? undefined : contentFrom.get(step.template_id);
   return (
     <ContentEditor
-      channel={step.type === 'sms' ? 'sms' : 'email'}
+      channel={channelOf(step)}
       footer="marketing"
       value={{ ...contentOf(step), ...(from === undefined ? {} : { content_from: from }) }}
       names={namesOf(content)}
@@ -49,27 +54,42 @@ export function StepContent({
   );
 }
 
-/** A letter needs the whole page, so the panel only leads there. */
-export function LetterForm({ step, errors, onOpen }: StepFormProps & { onOpen: () => void }) {
-  const messages = Object.entries(errors).flatMap(([field, texts]) =>
-    texts.map((text) => `${field}: ${text}`),
+/** Messages of what the panel itself has no field for. */
+const messagesOf = (errors: FieldErrors): string[] =>
+  Object.entries(errors).flatMap(([field, texts]) =>
+    field === 'subject' || isOfStep(field) ? [] : texts.map((text) => `${field}: ${text}`),
   );
+
+/** A letter needs the whole page, so the panel has only its subject, and leads there. */
+export function LetterForm({ step, change, errors, onOpen }: StepFormProps & { onOpen: () => void }) {
+  const [isLoading, setLoading] = useState(false);
   return (
     <>
-      <Facts
-        items={[
-          ['Subject', step.subject || 'none yet'],
-          ['From', step.from_email ?? 'the sender of the brand'],
-        ]}
-      />
-      {messages.map((message) => (
+      <Field label="Subject" error={errors.subject}>
+        <TextInput value={step.subject ?? ''} onChange={({ target }) => change({ subject: target.value })} />
+      </Field>
+      <Facts items={[['From', step.from_email ?? 'the sender of the brand']]} />
+      {messagesOf(errors).map((message) => (
         <p key={message} className="field-error">
           {message}
         </p>
       ))}
-      <Button kind="primary" onClick={onOpen}>
-        Edit the letter
-      </Button>
+      <div className="actions">
+        <Button kind="primary" onClick={onOpen}>
+          Edit the letter
+        </Button>
+        <Button onClick={() => setLoading(true)}>Load a template</Button>
+      </div>
+      {isLoading && (
+        <LoadTemplateDialog
+          channel={channelOf(step)}
+          onClose={() => setLoading(false)}
+          onLoaded={(letter) => {
+            change(letterPatch(step, letter));
+            setLoading(false);
+          }}
+        />
+      )}
     </>
   );
 }

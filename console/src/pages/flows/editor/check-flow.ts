@@ -1,0 +1,43 @@
+/** Asks the API what an activation would refuse. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, call } from '../../../api/client.ts';
+import { ApiError } from '../../../api/errors.ts';
+import { useSettled } from '../../../ui/settled.ts';
+import { requestOf } from './content.ts';
+import type { FlowContent } from './model.ts';
+import { sortProblems, worded, type FlowProblems, type Problem } from './problems.ts';
+
+const NONE: FlowProblems = { steps: {}, trigger: {}, others: [] };
+
+/** Checks the flow as it is in the editor, a moment after the last change. */
+export function useFlowProblems(flowId: number, content: FlowContent): FlowProblems {
+  const checked = useSettled(content);
+  const { data = NONE } = useQuery({
+    queryKey: ['flows', flowId, 'check', checked],
+    gcTime: 0,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => sortProblems(checked, await checkFlow(flowId, checked, signal)),
+  });
+  return data;
+}
+
+/** Asks what an activation would refuse. */
+export async function checkFlow(
+  flowId: number,
+  content: FlowContent,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  const { name: _, ...body } = requestOf(content);
+  try {
+    const { problems } = await call(() =>
+      api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...body }, signal }),
+    );
+    return worded(content, problems);
+  } catch (error) {
+    if (!(error instanceof ApiError) || Object.keys(error.fields).length === 0) throw error;
+    const problems = Object.entries(error.fields).flatMap(([field, texts]) =>
+      texts.map((message) => ({ field, message })),
+    );
+    return worded(content, problems);
+  }
+}
