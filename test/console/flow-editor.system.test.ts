@@ -183,6 +183,17 @@ describe('the versions of a flow', () => {
     await checkAccessibility(page);
     await page.getByLabel('Compare').selectOption({ label: 'Version 2 (current)' });
     await page.getByText('The steps are the same.').waitFor();
+
+    const { goal, trigger, steps: live } = (await stage().request('GET', `/v1/my/flows/${flow}`)).body;
+    const content = { name: 'Stages', goal, trigger, steps: (live as unknown as unknown[]).slice(1) };
+    const draft = { body: { content, base: '"1"' } };
+    await stage().request('PUT', `/v1/my/drafts/flows/${flow}`, draft);
+    await stage().open(page, `/flows/${flow}/versions`);
+    await page.getByLabel('with').selectOption({ label: 'Unpublished changes' });
+    await page.getByLabel('Compare').selectOption({ label: 'Version 2 (current)' });
+    await page.getByText('Steps: 1 removed.').waitFor();
+    await stage().open(page, page.url().replace(/^.*?\/brands\/\d+/, ''));
+    await page.getByText('Steps: 1 removed.').waitFor();
   });
 
   it('draw a run as the version that it follows', async () => {

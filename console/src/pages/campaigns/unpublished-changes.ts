@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { createDraftService } from '../../editors/draft/service.ts';
-import { useBrand } from '../../shell/brand.ts';
+import { useStoredDraft } from '../../editors/draft/stored-draft.ts';
 import type { Campaign } from './campaign-frame.tsx';
 import { stageOf } from './desk/content.ts';
 import { readDraft } from './desk/read-draft.ts';
@@ -17,16 +15,9 @@ export function useUnpublishedChanges(
   campaign: Campaign,
 ): [UnpublishedChanges, (changes: UnpublishedChanges | null) => void] {
   const { id } = campaign;
-  const { account, brandId, signedIn } = useBrand();
   const [atDesk, setAtDesk] = useState<UnpublishedChanges | null>(null);
   const mayHave = stageOf(campaign) !== null;
-  const owner = { kind: 'campaigns' as const, id, accountId: account.id, brandId, userId: signedIn.user.id };
-  const stored = useQuery({
-    queryKey: ['drafts', 'stored', 'campaigns', id],
-    enabled: mayHave && atDesk === null,
-    gcTime: 0,
-    queryFn: () => createDraftService(owner, readDraft).load(),
-  });
+  const stored = useStoredDraft({ kind: 'campaigns', id }, readDraft, mayHave && atDesk === null);
   if (!mayHave) return ['none', setAtDesk];
   if (atDesk !== null) return [atDesk, setAtDesk];
   if (stored.isFetching) return ['unknown', setAtDesk];

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { useStoredDraft } from '../../editors/draft/stored-draft.ts';
 import { Card, countText, StatusBadge, Time } from '../../ui/facts.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { BrandLink } from '../../ui/links.tsx';
@@ -7,7 +9,9 @@ import { Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { ComparisonView } from './editor/comparison-view.tsx';
+import { ComparisonView, type Side } from './editor/comparison-view.tsx';
+import type { FlowContent } from './editor/model.ts';
+import { readDraft } from './editor/read-draft.ts';
 import { FlowFrame, useFlowVersion, type Flow } from './flow-frame.tsx';
 
 type Summary = Schemas['FlowVersionSummary'];
@@ -66,7 +70,7 @@ function Versions({ flow }: { flow: Flow }) {
               rowKey={(version) => version.id}
               empty={<p className="muted">Activating the flow makes its first version.</p>}
             />
-            {page.rows.length > 1 && <Compare flow={flow} versions={page.rows} />}
+            <Compare flow={flow} versions={page.rows} />
           </>
         )}
       </QueryView>
@@ -75,51 +79,67 @@ function Versions({ flow }: { flow: Flow }) {
   );
 }
 
-/** Two versions side by side, which the URL names. */
+/** A side that is no version: the draft, by its name in the URL. */
+const DRAFT = 'draft';
+
+/** Two versions side by side, which the URL names, or the changes that are not published. */
 function Compare({ flow, versions }: { flow: Flow; versions: readonly Summary[] }) {
   const { search, set } = useListSearch([]);
-  const chosen = (name: 'left' | 'right', index: number) =>
-    Number(search[name]) || (versions[index]?.number ?? 1);
-  const left = chosen('left', 1);
-  const right = chosen('right', 0);
-  const choose = (name: 'left' | 'right', label: string, value: number) => (
+  const { data: stored } = useStoredDraft({ kind: 'flows', id: flow.id }, readDraft);
+  const draft = stored?.content ?? null;
+  const options = [
+    ...(draft ? [{ value: DRAFT, label: 'Unpublished changes' }] : []),
+    ...versions.map(({ number, state }) => ({
+      value: String(number),
+      label: `Version ${number} (${state})`,
+    })),
+  ];
+  if (versions.length === 0 || options.length < 2) return null;
+  // The newest two, of which the draft is the last choice.
+  const [newest = '', second = DRAFT] = versions.map(({ number }) => String(number));
+  const chosen = (given: string | undefined, usual: string) =>
+    options.some(({ value }) => value === given) ? (given ?? usual) : usual;
+  const left = chosen(search.left, second === DRAFT ? newest : second);
+  const right = chosen(search.right, second === DRAFT ? DRAFT : newest);
+  const choose = (name: 'left' | 'right', label: string, value: string) => (
     <Field label={label}>
-      <Select
-        value={String(value)}
-        options={versions.map(({ number, state }) => ({
-          value: String(number),
-          label: `Version ${number} (${state})`,
-        }))}
-        onChange={({ target }) => set({ [name]: target.value })}
-      />
+      <Select value={value} options={options} onChange={({ target }) => set({ [name]: target.value })} />
     </Field>
   );
+  const common = { id: flow.id, draft };
   return (
     <Card title="Side by side">
       <div className="filters versions-choice">
         {choose('left', 'Compare', left)}
         {choose('right', 'with', right)}
       </div>
-      <SideBySide id={flow.id} left={left} right={right} />
+      <ComparedSide {...common} value={left}>
+        {(before) => (
+          <ComparedSide {...common} value={right}>
+            {(after) => <ComparisonView left={before} right={after} />}
+          </ComparedSide>
+        )}
+      </ComparedSide>
     </Card>
   );
 }
 
-function SideBySide({ id, left, right }: { id: number; left: number; right: number }) {
-  const old = useFlowVersion(id, left);
-  const present = useFlowVersion(id, right);
-  return (
-    <QueryView query={old}>
-      {(before) => (
-        <QueryView query={present}>
-          {(after) => (
-            <ComparisonView
-              left={{ title: `Version ${left}`, flow: before }}
-              right={{ title: `Version ${right}`, flow: after }}
-            />
-          )}
-        </QueryView>
-      )}
-    </QueryView>
-  );
+interface SideProps {
+  id: number;
+  draft: FlowContent | null;
+  /** The number of a version, or {@link DRAFT}. */
+  value: string;
+  children: (side: Side) => ReactNode;
 }
+
+function ComparedSide(props: SideProps) {
+  const { draft, value, children } = props;
+  if (value !== DRAFT) return <VersionSide {...props} />;
+  return draft && children({ title: 'Unpublished changes', flow: draft });
+}
+
+const VersionSide = ({ id, value, children }: SideProps) => (
+  <QueryView query={useFlowVersion(id, Number(value))}>
+    {(flow) => children({ title: `Version ${value}`, flow })}
+  </QueryView>
+);
