@@ -54,8 +54,7 @@ const flowOf = async (id: number) => (await stage().request('GET', `/v1/my/flows
 async function createFlow(hand: Hand, name: string): Promise<number> {
   await stage().open(page, '/flows');
   await hand.press(button('New flow'));
-  await hand.type(page.getByLabel('Name', { exact: true }).last(), name);
-  await hand.press(button('Create'));
+  await hand.type(page.getByRole('region', { name: 'Who enters' }).getByLabel('Name', { exact: true }), name);
   await page.getByRole('heading', { level: 1, name }).waitFor();
   return Number(/flows\/(\d+)\/edit/.exec(page.url())?.[1]);
 }
@@ -107,6 +106,7 @@ describe('the editor of flows', () => {
     await checkAccessibility(page);
     await button('Publish and activate').click();
     await page.getByText('The flow is published and active.').waitFor();
+    await button('Let a contact enter').waitFor();
     expect((await flowOf(byMouse)).status).toBe('active');
   });
 

@@ -34,8 +34,7 @@ async function addAfter(place: string, type: string): Promise<void> {
 
 async function newFlow(name: string): Promise<void> {
   await click('New flow');
-  await page.getByRole('dialog').getByLabel('Name').fill(name);
-  await click('Create');
+  await field('Who enters', 'Name').fill(name);
   await page.getByRole('heading', { level: 1, name }).waitFor();
   await click('Outline');
 }
@@ -104,6 +103,7 @@ describe('the forms of a flow', () => {
   it('say who enters', async () => {
     await newFlow('Trial');
     await line('Nobody yet').waitFor();
+    await page.getByText('Add at least one step.').waitFor();
     await field('Who enters', 'Name').fill('Trial of thirty days');
     await field('Who enters', 'Event').fill('trial_began');
     await field('Who enters', 'The same contact enters').selectOption('again after a time');
@@ -120,7 +120,9 @@ describe('the forms of a flow', () => {
     await page.getByRole('textbox', { name: 'Subject' }).fill('Your trial');
     await click('Back to the steps');
     await line('Your trial').waitFor();
-    await addAfter('after Email new 1', 'Wait');
+    await click('Next step');
+    await page.getByRole('dialog', { name: 'Add a step after Email new 1' }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Wait', exact: true }).click();
     await field('Wait new 1', 'How long').fill('2');
     await field('Wait new 1', 'How long: unit').selectOption('hours');
     await addAfter('after Wait new 1', 'Condition');
@@ -204,5 +206,41 @@ describe('the forms of a flow', () => {
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Condition 2');
     expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false);
+  });
+
+  it('mend steps of a draft whose id or template is gone', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    stage().allow(/status of 422/);
+    const letter = { subject: 'Lost', body: '<p>Lost and found</p>' };
+    const steps = [
+      { type: 'email', id: 99, ...letter },
+      { type: 'email', ref: 'email_1', template_id: 999_999, ...letter },
+      {
+        type: 'condition',
+        ref: 'condition_1',
+        filters: [{ name: 'email_opened', predicate: 'did', value: { step: 99 } }],
+        yes: [],
+        no: [],
+      },
+    ];
+    const trigger = { event: 'lost', contact_list_id: null, segment_id: null, data: {} };
+    const { id, revision } = await post('/flows', { name: 'Lost', trigger: { event: 'lost' } });
+    const content = { name: 'Lost', goal: null, trigger, steps };
+    const body = { content, base: `"${Number(revision)}"` };
+    const put = await stage().request('PUT', `/v1/my/drafts/flows/${Number(id)}`, { body });
+    expect(put.status).toBeLessThan(300);
+    await stage().open(page, `/flows/${Number(id)}/edit`);
+    await click('Outline');
+    await line('The published flow no longer has this step.').click();
+    await click('Make it a new step');
+    await line('The template that its content comes from no longer exists.').click();
+    await checkAccessibility(page);
+    await click('Keep this content');
+    await publishDraft();
+    expect((await flow()).steps).toMatchObject([
+      { id: 1, ...letter },
+      { id: 2, ...letter },
+      { id: 3, filters: [{ value: { step: 1 } }] },
+    ]);
   });
 });

@@ -66,8 +66,6 @@ export const keyboard: Hand = {
   },
 };
 
-const EMAIL = { subject: 'Are you still there?', body: '<p>We miss you.</p>' };
-
 /** Draws a flow of twelve steps with two branches into an empty flow that is open in the editor. */
 export async function drawFlow(page: Page, hand: Hand): Promise<void> {
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
@@ -111,10 +109,9 @@ export async function drawFlow(page: Page, hand: Hand): Promise<void> {
   await text('Thanks');
   await add('in the branch “too late” of Wait for an event new 1', 'Wait');
   await add('after Wait new 2', 'Email');
+  await hand.type(panel.getByLabel('Subject', { exact: true }), 'Are you still there?');
   await hand.press(panel.getByRole('button', { name: 'Edit the letter' }));
-  await hand.type(page.getByLabel('Subject', { exact: true }), EMAIL.subject);
-  await hand.press(button('Write source instead'));
-  await hand.type(page.getByLabel('Body', { exact: true }), EMAIL.body);
+  await hand.press(page.getByRole('button', { name: /^Plain letter/ }));
   await hand.press(button('Back to the steps'));
 
   await add('after Wait for an event new 1', 'Exit');

@@ -41,18 +41,16 @@ export function Field({
   children: ReactNode;
 }) {
   const id = useId();
+  const hasHint = hint !== undefined && hint !== false;
   const messages = typeof error === 'string' ? [error] : (error ?? []);
-  const notes = [
-    ...(hint === undefined ? [] : [`${id}-hint`]),
-    ...(messages.length > 0 ? [`${id}-error`] : []),
-  ];
+  const notes = [...(hasHint ? [`${id}-hint`] : []), ...(messages.length > 0 ? [`${id}-error`] : [])];
   const describedBy = notes.length > 0 ? notes.join(' ') : undefined;
   return (
     <FieldContext value={{ id, describedBy, invalid: messages.length > 0 }}>
       <div className="field">
         <label htmlFor={id}>{label}</label>
         {children}
-        {hint !== undefined && (
+        {hasHint && (
           <p className="hint" id={`${id}-hint`}>
             {hint}
           </p>

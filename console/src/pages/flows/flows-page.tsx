@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
-import { Button } from '../../ui/button.tsx';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
@@ -54,7 +52,6 @@ const columnsOf = (names: AudienceNames): readonly TableColumn<Flow>[] => [
 export function FlowsPage() {
   const list = useListSearch(FILTERS.map(({ name }) => name));
   const open = useOpen();
-  const [creating, setCreating] = useState(false);
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
   const query = useQuery({
     queryKey: ['flows', list.query],
@@ -66,15 +63,7 @@ export function FlowsPage() {
   });
   return (
     <>
-      <PageHeader
-        title="Flows"
-        actions={
-          <Button kind="primary" onClick={() => setCreating(true)}>
-            New flow
-          </Button>
-        }
-      />
-      {creating && <NewFlow onClose={() => setCreating(false)} />}
+      <PageHeader title="Flows" actions={<NewFlow />} />
       <Filters filters={FILTERS} list={list} />
       <QueryView query={query}>
         {(page) => (

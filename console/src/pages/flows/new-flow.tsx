@@ -1,38 +1,25 @@
 import { api, call } from '../../api/client.ts';
-import { ActionForm } from '../../ui/action-form.tsx';
 import { useAction } from '../../ui/action.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field, TextInput } from '../../ui/field.tsx';
-import { formText } from '../../ui/form.ts';
+import { Button } from '../../ui/button.tsx';
 import { useOpen } from '../../ui/links.tsx';
 
-/** Creates a flow by its name. Its trigger and steps are made in the editor, which opens. */
-export function NewFlow({ onClose }: { onClose: () => void }) {
+/** Makes an empty draft and opens its editor, where everything else is decided, also its name. */
+export function NewFlow() {
   const open = useOpen();
-  const create = useAction({
-    work: (name: string, key) =>
+  const { run, busy } = useAction({
+    work: (_, key) =>
       call(() =>
         api.POST('/v1/my/flows', {
           params: { header: { 'Idempotency-Key': key } },
-          body: { name, status: 'draft' },
+          body: { name: 'New flow', status: 'draft' },
         }),
       ),
     refresh: ['flows'],
-    fields: ['name'],
     onDone: ({ id }) => open(`/flows/${id}/edit`),
   });
   return (
-    <Dialog open onClose={onClose} title="New flow">
-      <ActionForm
-        action={create}
-        onSubmit={(form) => create.run(formText(form, 'name'))}
-        submit="Create"
-        close={{ label: 'Cancel', onClick: onClose }}
-      >
-        <Field label="Name" error={create.errorOf('name')}>
-          <TextInput name="name" required maxLength={255} autoFocus autoComplete="off" />
-        </Field>
-      </ActionForm>
-    </Dialog>
+    <Button kind="primary" busy={busy} onClick={() => run()}>
+      New flow
+    </Button>
   );
 }

@@ -16,6 +16,7 @@ import { FlowVersion, stepText } from './flow-version.tsx';
 import { LetterDesk } from './letter-desk.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, type FlowProblems } from './problems.ts';
+import { OtherProblem } from './other-problem.tsx';
 import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanel } from './side-panel.tsx';
 import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
@@ -106,8 +107,10 @@ const OtherProblems = ({ problems: { others } }: { problems: FlowProblems }) =>
   others.length === 0 ? null : (
     <Notice tone="warn" title="Before this flow can be active">
       <ul className="problems">
-        {others.map((text) => (
-          <li key={text}>{text}</li>
+        {others.map((problem) => (
+          <li key={`${problem.field} ${problem.message}`}>
+            <OtherProblem problem={problem} />
+          </li>
         ))}
       </ul>
     </Notice>
@@ -122,7 +125,7 @@ function Steps({
   names,
   problems,
   onEditLetter,
-}: Omit<Parameters<typeof SidePanel>[0], 'panel' | 'onMove' | 'onCopy'>) {
+}: Omit<Parameters<typeof SidePanel>[0], 'panel' | 'onAdd' | 'onMove' | 'onCopy'>) {
   const { content } = editor;
   const [simulated, setSimulated] = useState<Simulated | null>(null);
   const [isSimulating, setSimulating] = useState(false);
@@ -153,6 +156,7 @@ function Steps({
           ) : (
             <SidePanel
               {...{ flow, editor, names, problems, panel, onEditLetter }}
+              onAdd={places.add}
               onMove={places.move}
               onCopy={places.copy}
             />

@@ -1,11 +1,10 @@
-import { designOf } from '../../../editors/content/sections.ts';
 import type { Step, StepType } from './model.ts';
 
 const DAY = 86_400;
 
 /** What a new step has before the user says anything. What must be said is left out: the checks name it. */
 const FIELDS: Readonly<Record<StepType, Partial<Step>>> = {
-  email: { design: { sections: designOf(''), theme: {} } },
+  email: {},
   sms: {},
   wait: { duration: DAY },
   condition: { yes: [], no: [] },

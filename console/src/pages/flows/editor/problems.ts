@@ -10,7 +10,7 @@ export interface FlowProblems {
   steps: Readonly<Record<string, FieldErrors>>;
   trigger: FieldErrors;
   /** What is about neither a step nor the trigger, such as the brand's postal address. */
-  others: readonly string[];
+  others: readonly Problem[];
 }
 
 export interface Problem {
@@ -25,8 +25,18 @@ const OF_STEP: Readonly<Record<string, string>> = {
   id: 'The published flow no longer has this step. Make it a new one.',
 };
 
-/** Whether a field is none that a form shows, so that its message stands alone. */
+/** The same of the whole flow. */
+const OF_FLOW: Readonly<Record<string, string>> = {
+  trigger: 'Choose an event, a list or a segment.',
+  steps: 'Add at least one step.',
+  'brand.physical_address': 'Emails need the postal address of the brand.',
+};
+
+/** Whether a field of a step is none that a form shows, so that its message stands alone. */
 export const isOfStep = (field: string): boolean => Object.hasOwn(OF_STEP, field);
+
+/** The same of a field of the flow. */
+export const isInWords = (field: string): boolean => Object.hasOwn(OF_FLOW, field);
 
 const add = (errors: FieldErrors, field: string, message: string): FieldErrors => ({
   ...errors,
@@ -40,12 +50,12 @@ const dotted = (field: string) => field.replaceAll(/\[(\d+)\]/g, '.$1').replace(
 export function sortProblems(content: FlowContent, problems: readonly Problem[]): FlowProblems {
   const steps: Record<string, FieldErrors> = {};
   let trigger: FieldErrors = {};
-  const others: string[] = [];
+  const others: Problem[] = [];
   for (const { field, message } of problems) {
     const at = stepAtPath(content.steps, field);
     if (at) steps[at.key] = add(steps[at.key] ?? {}, dotted(at.field), message);
     else if (/^trigger\b/.test(field)) trigger = add(trigger, dotted(field.slice('trigger'.length)), message);
-    else others.push(`${field}: ${message}`);
+    else others.push({ field, message });
   }
   return { steps, trigger, others };
 }
@@ -65,7 +75,9 @@ export const messagesByStep = ({ steps }: FlowProblems): Record<string, string[]
 export const worded = ({ steps }: FlowContent, problems: readonly Problem[]): Problem[] =>
   problems.map(({ field, message }) => {
     const own = stepAtPath(steps, field)?.field ?? '';
-    return { field, message: OF_STEP[own] ?? message };
+    // Steps may also be too many or too large.
+    const isMissing = field !== 'steps' || steps.length === 0;
+    return { field, message: OF_STEP[own] ?? (isMissing ? OF_FLOW[field] : undefined) ?? message };
   });
 
 export const errorsOf = (problems: FlowProblems, key: StepKey): FieldErrors => problems.steps[key] ?? {};

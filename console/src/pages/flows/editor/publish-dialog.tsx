@@ -6,12 +6,14 @@ import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Checkbox } from '../../../ui/field.tsx';
+import { useOpen } from '../../../ui/links.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { useFlow, type Flow } from '../flow-frame.tsx';
 import type { StepKey } from '../flow-layout.ts';
 import { checkFlow } from './check-flow.ts';
 import { findStep, stepAtPath, type FlowContent } from './model.ts';
+import { OtherProblem } from './other-problem.tsx';
 import { isOfStep, type Problem } from './problems.ts';
 import { differenceOf, type Difference } from './difference.ts';
 import { publishFlow, type PublishChoices } from './publish.ts';
@@ -42,6 +44,7 @@ export function PublishDialog(props: PublishProps) {
 }
 
 function Publish({ flowId, draft, flow, onClose, onShow }: PublishProps & { flow: Flow }) {
+  const open = useOpen();
   const { content } = draft;
   const difference = useMemo(() => differenceOf(flow, content), [flow, content]);
   const [applyTo, setApplyTo] = useState<PublishChoices['applyTo']>('new');
@@ -58,7 +61,10 @@ function Publish({ flowId, draft, flow, onClose, onShow }: PublishProps & { flow
     done: (_result, activate) => (activate ? 'The flow is published and active.' : 'The flow is published.'),
     refresh: ['flows', 'flow_runs', 'drafts', 'templates'],
     fields: [],
-    onDone: onClose,
+    onDone(_result, activate) {
+      onClose();
+      if (activate) open(`/flows/${flowId}`);
+    },
   });
   useUnchanged(draft, { isBusy: action.busy, onChanged: onClose });
   const show = (key: StepKey | null) => {
@@ -138,13 +144,15 @@ function Problems({
           return (
             <li key={`${field} ${message}`}>
               {at || isOfTrigger ? (
-                <Button kind="quiet" onClick={() => onShow(at?.key ?? null)}>
-                  {at ? `${titleOf(content, at.key)}${fieldText(at.field)}` : 'Who enters'}
-                </Button>
+                <>
+                  <Button kind="quiet" onClick={() => onShow(at?.key ?? null)}>
+                    {at ? `${titleOf(content, at.key)}${fieldText(at.field)}` : 'Who enters'}
+                  </Button>{' '}
+                  {message}
+                </>
               ) : (
-                <span className="muted">{field}</span>
-              )}{' '}
-              {message}
+                <OtherProblem problem={{ field, message }} />
+              )}
             </li>
           );
         })}

@@ -3,9 +3,9 @@ import { Button } from '../../../ui/button.tsx';
 import type { AudienceNames } from '../../../ui/filter-text.ts';
 import type { Flow } from '../flow-frame.tsx';
 import { keyOf, type StepKey } from '../flow-layout.ts';
-import { findStep, type Step } from './model.ts';
+import { findStep, type Place, type Step } from './model.ts';
 import type { FlowProblems } from './problems.ts';
-import { StepPanel } from './step-panel.tsx';
+import { NextStep, StepPanel } from './step-panel.tsx';
 import { nameOf } from './texts.ts';
 import { TriggerForm } from './trigger-form.tsx';
 import type { FlowEditor } from './use-flow-editor.ts';
@@ -19,6 +19,7 @@ export function SidePanel({
   problems,
   panel,
   onEditLetter,
+  onAdd,
   onMove,
   onCopy,
 }: {
@@ -28,18 +29,21 @@ export function SidePanel({
   problems: FlowProblems;
   panel: Panel;
   onEditLetter: (key: StepKey) => void;
+  onAdd: (place: Place) => void;
   onMove: (step: Step) => void;
   onCopy: (step: Step, all: boolean) => void;
 }) {
   const { content, selected } = editor;
-  const step = selected === null ? undefined : findStep(content.steps, selected)?.step;
+  const found = selected === null ? undefined : findStep(content.steps, selected);
+  const step = found?.step;
   return (
     <Frame title={step ? nameOf(step) : 'Who enters'} panel={panel}>
-      {step ? (
+      {found && step ? (
         <StepPanel
           key={keyOf(step)}
           {...{ flow, editor, step, names, problems }}
           onEditLetter={() => onEditLetter(keyOf(step))}
+          onNext={() => onAdd({ ...found.place, index: found.place.index + 1 })}
           onMove={() => {
             panel.close();
             onMove(step);
@@ -47,7 +51,10 @@ export function SidePanel({
           onCopy={(all) => onCopy(step, all)}
         />
       ) : (
-        <TriggerForm content={content} change={editor.change} errors={problems.trigger} names={names} />
+        <>
+          <TriggerForm content={content} change={editor.change} errors={problems.trigger} names={names} />
+          {content.steps.length === 0 && <NextStep onNext={() => onAdd({ branch: null, index: 0 })} />}
+        </>
       )}
     </Frame>
   );

@@ -25,6 +25,7 @@ export interface StepDeskProps {
 
 interface StepPanelProps extends StepDeskProps {
   onEditLetter: () => void;
+  onNext: () => void;
   onMove: () => void;
   onCopy: (all: boolean) => void;
 }
@@ -48,9 +49,16 @@ export function formOf({ editor, step, problems, names }: StepDeskProps): StepFo
   };
 }
 
+/** The way on, beside the `+` marks, so that a flow is written from top to bottom without a look for them. */
+export const NextStep = ({ onNext }: { onNext: () => void }) => (
+  <div className="actions">
+    <Button onClick={onNext}>Next step</Button>
+  </div>
+);
+
 /** The form of one step, and what can be done with it. */
 export function StepPanel(props: StepPanelProps) {
-  const { editor, step, onMove, onCopy } = props;
+  const { editor, step, onNext, onMove, onCopy } = props;
   const key = keyOf(step);
   return (
     <>
@@ -69,6 +77,7 @@ export function StepPanel(props: StepPanelProps) {
       </div>
       <StepRepairs {...props} />
       <StepForm {...props} />
+      {step.type !== 'exit' && <NextStep onNext={onNext} />}
     </>
   );
 }

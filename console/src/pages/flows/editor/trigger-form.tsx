@@ -3,6 +3,7 @@ import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
 import { Field, Select, TextInput } from '../../../ui/field.tsx';
 import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { DurationField } from './forms/duration-field.tsx';
+import { NoneYet } from './forms/none-yet.tsx';
 import { EventNameField } from './forms/event-name-field.tsx';
 import { errorsBelow } from './forms/form.ts';
 import type { FlowContent, FlowTrigger } from './model.ts';
@@ -115,7 +116,11 @@ function SourceFields({
         />
       )}
       {source === 'list' && (
-        <Field label="List" error={errors.contact_list_id}>
+        <Field
+          label="List"
+          error={errors.contact_list_id}
+          hint={names.lists.length === 0 && <NoneYet what="list" />}
+        >
           <Select
             value={String(trigger.contact_list_id ?? '')}
             options={options('Choose a list', names.lists)}
@@ -124,7 +129,11 @@ function SourceFields({
         </Field>
       )}
       {source === 'segment' && (
-        <Field label="Segment" error={errors.segment_id}>
+        <Field
+          label="Segment"
+          error={errors.segment_id}
+          hint={names.segments.length === 0 && <NoneYet what="segment" />}
+        >
           <Select
             value={String(trigger.segment_id ?? '')}
             options={options('Choose a segment', names.segments)}

@@ -3,6 +3,7 @@ import { DataFields } from '../../../../ui/data-fields.tsx';
 import { Checkbox, Field, Select, TextInput } from '../../../../ui/field.tsx';
 import { JsonField } from '../../../../ui/json-field.tsx';
 import { EventNameField } from './event-name-field.tsx';
+import { NoneYet } from './none-yet.tsx';
 import { allErrors, type StepFormProps } from './form.ts';
 
 export const EventForm = ({ step, change, errors }: StepFormProps) => (
@@ -38,7 +39,7 @@ export const UpdateContactForm = ({ step, change, errors }: StepFormProps) => (
 );
 
 export const ListForm = ({ step, change, errors, names }: StepFormProps) => (
-  <Field label="List" error={errors.list_id}>
+  <Field label="List" error={errors.list_id} hint={names.lists.length === 0 && <NoneYet what="list" />}>
     <Select
       value={step.list_id === undefined ? '' : String(step.list_id)}
       options={[{ value: '', label: 'Choose a list' }, ...names.lists]}

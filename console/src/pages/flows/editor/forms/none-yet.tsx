@@ -1,0 +1,8 @@
+import { BrandLink } from '../../../../ui/links.tsx';
+
+/** The way on from a choice without choices. What is typed so far is kept as a draft. */
+export const NoneYet = ({ what }: { what: 'list' | 'segment' }) => (
+  <>
+    The brand has no {what} yet. <BrandLink to={`/${what}s`}>Make one</BrandLink>
+  </>
+);
