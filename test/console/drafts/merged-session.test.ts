@@ -83,15 +83,17 @@ describe('what is published while a draft is open', () => {
   };
 
   it('is no news if only the status was changed, also to a draft that is opened later', async () => {
-    await draft({ subject: 'New' });
+    // The draft need not make sense yet.
+    const unfinished = { subject: 'Nothing', body: 'Yet' };
+    await draft(unfinished);
     await service.patch({ subject: 'Live' }, '"1"');
     const later = editor('Ben');
-    expect(later.draft).toMatchObject({ content: { subject: 'New' }, conflict: null });
+    expect(later.draft).toMatchObject({ content: unfinished, conflict: null });
     await later.pause();
     expect(service.draft).toMatchObject({ base: '"2"', baseContent: { subject: 'Live' } });
     expect(later.merged).toEqual([]);
     await later.publish();
-    expect(service.published.content).toEqual({ subject: 'New' });
+    expect(service.published.content).toEqual(unfinished);
   });
 
   it('becomes part of the draft where it does not collide, with the name of who published it', async () => {

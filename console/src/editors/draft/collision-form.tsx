@@ -3,13 +3,13 @@ import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { Conflict } from './draft.ts';
 import { FieldValue } from './field-value.tsx';
-import type { Collision, Side } from './merging.ts';
+import type { Collision, Side, TextOf } from './merging.ts';
 
 interface Props {
   about: Conflict<unknown>['about'];
   collisions: readonly Collision[];
   nameOf: (collision: Collision) => string;
-  textOf?: ((value: unknown) => string | null) | undefined;
+  textOf?: TextOf | undefined;
   resolve: Conflict<unknown>['resolve'];
 }
 

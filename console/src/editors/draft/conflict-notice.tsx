@@ -5,7 +5,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { clockText } from './clock-text.ts';
 import { CollisionForm } from './collision-form.tsx';
 import type { Conflict } from './draft.ts';
-import type { Path } from './merging.ts';
+import type { Path, TextOf } from './merging.ts';
 
 function titleText({ about, by, at }: Pick<Conflict<unknown>, 'about' | 'by' | 'at'>): string {
   if (about === 'unreadable') return 'This draft cannot be read.';
@@ -23,7 +23,7 @@ interface Props<Content> {
   /** Names a place of the content. */
   nameOf: (path: Path, versions: readonly Content[]) => string;
   /** Says what a value is, such as a step; null if it is no such thing. */
-  textOf?: ((value: unknown) => string | null) | undefined;
+  textOf?: TextOf | undefined;
 }
 
 /** Says who changed what the user edits, and asks about what both changed. */

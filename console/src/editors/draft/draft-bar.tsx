@@ -5,6 +5,7 @@ import { toast } from '../../ui/toasts.tsx';
 import { clockText } from './clock-text.ts';
 import { ConflictNotice } from './conflict-notice.tsx';
 import type { Draft } from './draft.ts';
+import type { TextOf } from './merging.ts';
 
 const LOST = 'Neither saved nor kept in this browser, which has no room for it: do not close this page.';
 
@@ -34,7 +35,7 @@ export function DraftBar<Content>({
   /** Shows a version to someone who has to choose one. */
   showVersion: (content: Content) => ReactNode;
   /** Says what a value of the content is, such as a step; null if it is no such thing. */
-  textOf?: (value: unknown) => string | null;
+  textOf?: TextOf;
   /** What is written cannot be published as it is. */
   disabled?: boolean;
   /** It is being published. */

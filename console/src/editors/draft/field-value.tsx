@@ -7,7 +7,7 @@ import { isObject } from '../../ui/json-text.ts';
 import type { Section } from '../content/content.ts';
 import { SECTION_NAMES, summaryOf } from '../content/sections.ts';
 import { fieldOf } from './field-names.ts';
-import type { Path } from './merging.ts';
+import type { Path, TextOf } from './merging.ts';
 
 type Filter = Schemas['Filter'];
 
@@ -36,6 +36,10 @@ const isSection = (value: unknown): value is Section =>
 const sectionText = (section: Section): string =>
   [SECTION_NAMES[section.type], summaryOf(section)].filter((text) => text !== '').join(': ');
 
+/** An item, or several in a row, of which nothing is left. */
+const isRemoved = (path: Path, value: unknown): boolean =>
+  typeof path.at(-1) === 'object' && (value === undefined || (Array.isArray(value) && value.length === 0));
+
 const LISTS: readonly unknown[] = ['contact_list_id', 'exclude_list_ids', 'list_id'];
 const SEGMENTS: readonly unknown[] = ['segment_id', 'exclude_segment_ids'];
 
@@ -48,11 +52,12 @@ export function FieldValue({
   path: Path;
   value: unknown;
   /** What the page itself can say about a value, such as a step; null if nothing. */
-  textOf?: ((value: unknown) => string | null) | undefined;
+  textOf?: TextOf | undefined;
 }): ReactNode {
   const names = { lists: useListChoices(), segments: useSegmentChoices() };
-  const own = textOf?.(value) ?? null;
+  const own = textOf?.(value, path) ?? null;
   if (own !== null) return own;
+  if (isRemoved(path, value)) return <span className="muted">Removed</span>;
   if (isFilter(value)) return <FilterList filters={[value]} names={names} />;
   if (Array.isArray(value) && value.length > 0 && value.every(isFilter)) {
     return <FilterList filters={value} names={names} />;
@@ -65,7 +70,7 @@ export function FieldValue({
 interface SimpleProps {
   /** What the ids stand for. */
   choices: readonly Choice[] | null;
-  textOf: ((value: unknown) => string | null) | undefined;
+  textOf: TextOf | undefined;
 }
 
 function SimpleValue({ value, choices, textOf }: SimpleProps & { value: unknown }): ReactNode {
@@ -91,7 +96,7 @@ function ListValue({ values, choices, textOf }: SimpleProps & { values: readonly
     <ol>
       {values.map((value, index) => (
         // They have no ids, and are only shown.
-        <li key={index}>{textOf?.(value) ?? <SimpleValue {...{ value, choices, textOf }} />}</li>
+        <li key={index}>{textOf?.(value, []) ?? <SimpleValue {...{ value, choices, textOf }} />}</li>
       ))}
     </ol>
   );

@@ -5,6 +5,9 @@ import { isObject } from '../../ui/json-text.ts';
 export type PathPart = string | { key: string } | { at: number; to: number };
 export type Path = readonly PathPart[];
 
+/** Says what a value at a place is, such as a step; null if the place has no words of its own. */
+export type TextOf = (value: unknown, path: Path) => string | null;
+
 export type Side = 'mine' | 'theirs';
 /** By the names of collisions. Mine is taken where nothing was chosen. */
 export type Choices = ReadonlyMap<string, Side>;

@@ -1,5 +1,5 @@
 /** What differs between the steps of two versions of a flow. A step is the same step if it has the same id or `ref`. */
-import { hashKey } from '@tanstack/react-query';
+import { isSame } from '../../../editors/draft/same.ts';
 import { branchesOf as namedBranches, keyOf, type StepKey } from '../flow-layout.ts';
 import { allSteps, type Step } from './model.ts';
 
@@ -41,9 +41,6 @@ function ownFields(step: Step): Map<string, unknown> {
   const weights = step.branches?.map(({ weight }) => weight);
   return new Map(weights ? [...own, ['weights', weights]] : own);
 }
-
-/** Whether two values are equal as JSON; the order of names in objects does not count. */
-export const isSame = (one: unknown, other: unknown) => hashKey([one]) === hashKey([other]);
 
 function fieldChanges(left: Step, right: Step): FieldChange[] {
   const before = ownFields(left);

@@ -1,7 +1,8 @@
 /** What publishing would change, and what that means for runs under way. */
 import type { Schemas } from '../../../api/client.ts';
+import { isSame } from '../../../editors/draft/same.ts';
 import { keyOf } from '../flow-layout.ts';
-import { compareSteps, isSame, type Comparison } from './compare.ts';
+import { compareSteps, type Comparison } from './compare.ts';
 import { allSteps, type FlowContent, type Step } from './model.ts';
 
 type Flow = Schemas['Flow'];

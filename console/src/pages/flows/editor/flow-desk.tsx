@@ -12,7 +12,7 @@ import type { Flow } from '../flow-frame.tsx';
 import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
 import { useFlowProblems } from './check-flow.ts';
 import { flowForm } from './flow-form.ts';
-import { FlowVersion, stepText } from './flow-version.tsx';
+import { flowText, FlowVersion } from './flow-version.tsx';
 import { LetterDesk } from './letter-desk.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, type FlowProblems } from './problems.ts';
@@ -56,7 +56,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
         disabled={flow.status === 'archived'}
         onPublish={() => setPublishing(true)}
         showVersion={(content) => <FlowVersion content={content} names={names} />}
-        textOf={(value) => stepText(value, names)}
+        textOf={(value, path) => flowText(value, path, names)}
       />
       <OtherProblems problems={problems} />
       {email ? (

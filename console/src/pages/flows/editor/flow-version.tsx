@@ -1,6 +1,7 @@
+import type { Path } from '../../../editors/draft/merging.ts';
 import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { branchesOf, keyOf } from '../flow-layout.ts';
-import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
+import { periodText, stepSummary, triggerText, type FlowStep } from '../step-text.ts';
 import type { FlowContent, Step } from './model.ts';
 import { isStep } from './read-draft.ts';
 import { nameOf } from './texts.ts';
@@ -16,10 +17,10 @@ export const FlowVersion = ({ content, names }: { content: FlowContent; names: A
   </>
 );
 
-/** Returns a step in words; null if the value is no step. */
-export function stepText(value: unknown, names: AudienceNames): string | null {
-  if (!isStep(value)) return null;
-  return `${nameOf(value)}: ${stepSummary(value as FlowStep, names)}`;
+/** Says what a step of a flow, or its duration, is. */
+export function flowText(value: unknown, path: Path, names: AudienceNames): string | null {
+  if (path.at(-1) === 'duration' && typeof value === 'number') return periodText(value);
+  return isStep(value) ? `${nameOf(value)}: ${stepSummary(value as FlowStep, names)}` : null;
 }
 
 const StepList = ({ steps, names }: { steps: readonly Step[]; names: AudienceNames }) => (
