@@ -154,7 +154,7 @@ describe('a campaign at the console', () => {
     await page.getByText(/^Sender sandbox-/).waitFor();
     expect(await list.getAttribute('aria-invalid')).toBeNull();
     await click('Send…');
-    await page.getByText('is required, or a segment_id').first().waitFor();
+    await page.getByText('list is required, or a segment', { exact: false }).waitFor();
     expect(await list.getAttribute('aria-invalid')).toBe('true');
     await click('Audience');
     expect(await page.locator(':focus').getByRole('heading', { name: 'Audience' }).count()).toBe(1);
@@ -268,6 +268,12 @@ describe('a campaign at the console', () => {
   it('by SMS shows its segments as they are written', async () => {
     await stage().open(page, '/campaigns');
     await newCampaign('By SMS');
+    await fill('Text', 'The spring is “here”.');
+    await click('Insert a value into Text');
+    await page.keyboard.type('company');
+    await page.keyboard.press('Enter');
+    await click('Insert');
+    await page.getByText('The spring is “here”.Acme').waitFor();
     await fill('Text', 'The spring is “here”.');
     await page.getByText('21 of 70 characters, 1 segment (UCS-2)').waitFor();
     await page.getByText('“ ” cannot be sent in GSM-7', { exact: false }).waitFor();

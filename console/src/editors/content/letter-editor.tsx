@@ -13,6 +13,7 @@ import { designOf } from './sections.ts';
 import { StarterGallery } from './starter-gallery.tsx';
 
 const NO_ERRORS = {};
+const NO_PROBLEMS: readonly Problem[] = [];
 
 /** Whether the user is asked how the letter begins, has chosen a design, or edits what there was. */
 type Start = 'asked' | 'chosen' | 'given';
@@ -48,17 +49,20 @@ export function LetterEditor(props: ContentEditorProps) {
   const { value, footer, names, isSenderFixed = false, sender = null, errors = NO_ERRORS } = props;
   const change = useChange(value, props.onChange);
   const settled = useSettled(unsavedOf(props));
-  const problems = useChecked(settled, errors);
+  const checked = useChecked(settled, errors);
   const known = namesOf({ footer, names, variables: value.variables });
   const [start, setStart] = useState<Start>(isBlank(value) ? 'asked' : 'given');
   const { design } = value;
+  const isAsked = start === 'asked' && isBlank(value);
+  // Before a letter begins, everything is missing.
+  const problems = isAsked ? NO_PROBLEMS : checked;
   return (
     <div className="content-editor">
       <div className="letter">
         <div className="stack">
           <Envelope value={value} names={known} problems={problems} change={change} />
           {!isSenderFixed && <Sender {...{ value, sender, problems, change }} />}
-          {start === 'asked' && isBlank(value) ? (
+          {isAsked ? (
             <StarterGallery
               onChoose={(sections) => {
                 setStart('chosen');

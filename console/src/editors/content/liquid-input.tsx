@@ -1,9 +1,11 @@
-import { useRef, useState } from 'react';
+import { useRef, useState, type ChangeEvent, type SyntheticEvent } from 'react';
 import { Button } from '../../ui/button.tsx';
-import { Field, TextInput } from '../../ui/field.tsx';
+import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { ValueDialog } from './value-dialog.tsx';
 
-/** A line of text that may contain values. A value goes where the cursor was. */
+type Text = HTMLInputElement | HTMLTextAreaElement;
+
+/** A text that may contain values: a line, or several. A value goes where the cursor was. */
 export function LiquidInput({
   label,
   value,
@@ -11,6 +13,7 @@ export function LiquidInput({
   names,
   hint,
   error,
+  rows = 1,
 }: {
   label: string;
   value: string;
@@ -18,6 +21,7 @@ export function LiquidInput({
   names: readonly string[];
   hint?: string;
   error?: readonly string[] | undefined;
+  rows?: number;
 }) {
   const [isOpen, setOpen] = useState(false);
   const cursor = useRef<number | null>(null);
@@ -26,14 +30,17 @@ export function LiquidInput({
     onChange(`${value.slice(0, at)}${source}${value.slice(at)}`);
     cursor.current = at + source.length;
   };
+  const input = {
+    value,
+    onChange: ({ target }: ChangeEvent<Text>) => onChange(target.value),
+    onSelect: ({ currentTarget }: SyntheticEvent<Text>) => {
+      cursor.current = currentTarget.selectionStart;
+    },
+  };
   return (
     <div className="liquid-input">
       <Field label={label} error={error} {...(hint === undefined ? {} : { hint })}>
-        <TextInput
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-          onSelect={(event) => (cursor.current = event.currentTarget.selectionStart)}
-        />
+        {rows === 1 ? <TextInput {...input} /> : <TextArea {...input} rows={rows} />}
       </Field>
       <Button kind="quiet" aria-label={`Insert a value into ${label}`} onClick={() => setOpen(true)}>
         {'{ }'}

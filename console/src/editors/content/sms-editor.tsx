@@ -3,29 +3,31 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { ProblemList } from '../../pages/templates/preview-panel.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
 import { Facts } from '../../ui/facts.tsx';
-import { Field, TextArea } from '../../ui/field.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useSettled } from '../../ui/settled.ts';
 import { type Unsaved, unsavedOf } from './checked.ts';
 import type { ContentEditorProps } from './content.ts';
+import { LiquidInput } from './liquid-input.tsx';
+import { namesOf } from './liquid-value.ts';
 import { SendUnsavedTest } from './send-test.tsx';
 import { priceText, sizeHint, sizeText } from './sms-size.ts';
 
 /** Writes the text of an SMS, and shows what a contact gets, how many segments it takes, and its price. */
 export function SmsEditor(props: ContentEditorProps) {
-  const { value, onChange, errors = {} } = props;
+  const { value, onChange, footer, names, errors = {} } = props;
   const { contactId, field } = useContactChoice('As this contact gets it');
   const body = value.body ?? '';
   const unsaved = useSettled(unsavedOf(props));
   return (
     <div className="stack">
-      <Field label="Text" hint="May contain values, such as {{ contact.first_name }}." error={errors.body}>
-        <TextArea
-          rows={6}
-          value={body}
-          onChange={(event) => onChange({ ...value, body: event.target.value })}
-        />
-      </Field>
+      <LiquidInput
+        label="Text"
+        rows={6}
+        names={namesOf({ footer, names, variables: value.variables })}
+        value={body}
+        error={errors.body}
+        onChange={(next) => onChange({ ...value, body: next })}
+      />
       {field}
       {(unsaved.body ?? '').trim() !== '' && (
         <Rendered asked={{ ...unsaved, ...(contactId === null ? {} : { contact_id: contactId }) }} />

@@ -14,7 +14,7 @@ const text = (html: string, align: 'left' | 'center' = 'left'): PlainSection => 
   ...(align === 'center' ? { styles: { align } } : {}),
 });
 
-/** A button leads nowhere until its link is set, so that no letter is sent with what is only an example. */
+/** The check warns of a button that leads nowhere, so that what is only an example is not overlooked. */
 const button = (label: string): PlainSection => ({ type: 'button', props: { label, href: '' } });
 
 const columns = (...parts: PlainSection[][]): Section => ({

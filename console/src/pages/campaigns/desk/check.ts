@@ -22,6 +22,15 @@ export interface Checked {
 
 const NONE: FieldErrors = {};
 
+/** On the page, the segment is no id. */
+const inWords = (errors: FieldErrors): FieldErrors =>
+  Object.fromEntries(
+    Object.entries(errors).map(([field, texts]) => [
+      field,
+      texts.map((text) => text.replaceAll('segment_id', 'segment')),
+    ]),
+  );
+
 /** Checks a campaign whenever it has settled. Once it has recipients, its content is checked by the editor. */
 export function useCheck(id: number, content: DeskContent, stage: Stage): Checked {
   const asked = useSettled(patchOf(content, stage));
@@ -38,7 +47,7 @@ export function useCheck(id: number, content: DeskContent, stage: Stage): Checke
   // A request that the API cannot read names its fields in the same way.
   const refused = error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null;
   return {
-    errors: refused ?? data?.errors ?? NONE,
+    errors: inWords(refused ?? data?.errors ?? NONE),
     needsApproval: data?.needs_approval ?? false,
     sender: data?.sender ?? null,
     fault: error && !refused ? messageOf(error) : null,

@@ -168,6 +168,17 @@ function Place({ field }: { field: string }) {
   return field.startsWith('brand.') ? <BrandLink to="/brand">Brand</BrandLink> : null;
 }
 
+/** Fields whose names in the API say less than those on the page. */
+const FIELDS: Readonly<Record<string, string>> = {
+  contact_list_id: 'list',
+  segment_id: 'segment',
+  body: 'content',
+  from_email: 'address of the sender',
+  scheduled_at: 'begin',
+};
+
 /** `template_attributes.subject` is in the part "Letter", so that its last names say enough. */
-const lastOf = (field: string) =>
-  field.replace(/^(?:trigger_attributes|template_attributes|data\.options|brand)\./, '').replaceAll('_', ' ');
+function lastOf(field: string): string {
+  const last = field.replace(/^(?:trigger_attributes|template_attributes|data\.options|brand)\./, '');
+  return FIELDS[last] ?? last.replaceAll('_', ' ');
+}
