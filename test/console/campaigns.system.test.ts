@@ -426,11 +426,11 @@ describe('a flow at the console', () => {
     });
     await stage().open(page, `/flows/${flowId}/runs?state=active`);
     await page.getByRole('link', { name: 'contact0@example.com', exact: true }).waitFor();
-    await page.getByRole('cell', { name: 'Wait 4 1 day' }).waitFor();
+    await page.getByRole('cell', { name: 'Wait 4: 1 day' }).waitFor();
     await page.getByRole('row').nth(1).press('Enter');
     await page.getByRole('heading', { level: 1, name: /^Run / }).waitFor();
     await page.getByRole('link', { name: 'contact0@example.com', exact: true }).waitFor();
-    await page.getByRole('cell', { name: 'Email 2 Welcome' }).waitFor();
+    await page.getByRole('cell', { name: 'Email 2: Welcome' }).waitFor();
 
     await page.getByRole('button', { name: /^Condition 1.*yes/s }).waitFor();
     await page.getByRole('button', { name: /^Wait 4.*waits for its time.*The run is here/s }).waitFor();

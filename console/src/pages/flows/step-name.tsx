@@ -18,8 +18,8 @@ export function StepName({
     <>
       <strong>
         {stepTitle(step)} <span className="muted">{keyText(step)}</span>
-      </strong>{' '}
-      {stepSummary(step, names)}
+      </strong>
+      : {stepSummary(step, names)}
     </>
   );
 }
