@@ -42,7 +42,7 @@ describe('a new segment', () => {
     await page.getByText('Without one, all contacts would be in the segment', { exact: false }).waitFor();
     await click('Add filter');
     await row('1').getByLabel('Name').selectOption('country_code');
-    await row('1').getByLabel('Value').fill('DE');
+    await row('1').getByLabel('Value').fill('Germany');
     await click('Add filter');
     await page.getByText('Complete the filters to count.').waitFor();
     await row('2').getByLabel('Name').selectOption({ label: 'plan' });
