@@ -30,7 +30,6 @@ export const listUploadsQuery = z.strictObject({
     .optional()
     .meta({ description: '`true`: only PNG, JPEG, GIF and WebP, which browsers display.' }),
 });
-export type ListUploadsQuery = z.output<typeof listUploadsQuery>;
 
 export const uploadUsageSchema = z
   .object({
