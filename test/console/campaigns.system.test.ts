@@ -149,6 +149,8 @@ describe('a campaign at the console', () => {
     const list = page.getByRole('combobox', { name: 'List', exact: true });
     await page.getByText('This is missing or wrong:').waitFor();
     await page.getByRole('button', { name: /^Announcement/ }).click();
+    await page.keyboard.type('News');
+    expect(await page.getByLabel('Subject', { exact: true }).inputValue()).toBe('News');
     await page.getByRole('textbox', { name: 'Text', exact: true }).getByText('What is new').waitFor();
     await page.frameLocator('iframe[title="Preview of the letter"]').getByText('What is new').waitFor();
     await page.getByText(/^Sender sandbox-/).waitFor();

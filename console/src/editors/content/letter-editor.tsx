@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { useSettled } from '../../ui/settled.ts';
@@ -15,8 +15,8 @@ import { StarterGallery } from './starter-gallery.tsx';
 const NO_ERRORS = {};
 const NO_PROBLEMS: readonly Problem[] = [];
 
-/** Whether the user is asked how the letter begins, has chosen a design, or edits what there was. */
-type Start = 'asked' | 'chosen' | 'given';
+/** Whether the user is asked how the letter begins, has chosen a design or source, or edits what there was. */
+type Start = 'asked' | 'design' | 'source' | 'given';
 
 const isBlank = ({ body, design }: Content) => !design && (body ?? '').trim() === '';
 
@@ -53,6 +53,7 @@ export function LetterEditor(props: ContentEditorProps) {
   const known = namesOf({ footer, names, variables: value.variables });
   const [start, setStart] = useState<Start>(isBlank(value) ? 'asked' : 'given');
   const { design } = value;
+  const subject = useRef<HTMLInputElement>(null);
   const isAsked = start === 'asked' && isBlank(value);
   // Before a letter begins, everything is missing.
   const problems = isAsked ? NO_PROBLEMS : checked;
@@ -60,19 +61,21 @@ export function LetterEditor(props: ContentEditorProps) {
     <div className="content-editor">
       <div className="letter">
         <div className="stack">
-          <Envelope value={value} names={known} problems={problems} change={change} />
+          <Envelope {...{ value, problems, change, subject }} names={known} />
           {!isSenderFixed && <Sender {...{ value, sender, problems, change }} />}
           {isAsked ? (
             <StarterGallery
               onChoose={(sections) => {
-                setStart('chosen');
+                setStart('design');
+                // The button that had the focus is gone.
+                subject.current?.focus();
                 change((old) => ({ ...old, body: null, design: { sections, theme: {} } }));
               }}
-              onSource={() => setStart('given')}
+              onSource={() => setStart('source')}
             />
           ) : design && sentPart(value) === 'design' ? (
             <DesignEditor
-              opensText={start === 'chosen'}
+              opensText={start === 'design'}
               design={design}
               names={known}
               problems={problems}
@@ -82,7 +85,11 @@ export function LetterEditor(props: ContentEditorProps) {
               }
             />
           ) : (
-            <SourceEditor {...{ value, problems, change }} onAsk={() => setStart('asked')} />
+            <SourceEditor
+              {...{ value, problems, change }}
+              autoFocus={start === 'source'}
+              onAsk={() => setStart('asked')}
+            />
           )}
         </div>
         <LetterPreview value={value} unsaved={settled} problems={problems} />
@@ -98,15 +105,22 @@ interface PartProps {
 }
 
 /** What stands beside the letter in a mailbox. */
-function Envelope({ value, names, problems, change }: PartProps & { names: readonly string[] }) {
+function Envelope({
+  value,
+  names,
+  problems,
+  change,
+  subject,
+}: PartProps & { names: readonly string[]; subject: RefObject<HTMLInputElement | null> }) {
   return (
     <>
       <LiquidInput
         label="Subject"
+        focusRef={subject}
         names={names}
         value={value.subject ?? ''}
         error={messagesAt(problems, 'subject')}
-        onChange={(subject) => change((old) => ({ ...old, subject }))}
+        onChange={(next) => change((old) => ({ ...old, subject: next }))}
       />
       <LiquidInput
         label="Preheader"
@@ -151,7 +165,13 @@ function Sender({ value, sender, problems, change }: PartProps & { sender: strin
 }
 
 /** A body that is written as source. */
-function SourceEditor({ value, problems, change, onAsk }: PartProps & { onAsk: () => void }) {
+function SourceEditor({
+  value,
+  problems,
+  change,
+  autoFocus,
+  onAsk,
+}: PartProps & { autoFocus: boolean; onAsk: () => void }) {
   const designed = ({ body }: Content) => ({
     body: null,
     design: { sections: designOf(body ?? ''), theme: {} },
@@ -174,6 +194,7 @@ function SourceEditor({ value, problems, change, onAsk }: PartProps & { onAsk: (
       >
         <TextArea
           className="mono"
+          autoFocus={autoFocus}
           rows={18}
           spellCheck={false}
           value={value.body ?? ''}

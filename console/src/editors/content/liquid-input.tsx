@@ -1,4 +1,4 @@
-import { useRef, useState, type ChangeEvent, type SyntheticEvent } from 'react';
+import { useRef, useState, type ChangeEvent, type RefObject, type SyntheticEvent } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { ValueDialog } from './value-dialog.tsx';
@@ -14,6 +14,7 @@ export function LiquidInput({
   hint,
   error,
   rows = 1,
+  focusRef,
 }: {
   label: string;
   value: string;
@@ -22,6 +23,8 @@ export function LiquidInput({
   hint?: string;
   error?: readonly string[] | undefined;
   rows?: number;
+  /** Is given the line, for those who move the focus to it. */
+  focusRef?: RefObject<HTMLInputElement | null>;
 }) {
   const [isOpen, setOpen] = useState(false);
   const cursor = useRef<number | null>(null);
@@ -40,7 +43,7 @@ export function LiquidInput({
   return (
     <div className="liquid-input">
       <Field label={label} error={error} {...(hint === undefined ? {} : { hint })}>
-        {rows === 1 ? <TextInput {...input} /> : <TextArea {...input} rows={rows} />}
+        {rows === 1 ? <TextInput ref={focusRef} {...input} /> : <TextArea {...input} rows={rows} />}
       </Field>
       <Button kind="quiet" aria-label={`Insert a value into ${label}`} onClick={() => setOpen(true)}>
         {'{ }'}

@@ -9,8 +9,11 @@ import type { TextOf } from './merging.ts';
 
 const LOST = 'Neither saved nor kept in this browser, which has no room for it: do not close this page.';
 
-function stateText<Content>({ state, savedAt, fault, isKept, conflict }: Draft<Content>): string {
-  if (state === 'published') return 'Everything is published.';
+function stateText<Content>(
+  { state, savedAt, fault, isKept, conflict }: Draft<Content>,
+  publishedText: string,
+): string {
+  if (state === 'published') return publishedText;
   if (state === 'saving') return 'Saving…';
   if (conflict?.about === 'unreadable') return 'Nothing is saved until the draft is discarded.';
   if (state === 'conflict') return 'Not saved until you choose a version.';
@@ -22,6 +25,7 @@ function stateText<Content>({ state, savedAt, fault, isKept, conflict }: Draft<C
 export function DraftBar<Content>({
   draft,
   publishLabel = 'Publish',
+  publishedText = 'Everything is published.',
   onPublish,
   showVersion,
   textOf,
@@ -31,6 +35,8 @@ export function DraftBar<Content>({
 }: {
   draft: Draft<Content>;
   publishLabel?: string;
+  /** Said while there is nothing to publish. */
+  publishedText?: string;
   onPublish: () => void;
   /** Shows a version to someone who has to choose one. */
   showVersion: (content: Content) => ReactNode;
@@ -68,7 +74,7 @@ export function DraftBar<Content>({
         />
       )}
       <span role="status" className={state === 'failed' ? 'bad' : 'muted'}>
-        {stateText(draft)}
+        {stateText(draft, publishedText)}
       </span>
       <div className="actions">
         {children}

@@ -74,6 +74,7 @@ export function Desk({
       <DraftBar
         draft={draft}
         publishLabel="Save"
+        publishedText="Everything is saved."
         busy={publish.busy}
         onPublish={() => publish.run(null)}
         showVersion={(version) => <Version content={version} channel={channel} />}
