@@ -10,15 +10,8 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/field.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import {
-  enter,
-  entryWay,
-  newestRun,
-  REQUEST_TEXTS,
-  type Entered,
-  type Entry,
-  type EntryWay,
-} from './enter.ts';
+import { enter, newestRun, type Entered, type Entry } from './enter.ts';
+import { entryWay, REQUEST_TEXTS, type EntryWay } from './entry-way.ts';
 import type { Flow } from './flow-frame.tsx';
 import { runText } from './run-text.ts';
 
