@@ -176,7 +176,8 @@ describe('a paused account', () => {
       .getByRole('table', { name: 'Recent problems' })
       .getByRole('link', { name: 'waits@example.com' })
       .click();
-    await page.getByText('Sending is paused for the account').waitFor();
+    await page.getByText('Sending is paused for the account', { exact: true }).waitFor();
+    await page.getByText('Held: Sending is paused for the account.').waitFor();
     await page.getByText('Ask the operator of the service to resume sending.').waitFor();
   });
 });
