@@ -36,6 +36,7 @@ import { createServerChanges, checkServer, type Database, openDatabase } from '.
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/processes/heavy-reads.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
+import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
@@ -113,8 +114,16 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
   });
 }
 
+/** What the loops of the worker share. */
+interface LoopDeps {
+  database: Database;
+  waker: Waker;
+  pulse: Pulse;
+  log: Logger;
+}
+
 /** The dispatcher of the outbox, the reconciler, and the preparation of an engine that is new or lost its data. */
-function startEngineSync(engine: Engine, database: Database, waker: Waker, log: Logger) {
+function startEngineSync(engine: Engine, { database, waker, pulse, log }: LoopDeps) {
   const preparation = createPreparation({
     engine,
     steps: [
@@ -127,7 +136,7 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
     log,
   });
   const shared = { database, client: engine.client, log };
-  const dispatcher = createDispatcher({ ...shared, waker, onRefused: () => preparation.wake() });
+  const dispatcher = createDispatcher({ ...shared, waker, pulse, onRefused: () => preparation.wake() });
   const reconciler = createReconciler({
     ...shared,
     namespaceId: () => engine.namespaceId(),
@@ -138,13 +147,14 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
 }
 
 /** Continues what requests about lists and contacts have begun. */
-function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log: Logger) {
+function startAudienceWork(config: Config, keyring: Keyring, { database: { pool }, pulse, log }: LoopDeps) {
   const plusAddresses = config.SUPPRESS_PLUS_ADDRESSES;
   const repeating = [
-    startListUpkeep({ pool, log }),
-    startListFills({ pool, log }),
+    startListUpkeep({ pool, pulse }),
+    startListFills({ pool, pulse }),
     startContactRemoval({
       pool,
+      pulse,
       log,
       further: [
         forgetImportedContact,
@@ -154,25 +164,30 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
         endExportsOfContact,
       ],
     }),
-    startOptOutWalk({ pool, keyring, plusAddresses, log }),
+    startOptOutWalk({ pool, pulse, keyring, plusAddresses, log }),
   ];
   return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
 }
 
 /** Entries into flows, changes of all runs of a flow, and counts of flows. */
-function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, waker: Waker, log: Logger) {
+function startFlowWork(config: Config, events: EventPublisher, deps: LoopDeps) {
+  const { pool } = deps.database;
+  const shared = { pool, waker: deps.waker, pulse: deps.pulse, log: deps.log };
   const versions = createFlowVersionReader(pool);
   const loops = [
-    startFlowEntries({ pool, waker, log }),
-    startFlowChanges({ pool, versions, waker, log }),
-    startFlowCounts({ pool, events, waker, thresholds: stopThresholds(config), log }),
+    startFlowEntries(shared),
+    startFlowChanges({ ...shared, versions }),
+    startFlowCounts({ ...shared, events, thresholds: stopThresholds(config) }),
   ];
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
 
 /** Mails links for new passwords, and removes secret links from sent mail. */
-function startLinkMails(config: Config, pool: pg.Pool, waker: Waker, log: Logger) {
-  const loops = [startPasswordResets({ config, pool, waker, log }), startSecretRemoval({ pool, log })];
+function startLinkMails(config: Config, { database: { pool }, waker, pulse, log }: LoopDeps) {
+  const loops = [
+    startPasswordResets({ config, pool, waker, pulse, log }),
+    startSecretRemoval({ pool, pulse }),
+  ];
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
 
@@ -223,11 +238,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   await claimFolder(config, (store) => whenAvailable(() => ownsFolder(database.pool, store)), log);
   const waker = createWaker(options);
-  const sync = startEngineSync(engine, database, waker, log);
+  const pulse = createPulse({ db: database.pool, log });
+  const loops = { database, waker, pulse, log };
+  const sync = startEngineSync(engine, loops);
   const stopping = new AbortController();
   const events = createEventPublisher(eventConsumers);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
-  const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
+  const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, pulse, log });
   const reads = { heavyReads: openHeavyReads(options), evaluations: openEvaluations(options) };
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
@@ -244,13 +261,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     log,
     stopping: stopping.signal,
   });
-  const audience = startAudienceWork(config, database.pool, keyring, log);
+  const audience = startAudienceWork(config, keyring, loops);
   const brakes = startBrakes({ config, database, waker, events, log });
   const { pool } = database;
   const wallets = startWallets({ config, pool, waker, log });
-  const flows = startFlowWork(config, pool, events, waker, log);
-  const counts = [startUsageCounts({ pool, log }), startStatCounts({ pool, log })];
-  const links = startLinkMails(config, pool, waker, log);
+  const flows = startFlowWork(config, events, loops);
+  const counts = [startUsageCounts({ pool, pulse }), startStatCounts({ pool, pulse })];
+  const links = startLinkMails(config, loops);
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -258,8 +275,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       stopping.abort();
       await metrics?.stop();
-      const loops = [sync, tracking, brakes, wallets, audience, flows, ...counts, links, workers];
-      await Promise.all(loops.map((each) => each.stop()));
+      const working = [pulse, sync, tracking, brakes, wallets, audience, flows, ...counts, links, workers];
+      await Promise.all(working.map((each) => each.stop()));
       checker.close();
       for (const part of [...Object.values(reads), egress, process, waker, engine, database])
         await part.close();

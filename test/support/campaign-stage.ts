@@ -22,6 +22,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 import { sharedWorkflowBundle, useEngine } from './engine.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
+import { testPulse } from './pulse.ts';
 import type { QueuedAccount } from './queued.ts';
 import { emailSettings, startSmtpServer, startTestSender, type TestSmtpServer } from './sending.ts';
 import { testKeyring } from './webhooks.ts';
@@ -93,7 +94,13 @@ export async function startCampaignStage(): Promise<CampaignStage> {
   const server = await startSmtpServer();
   const stopWorkers = await startWorkers(env, test, waker);
   const stopSender = await startCampaignSender(test, server.port);
-  const dispatcher = createDispatcher({ database: test.database, client: env.client, waker, log });
+  const dispatcher = createDispatcher({
+    database: test.database,
+    client: env.client,
+    waker,
+    pulse: testPulse(test.database.pool),
+    log,
+  });
   return {
     ...{ test, server, waker },
     async start(id, account) {

@@ -17,6 +17,7 @@ import { sharedWorkflowBundle, useEngine } from './engine.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 import { testCa } from './https-receiver.ts';
+import { testPulse } from './pulse.ts';
 import { createTimeSkippingEnvironment } from './time-skipping.ts';
 import { publishSent, testKeyring } from './webhooks.ts';
 
@@ -99,7 +100,13 @@ async function startWorkers(env: TestWorkflowEnvironment, test: TestDatabase, sc
 function startDispatcher(env: TestWorkflowEnvironment, test: TestDatabase) {
   const waker = createWaker({ url: test.url });
   const log = pino({ level: 'silent' });
-  const dispatcher = createDispatcher({ database: test.database, client: env.client, waker, log });
+  const dispatcher = createDispatcher({
+    database: test.database,
+    client: env.client,
+    waker,
+    pulse: testPulse(test.database.pool),
+    log,
+  });
   return {
     waker,
     async stop() {

@@ -3,11 +3,11 @@
  * its cursor are one transaction, so the worker may stop at any moment.
  */
 import type pg from 'pg';
-import type { Logger } from 'pino';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 import { addToLists } from '../lists/service.ts';
 import type { CampaignRow } from './model.ts';
 import { type RecipientFilters, scanRecipients } from './recipients.ts';
@@ -144,9 +144,11 @@ export async function fillLists(pool: pg.Pool): Promise<boolean> {
   }
 }
 
-const PAUSE_MS = 1_000;
-
-/** Fills lists every second. Any number of processes may run this. */
-export function startListFills({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
-  return repeat(async () => ((await fillLists(pool)) ? 0 : PAUSE_MS), { log, name: 'filling lists' });
+/** Fills lists. Any number of processes may run this. */
+export function startListFills({ pool, pulse }: { pool: pg.Pool; pulse: Pulse }): Repeating {
+  const queue = {
+    name: 'filling lists',
+    waiting: 'exists (select from campaign_list_fills where finished_at is null)',
+  };
+  return pulse.repeat(queue, () => fillLists(pool));
 }

@@ -9,10 +9,10 @@ import type { Logger } from 'pino';
 import type { Channel } from '../../delivery/message.ts';
 import { acceptedHashes, type OptOutSource } from '../../delivery/consent/opt-outs.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 import { changeSubscription, type ConsentDeps, lockConsent } from './consent.ts';
 
-const PAUSE_MS = 1_000;
 /** Number of contacts per page: computing their HMACs takes some ten milliseconds of CPU time. */
 const PAGE_SIZE = 2_000;
 /** After a failed page, the walk waits for a minute, then twice as long after each further failure in a row. */
@@ -224,11 +224,15 @@ export async function walkPage(pool: pg.Pool, options: WalkOptions): Promise<boo
 /** Applies opt-outs of which only the HMAC is known to the contacts. Any number of processes may run this. */
 export function startOptOutWalk({
   pool,
+  pulse,
   log,
   ...deps
-}: ConsentDeps & { pool: pg.Pool; log: Logger }): Repeating {
-  return repeat(async () => ((await walkPage(pool, { deps, asOf: new Date(), log })) ? 0 : PAUSE_MS), {
-    log,
+}: ConsentDeps & { pool: pg.Pool; pulse: Pulse; log: Logger }): Repeating {
+  const queue = {
     name: 'applying opt-outs to contacts',
-  });
+    waiting: `exists (select from opt_out_walks where due_at <= now())
+      or exists (select from unapplied_opt_outs where lap is null and begins_at <= now())
+      or exists (select from unapplied_opt_outs where applied_at < now() - interval '1 minute')`,
+  };
+  return pulse.repeat(queue, () => walkPage(pool, { deps, asOf: new Date(), log }));
 }

@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 import { deleteContactEvents } from '../contact-events/service.ts';
 import { clearAgain, clearMessages } from './message-removal.ts';
 import type { RemovedAddress } from './remove.ts';
 
-const PAUSE_MS = 1_000;
 /** Maximum number of messages or events in one transaction. A message has up to a few hundred tracked fetches. */
 const PAGE_SIZE = 200;
 /**
@@ -227,15 +227,18 @@ export async function removalsWaiting(db: Queryable, atLeast: number): Promise<b
 /** Clears the data of deleted contacts. Any number of processes may run this. */
 export function startContactRemoval({
   pool,
+  pulse,
   log,
   further = [],
 }: {
   pool: pg.Pool;
+  pulse: Pulse;
   log: Logger;
   further?: readonly RemovalStep[];
 }): Repeating {
-  return repeat(async () => ((await clearPage(pool, { asOf: new Date(), further, log })) ? 0 : PAUSE_MS), {
-    log,
+  const queue = {
     name: 'clearing deleted contacts',
-  });
+    waiting: 'exists (select from contact_removals where due_at <= now())',
+  };
+  return pulse.repeat(queue, () => clearPage(pool, { asOf: new Date(), further, log }));
 }

@@ -1,13 +1,11 @@
 import type pg from 'pg';
-import type { Logger } from 'pino';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 import { figureNames } from './figures.ts';
 
 /** Maximum number of changes that one statement folds. */
 const FOLDED_AT_ONCE = 20_000;
-
-const PAUSE_MS = 1_000;
 
 const sumsSql = figureNames
   .map((name) => `coalesce(sum(count) filter (where name = '${name}'), 0) as ${name}`)
@@ -22,6 +20,9 @@ const addSql = (table: string, length: string): string => `
     on conflict (brand_id, slot, source, channel) do update set
       ${figureNames.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')}`;
 
+/** SQL: the changes of messages that `older-messages.ts` has reached. */
+const foldable = 'message_id is null or message_id <= (select reached_id from older_stats)';
+
 /**
  * SQL: folds the changes of customers' brands. Those of the service's own mail and of deleted brands are dropped. Those
  * of messages that `older-messages.ts` has not reached wait for it.
@@ -29,7 +30,7 @@ const addSql = (table: string, length: string): string => `
 const foldSql = `
   with taken as (
     delete from stat_changes where ctid = any (array(
-      select ctid from stat_changes where message_id is null or message_id <= (select reached_id from older_stats)
+      select ctid from stat_changes where ${foldable}
       limit ${FOLDED_AT_ONCE} for update skip locked))
     returning *
   ), sums as materialized (
@@ -52,10 +53,11 @@ export async function foldStats(db: Queryable): Promise<boolean> {
   return (rows[0]?.taken ?? 0) === FOLDED_AT_ONCE;
 }
 
-/** Folds the figures every second. Any number of processes may run this. */
-export function startStatCounts({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
-  return repeat(async () => ((await foldStats(pool)) ? 0 : PAUSE_MS), {
-    log,
+/** Folds the figures within a second. Any number of processes may run this. */
+export function startStatCounts({ pool, pulse }: { pool: pg.Pool; pulse: Pulse }): Repeating {
+  const queue = {
     name: 'counting what happens to messages',
-  });
+    waiting: `exists (select from stat_changes where ${foldable})`,
+  };
+  return pulse.repeat(queue, () => foldStats(pool));
 }

@@ -1,10 +1,9 @@
 import type pg from 'pg';
-import type { Logger } from 'pino';
 import { MESSAGE_LIFETIME, openStatuses, statusList } from '../../delivery/message.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 
-const PAUSE_MS = 1_000;
 const BATCH = 100;
 
 /**
@@ -33,10 +32,9 @@ export function removeSentSecrets(pool: pg.Pool): Promise<boolean> {
   });
 }
 
-/** Removes secrets from sent mail every second. Any number of processes may run this. */
-export function startSecretRemoval({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
-  return repeat(async () => ((await removeSentSecrets(pool)) ? 0 : PAUSE_MS), {
-    log,
-    name: 'removing secrets from sent mail',
-  });
+/** Removes secrets from sent mail, within a second. Any number of processes may run this. */
+export function startSecretRemoval({ pool, pulse }: { pool: pg.Pool; pulse: Pulse }): Repeating {
+  // Not whether they were sent: that would look at every partition of the messages.
+  const queue = { name: 'removing secrets from sent mail', waiting: 'exists (select from secret_mails)' };
+  return pulse.repeat(queue, () => removeSentSecrets(pool));
 }

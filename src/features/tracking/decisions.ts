@@ -40,6 +40,11 @@ export interface Decided {
 const dueColumns =
   'message_id, account_id, link, links, extract(epoch from fetched_at)::float8 as second, url, user_agent';
 
+/** SQL: whether there are fetches to decide or to forget. */
+export const fetchesWaitSql = `exists (select from tracking_fetches where due_at <= now())
+  or exists (select from tracking_fetches
+    where due_at is null and fetched_at < now() - interval '${EVIDENCE_SECONDS} seconds')`;
+
 /** Locks due fetches that no other worker is deciding. */
 async function takeDue(client: Queryable, asOf: Date): Promise<DueFetch[]> {
   const { rows } = await client.query<DueFetch>({

@@ -81,6 +81,14 @@ const BULK_LOCK = 1_409_043;
 const columns = `id, kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input, search_attributes,
   summary, details, attempt_count`;
 
+const isFree = '(leased_until is null or leased_until <= now())';
+
+/** SQL: whether {@link claimEntries} would find an entry. */
+export const entriesWaitSql = `exists (select from outbox where priority < 2 and ${isFree})`;
+
+/** SQL: whether {@link claimBulkEntries} may find an entry. */
+export const bulkEntriesWaitSql = `exists (select from outbox where priority = 2 and ${isFree})`;
+
 /**
  * Leases free entries of priorities 0 and 1: the lower number first, then the oldest.
  * @param leaseSeconds after this time another process may take entries that still exist
@@ -93,7 +101,7 @@ export async function claimEntries(
   const { rows } = await client.query<{ id: number; attempt_count: number; priority: number }>(
     `update outbox set leased_until = now() + make_interval(secs => $2), attempt_count = attempt_count + 1
      where id = any (array(
-       select id from outbox where priority < 2 and (leased_until is null or leased_until <= now())
+       select id from outbox where priority < 2 and ${isFree}
        order by priority, id limit $1 for update skip locked))
      returning ${columns}, priority`,
     [limit, leaseSeconds],

@@ -1,15 +1,18 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { Waker } from '../db/wake.ts';
+import type { Pulse } from '../processes/pulse.ts';
 import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
 import { type OutboxEntry, taskQueues } from '../temporal/contract.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import {
+  bulkEntriesWaitSql,
   claimBulkEntries,
   type ClaimedEntry,
   claimEntries,
   deleteEntries,
+  entriesWaitSql,
   postponeEntry,
   releaseEntries,
 } from './claims.ts';
@@ -29,6 +32,7 @@ const loops = [
   {
     name: 'dispatching the outbox',
     claim: claimEntries,
+    waiting: entriesWaitSql,
     maxClaimed: 64,
     minClaimed: 64,
     parallel: 16,
@@ -38,13 +42,13 @@ const loops = [
   {
     name: 'dispatching starts of runs',
     claim: claimBulkEntries,
+    waiting: bulkEntriesWaitSql,
     maxClaimed: 16,
     minClaimed: 1,
     parallel: 8,
     isBulk: true,
   },
 ] as const;
-const POLL_MS = 1_000;
 /** While the engine is unavailable, the pause doubles from the first value to the second. */
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 4_000;
@@ -55,9 +59,8 @@ export interface DispatcherDependencies {
   database: Database;
   client: EngineClient;
   waker: Waker;
+  pulse: Pulse;
   log: Logger;
-  /** Pause between two polls of the outbox, in ms, unless it is woken; 1,000 by default. */
-  pollMs?: number;
   /** Called when the engine refuses an entry, for example because the engine has lost our search attributes. */
   onRefused?: () => void;
 }
@@ -169,17 +172,16 @@ async function dispatch(
 
 /** Sends the entries that one kind of claim finds. */
 function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): Dispatcher {
-  const { pollMs = POLL_MS } = deps;
   const { name, claim, maxClaimed, minClaimed } = loop;
   /** 0 while the engine is available. */
   let retryMs = 0;
   const round = async (): Promise<number> => {
     const claims = await claim(deps.database.pool, maxClaimed, LEASE_SECONDS);
-    if (claims.length === 0) return pollMs;
+    if (claims.length === 0) return Infinity;
     if (await dispatch(deps, claims, loop)) {
       if (retryMs > 0) deps.log.info('the engine is available again');
       retryMs = 0;
-      return claims.length < minClaimed ? pollMs : 0;
+      return claims.length < minClaimed ? Infinity : 0;
     }
     if (retryMs === 0) deps.log.warn('the engine is unavailable: requests wait in the outbox');
     retryMs = retryMs === 0 ? RETRY_MIN_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
@@ -187,10 +189,13 @@ function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): 
   };
   const repeating = repeat(round, { log: deps.log, name });
   // While the engine is unavailable, a new row does not cause an earlier try.
-  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && repeating.wake());
+  const wake = () => retryMs === 0 && repeating.wake();
+  const unlisten = deps.waker.listen('outbox', wake);
+  const unwatch = deps.pulse.watch(loop.waiting, wake);
   return {
     async stop() {
       unlisten();
+      unwatch();
       await repeating.stop();
     },
   };

@@ -14,6 +14,8 @@ export interface ExpectedWorkflow {
 export interface WorkflowSource {
   /** Name for logs, such as `webhook`. */
   name: string;
+  /** SQL condition: whether `overdue` finds any row at `$1`. */
+  overdueSql: string;
   /** Finds rows that are not final and whose `engine_expected_by` has passed, longest overdue first. */
   overdue(client: Queryable, asOf: Date, limit: number): Promise<ExpectedWorkflow[]>;
   /** Postpones the next check of these rows to `until`: their workflows are running or have just been started. */
@@ -51,12 +53,14 @@ export function workflowsOfTable<Row extends RowOfWorkflow>(of: TableOfWorkflows
   const { name, table, hasBrand = true, needed = 'true', start } = of;
   const brand = hasBrand ? 'brand_id' : '0';
   const columns = ['id', 'account_id as "accountId"', `${brand} as "brandId"`, ...(of.columns ?? [])];
+  const isOverdue = `${needed} and engine_expected_by <= $1`;
   return {
     name,
+    overdueSql: `exists (select from ${table} where ${isOverdue})`,
     async overdue(client, asOf, limit) {
       const { rows } = await client.query<Row>(
         `select ${columns.join(', ')} from ${table}
-         where ${needed} and engine_expected_by <= $1 order by engine_expected_by limit $2`,
+         where ${isOverdue} order by engine_expected_by limit $2`,
         [asOf, limit],
       );
       return rows.map((row) => ({ rowId: row.id, start: start(row) }));

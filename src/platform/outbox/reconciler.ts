@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { Queryable } from '../db/queryable.ts';
+import { conditionsStatement } from '../processes/pulse.ts';
 import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
 import { startWorkflow, workflowRuns } from '../temporal/start.ts';
@@ -37,10 +38,26 @@ export interface Reconciler {
   stop(): Promise<void>;
 }
 
-/** @returns the id of the namespace as last stored, or null before the first time */
-async function readNamespace(client: Queryable): Promise<string | null> {
-  const { rows } = await client.query<{ namespace_id: string }>('select namespace_id from engine_state');
-  return rows[0]?.namespace_id ?? null;
+interface Look {
+  /** The id of the namespace as last stored; null before the first time. */
+  namespaceId: string | null;
+  /** The sources with overdue rows. */
+  overdue: WorkflowSource[];
+}
+
+/** Looks with one statement for all sources, because there are rarely any overdue rows. */
+async function look({ database, sources }: ReconcilerDependencies): Promise<Look> {
+  const { rows } = await database.pool.query<{ are: boolean[]; namespace_id: string | null }>({
+    ...conditionsStatement(
+      sources.map(({ overdueSql }) => overdueSql),
+      ', $1::timestamptz as at, (select namespace_id from engine_state) as namespace_id',
+    ),
+    values: [new Date()],
+  });
+  return {
+    namespaceId: rows[0]?.namespace_id ?? null,
+    overdue: sources.filter((_, n) => rows[0]?.are[n]),
+  };
 }
 
 async function storeNamespace(client: Queryable, namespaceId: string): Promise<void> {
@@ -113,21 +130,23 @@ async function restoreOverdue(deps: ReconcilerDependencies, source: WorkflowSour
 }
 
 /**
- * Makes every row that needs a workflow overdue if the namespace has a new id, which means that the engine lost its
- * data. The new id is stored last, so that all of this is repeated after a crash.
+ * Makes every row that needs a workflow overdue, because the namespace has a new id: the engine lost its data. The new
+ * id is stored last, so that all of this is repeated after a crash.
+ * @param known the id of the former namespace; null if this is the first one
  */
-async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
-  const namespaceId = await deps.namespaceId();
-  const known = await readNamespace(deps.database.pool);
-  if (known === namespaceId) return;
+async function takeUpNamespace(
+  deps: ReconcilerDependencies,
+  known: string | null,
+  found: string,
+): Promise<void> {
   await deps.prepare();
   if (known !== null) {
-    deps.log.warn({ known, found: namespaceId }, 'the engine is new: checking every workflow');
+    deps.log.warn({ known, found }, 'the engine is new: checking every workflow');
     for (const source of deps.sources) {
       while ((await source.expectNow(deps.database.pool, new Date(), LOST_PAGE_ROWS)) > 0);
     }
   }
-  await storeNamespace(deps.database.pool, namespaceId);
+  await storeNamespace(deps.database.pool, found);
 }
 
 /**
@@ -136,9 +155,14 @@ async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
  * @throws if the engine or the database is unavailable
  */
 export async function reconcile(deps: ReconcilerDependencies): Promise<boolean> {
-  await checkNamespace(deps);
+  const namespaceId = await deps.namespaceId();
+  let found = await look(deps);
+  if (found.namespaceId !== namespaceId) {
+    await takeUpNamespace(deps, found.namespaceId, namespaceId);
+    found = await look(deps);
+  }
   let hasMore = false;
-  for (const source of deps.sources) {
+  for (const source of found.overdue) {
     if (await restoreOverdue(deps, source)) hasMore = true;
   }
   return hasMore;

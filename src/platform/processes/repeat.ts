@@ -22,14 +22,14 @@ function pause(state: State, milliseconds: number): Promise<void> {
       state.interrupt = null;
       resolve();
     };
-    const timer = setTimeout(done, milliseconds);
+    const timer = milliseconds === Infinity ? undefined : setTimeout(done, milliseconds);
     state.interrupt = done;
   });
 }
 
 /**
  * Repeats `work`; the first round starts at once.
- * @param work one round; returns the milliseconds until the next. Errors are logged, and the next round follows.
+ * @param work one round; returns the milliseconds until the next, or Infinity to wait until it is woken. Errors are logged, and the next round follows.
  * @param options.name names the work in the log, such as `claiming messages`
  * @param options.retryMs pause after a round that threw; 1 s by default
  */

@@ -20,6 +20,7 @@ import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { eventually } from '../../support/eventually.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { countWaiting } from '../../support/waiting.ts';
 
 const FORMER_SECRET = 'the secret of last year that is long enough';
@@ -96,7 +97,8 @@ describe('an unsubscribe link in a mail that is no longer known', () => {
     const ids = await insert(5);
     await insertContacts(api.database.pool, api.other, 5);
     await click('contact3@example.com', createKeyring(FORMER_SECRET));
-    const walking = startOptOutWalk({ pool: api.database.pool, keyring, plusAddresses: false, log });
+    const { pool } = api.database;
+    const walking = startOptOutWalk({ pool, pulse: testPulse(pool), keyring, plusAddresses: false, log });
     try {
       await eventually(async () => expect(await unsubscribed()).toEqual(['contact3@example.com']));
     } finally {

@@ -11,6 +11,7 @@ import type { OutboxEntry } from '../../../src/platform/temporal/contract.ts';
 import { workflowRuns } from '../../../src/platform/temporal/start.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { useEngine } from '../../support/engine.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { until } from '../../workflows/until.ts';
 
 const log = pino({ level: 'silent' });
@@ -41,7 +42,13 @@ afterAll(async () => {
 });
 
 function dispatch(): void {
-  dispatcher = createDispatcher({ database: db.database, client: engine.client, waker, log });
+  dispatcher = createDispatcher({
+    database: db.database,
+    client: engine.client,
+    waker,
+    pulse: testPulse(db.database.pool),
+    log,
+  });
 }
 
 const runsOf = (accountId: number, name: string, count: number) =>

@@ -17,6 +17,7 @@ import { ensureSearchAttributes } from '../../../src/platform/temporal/prepare.t
 import { startWorkflow } from '../../../src/platform/temporal/start.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { useEngine } from '../../support/engine.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { until } from '../../workflows/until.ts';
 import { createOwnEngine } from './own-engine.ts';
 
@@ -28,7 +29,11 @@ let engine: Engine;
 const dispatchers: Dispatcher[] = [];
 
 function dispatch(on: Engine = engine, rest: Partial<DispatcherDependencies> = {}): Dispatcher {
-  const dispatcher = createDispatcher({ database: db.database, client: on.client, waker, log, ...rest });
+  const dispatcher = createDispatcher({
+    ...{ database: db.database, client: on.client, waker, log },
+    pulse: testPulse(db.database.pool),
+    ...rest,
+  });
   dispatchers.push(dispatcher);
   return dispatcher;
 }
@@ -111,7 +116,7 @@ describe('the outbox', () => {
   });
 
   it('sends when it is woken, without waiting for the next poll', async () => {
-    dispatch(engine, { pollMs: 600_000 });
+    dispatch(engine, { pulse: testPulse(db.database.pool, 600_000) });
     for (let n = 0; n < 3; n += 1) {
       await append(poke(`woken/${n}`));
       waker.wake('outbox');

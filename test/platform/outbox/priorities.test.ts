@@ -10,6 +10,7 @@ import { openEngine, type Engine } from '../../../src/platform/temporal/connecti
 import type { OutboxEntry } from '../../../src/platform/temporal/contract.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { useEngine } from '../../support/engine.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { until } from '../../workflows/until.ts';
 
 const log = pino({ level: 'silent' });
@@ -123,7 +124,15 @@ describe('the priorities of the outbox', () => {
       create trigger note_sent after delete on outbox for each row execute function note_sent()`);
     try {
       await append(starts('burst', 200), 2);
-      dispatchers.push(createDispatcher({ database: db.database, client: engine.client, waker, log }));
+      dispatchers.push(
+        createDispatcher({
+          database: db.database,
+          client: engine.client,
+          waker,
+          pulse: testPulse(db.database.pool),
+          log,
+        }),
+      );
       await until(async () => (await pool.query('select from sent')).rows.length >= 20);
       await append([start('during/campaign')], 0);
       await append([start('during/signal')], 1);

@@ -28,6 +28,7 @@ const startOf = (rowId: number) => ({
 /** Rows such as a feature has. */
 const things: WorkflowSource = {
   name: 'thing',
+  overdueSql: 'exists (select from things where not final and engine_expected_by <= $1)',
   async overdue(client, asOf, limit): Promise<ExpectedWorkflow[]> {
     const { rows } = await client.query<{ id: number }>(
       `select id from things where not final and engine_expected_by <= $1 order by engine_expected_by limit $2`,
@@ -180,6 +181,7 @@ describe('the reconciler', () => {
     let looks = 0;
     const other: WorkflowSource = {
       ...things,
+      overdueSql: 'true',
       overdue: async () => {
         looks += 1;
         return [];

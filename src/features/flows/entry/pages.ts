@@ -176,6 +176,9 @@ export function judgePage(deps: PagesDeps, flowId: number): Promise<PageResult> 
   return judgeParts(deps, flowId, null);
 }
 
+/** SQL: whether there are due entries. */
+export const entriesWaitSql = 'exists (select from flow_entries where retry_at is null or retry_at <= now())';
+
 /** Finds flows with due entries. */
 export async function flowsWithEntries(db: Queryable): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>({

@@ -8,7 +8,8 @@ import type { Logger } from 'pino';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
-import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
+import type { Pulse } from '../../../platform/processes/pulse.ts';
+import type { Repeating } from '../../../platform/processes/repeat.ts';
 import type { FlowVersionReader } from '../versions.ts';
 import { flowRunWake, type RunOfFlow } from '../workflow.ts';
 import { endRuns } from './ends.ts';
@@ -16,7 +17,6 @@ import { movePage, type RunOfPage } from './moves.ts';
 import { makePage } from './pages.ts';
 import { changeMessagesPage } from './waiting-messages.ts';
 
-const PAUSE_MS = 1_000;
 /** Number of runs per page. */
 const PAGE = 500;
 
@@ -143,10 +143,15 @@ export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boo
 }
 
 /** Applies changes of all runs of flows, and of their queued messages. Any number of processes may run this. */
-export function startFlowChanges(deps: FlowChangesDeps): Repeating {
-  const makeAll = async (asOf: Date) => {
-    const made = [await changePage(deps, asOf), await changeMessagesPage(deps, asOf)];
-    return made.includes(true) ? 0 : PAUSE_MS;
+export function startFlowChanges({ pulse, ...deps }: FlowChangesDeps & { pulse: Pulse }): Repeating {
+  const queue = {
+    name: 'changing runs of flows',
+    waiting: `exists (select from flow_changes where due_at <= now())
+      or exists (select from flow_message_changes where due_at <= now())`,
   };
-  return repeat(() => makeAll(new Date()), { log: deps.log, name: 'changing runs of flows' });
+  return pulse.repeat(queue, async () => {
+    const asOf = new Date();
+    const made = [await changePage(deps, asOf), await changeMessagesPage(deps, asOf)];
+    return made.includes(true);
+  });
 }

@@ -8,6 +8,7 @@ import { claimBulkEntries, claimEntries } from '../../../../src/platform/outbox/
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { countsOf, entriesOf, insertActiveFlow, runsOf } from '../../../support/flow-entries.ts';
+import { testPulse } from '../../../support/pulse.ts';
 import { until } from '../../../workflows/until.ts';
 
 const EVENTS = 600;
@@ -26,7 +27,7 @@ it('a burst of events begins all runs, and later requests to the engine overtake
   const contacts = await insertContacts(pool(), api, EVENTS);
   const flowId = await insertActiveFlow(pool(), api, { event: 'ordered', goal: 'paid' });
   const waker = createWaker({ url: api.database.url });
-  const loops = [1, 2].map(() => startFlowEntries({ pool: pool(), waker, log }));
+  const loops = [1, 2].map(() => startFlowEntries({ pool: pool(), waker, pulse: testPulse(pool()), log }));
   try {
     const batches = Array.from({ length: EVENTS / BATCH }, (_, n) =>
       contacts.slice(n * BATCH, (n + 1) * BATCH),

@@ -9,6 +9,7 @@ import { compileFilters } from '../../../../src/features/segments/service.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { countsOf, entriesOf, insertActiveFlow, runsOf } from '../../../support/flow-entries.ts';
+import { testPulse } from '../../../support/pulse.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { until } from '../../../workflows/until.ts';
 
@@ -72,7 +73,7 @@ describe('a flow with slow filters', () => {
     const loops: ReturnType<typeof startFlowEntries>[] = [];
     try {
       await whileFiltersWait(async () => {
-        loops.push(startFlowEntries({ ...deps(), waker }));
+        loops.push(startFlowEntries({ ...deps(), waker, pulse: testPulse(pool()) }));
         await until(async () => (await entriesOf(pool(), quick)).length === 0);
       });
     } finally {
