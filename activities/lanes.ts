@@ -1,16 +1,20 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Database } from '../src/platform/db/database.ts';
+import type { Pulse } from '../src/platform/processes/pulse.ts';
 import type { LaneLoop } from '../src/platform/queue/loop.ts';
 import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/platform/lanes/rows.ts';
 import {
   type LaneActivities,
   type LaneAttachment,
+  type LaneMode,
   type LaneModeActivities,
   type LaneReport,
   laneSignals,
 } from '../workflows/lanes/contract.ts';
 
+/** Time between two heartbeats while the loop runs, and between two looks at the mode while it does not, in ms. */
+const REPORT_MS = 2_000;
 const CHECK_MS = 1_000;
 /** How long an activity attaches a lane, in ms: well below the start-to-close time-out of an hour. */
 const ATTACHED_MS = 50 * 60_000;
@@ -24,6 +28,7 @@ export interface LaneDependencies {
   database: Database;
   /** At most one per kind. */
   loops: LaneLoop[];
+  pulse: Pulse;
   log: Logger;
   /** The lanes that this process had before its restart; at first it refuses others. */
   own?: ReadonlyMap<LaneAttachment['kind'], number>;
@@ -84,8 +89,11 @@ async function reportToWorkflow(watch: Watch, report: LaneReport, deps: LaneDepe
   }
 }
 
-/** Applies the mode in the lane's row. While the database is unavailable, the loop keeps its mode. */
-async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
+/**
+ * Applies the mode in the lane's row. While the database is unavailable, the loop keeps its mode.
+ * @returns null if the row is gone or cannot be read
+ */
+async function applyMode(watch: Watch, deps: LaneDependencies): Promise<LaneMode | null> {
   const { lane, loop } = watch;
   const { processId } = loop.report();
   try {
@@ -93,12 +101,15 @@ async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
     watch.processId = processId;
     const mode = await readLaneMode(deps.database.pool, lane);
     if (mode !== null && mode !== loop.report().mode) loop.setMode(mode);
+    return mode;
   } catch (error) {
     deps.log.debug({ err: error }, "cannot read the lane's mode");
+    return null;
   }
 }
 
-function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+/** @param onRing receives a function that ends the wait early */
+function wait(milliseconds: number, signal: AbortSignal, onRing: (ring: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
@@ -107,19 +118,37 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     };
     const timer = setTimeout(done, milliseconds);
     signal.addEventListener('abort', done, { once: true });
+    onRing(done);
     if (signal.aborted) done();
   });
 }
 
+/** SQL: whether a lane has another mode than `running`. */
+const isSteeredSql = ({ kind, n }: LaneAttachment): string =>
+  `exists (select from lanes where kind = '${kind}' and n = ${n} and mode <> 'running')`;
+
+/** Reports, and applies the mode of the lane within a second. While the loop runs, the pulse finds a change. */
 async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSignal): Promise<LaneReport> {
+  const { lane, loop } = watch;
   const end = Date.now() + ATTACHED_MS;
-  for (;;) {
-    await applyMode(watch, deps);
-    const report = watch.loop.report();
-    Context.current().heartbeat(report);
-    void reportToWorkflow(watch, report, deps);
-    if (Date.now() >= end || signal.aborted) return report;
-    await wait(CHECK_MS, signal);
+  let isRunning = false;
+  let ring: () => void = () => undefined;
+  const unwatch = deps.pulse.watch(isSteeredSql(lane), () => {
+    isRunning = false;
+    ring();
+  });
+  try {
+    for (;;) {
+      const isOwn = loop.report().processId === watch.processId;
+      if (!isRunning || !isOwn) isRunning = (await applyMode(watch, deps)) === 'running';
+      const report = loop.report();
+      Context.current().heartbeat(report);
+      void reportToWorkflow(watch, report, deps);
+      if (Date.now() >= end || signal.aborted) return report;
+      await wait(isRunning ? REPORT_MS : CHECK_MS, signal, (done) => (ring = done));
+    }
+  } finally {
+    unwatch();
   }
 }
 

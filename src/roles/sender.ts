@@ -40,6 +40,7 @@ import { createEventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
 import { attachSender } from '../platform/lanes/attach.ts';
 import { registerProcess } from '../platform/processes/process.ts';
+import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
@@ -170,12 +171,12 @@ function openSender(
   database: Database,
   waker: Waker,
   { defaults, named }: Channels,
-  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'keyring' | 'events' | 'log'>,
+  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'pulse' | 'keyring' | 'events' | 'log'>,
 ): QueueLoop {
   const { pool } = database;
-  const { log } = rest;
+  const { pulse, log } = rest;
   const failOver = createFailOver({ pool, waker, log });
-  const followProviders = createFollowProviders({ pool, open: named.open, failOver, log });
+  const followProviders = createFollowProviders({ pool, open: named.open, failOver, pulse, log });
   return createSender({
     pool,
     waker,
@@ -196,11 +197,11 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
 }
 
 /** Lets the engine show and steer the loops. */
-function attachLanes(deps: Omit<Parameters<typeof attachSender>[0], 'createActivities'>) {
-  const { database, loops, log } = deps;
+function attachLanes(deps: Omit<Parameters<typeof attachSender>[0], 'createActivities'> & { pulse: Pulse }) {
+  const { database, loops, pulse, log } = deps;
   return attachSender({
     ...deps,
-    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+    createActivities: (own) => createLaneActivities({ database, loops, pulse, log, own }),
   });
 }
 
@@ -234,12 +235,14 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers, log });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
+  const pulse = createPulse({ db: database.pool, log, self: () => process.id() });
   const events = createEventPublisher(eventConsumers);
-  const sender = openSender(config, database, waker, channels, { process, keyring, events, log });
-  const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
+  const shared = { process, pulse, keyring, events, log };
+  const sender = openSender(config, database, waker, channels, shared);
+  const webhooks = createWebhookLoop({ ...shared, config, database, egress, waker });
   const loops = [sender, webhooks];
-  const lanes = await whenAvailable(() => attachLanes({ config, database, loops, log }));
-  const reaper = startReaper({ pool: database.pool, process, work: upkeep.processWork, waker, log });
+  const lanes = await whenAvailable(() => attachLanes({ config, database, loops, pulse, log }));
+  const reaper = startReaper({ pool: database.pool, process, work: upkeep.processWork, waker, pulse, log });
   void makePartitions(database, log);
   sender.start();
   webhooks.start();
@@ -258,6 +261,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await channels.optOuts.settled();
       await apis.close();
       await reaper.stop();
+      await pulse.stop();
       await process.close();
       await waker.close();
       await database.close();

@@ -9,6 +9,7 @@ import { upkeep } from '../../src/features/upkeep.ts';
 import { adoptLane, planLanes, readLaneMode, recordLaneMode } from '../../src/platform/lanes/rows.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testPulse } from '../support/pulse.ts';
 import { createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
 
@@ -25,6 +26,7 @@ function activities(rest: Partial<LaneDependencies> = {}) {
   return createLaneActivities({
     database: db.database,
     loops: [loop],
+    pulse: testPulse(db.database.pool),
     log,
     ...rest,
   });

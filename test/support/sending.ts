@@ -22,6 +22,7 @@ import type { QueueLoop } from '../../src/platform/queue/loop.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
+import { testPulse } from './pulse.ts';
 import { registerTestProcess } from './test-process.ts';
 
 export interface ReceivedMail {
@@ -220,6 +221,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     pool: database.pool,
     process,
     waker,
+    pulse: testPulse(database.pool, { self: () => process.id() }),
     channels,
     ...(options.followProviders ? { followProviders: options.followProviders } : {}),
     limits: TEST_LIMITS,

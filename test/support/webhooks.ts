@@ -18,6 +18,7 @@ import type { QueueLoop } from '../../src/platform/queue/loop.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestTenant } from './api.ts';
 import { testEvents } from './events.ts';
+import { testPulse } from './pulse.ts';
 import { testCa } from './https-receiver.ts';
 
 export const testKeyring = createKeyring(TEST_SECRET);
@@ -116,11 +117,16 @@ export async function startWebhookLoop(
     options.process ?? (await registerProcess({ url: database.url }, 'sender', upkeep.processWork));
   const waker = createWaker({ url: database.url });
   const log = pino({ level: 'silent' });
+  const pulse = testPulse(database.pool, {
+    self: () => process.id(),
+    ...(options.sweepMs === undefined ? {} : { intervalMs: options.sweepMs }),
+  });
   const reaper = startReaper({
     pool: database.pool,
     process,
     work: upkeep.processWork,
     waker,
+    pulse,
     log,
   });
   const loop = createWebhookLoop({
@@ -133,6 +139,7 @@ export async function startWebhookLoop(
     egress: testEgress(options),
     process,
     waker,
+    pulse,
     events: testEvents,
     log,
     ...(options.sweepMs === undefined ? {} : { sweepMs: options.sweepMs }),

@@ -1,6 +1,7 @@
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { attachSender, type AttachDependencies } from '../../src/platform/lanes/attach.ts';
 import type { LaneLoop } from '../../src/platform/queue/loop.ts';
+import { testPulse } from '../support/pulse.ts';
 import type { LaneKind, LaneMode, LaneReport } from '../../workflows/lanes/contract.ts';
 
 /** A loop that sends nothing and remembers the modes it was given. */
@@ -43,6 +44,11 @@ export function attachLoops(
   const { database, loops, log } = deps;
   return attachSender({
     ...deps,
-    createActivities: (own) => createLaneActivities({ database, loops, log, own, reportMinMs: 0 }),
+    createActivities: (own) =>
+      createLaneActivities({
+        ...{ database, loops, log, own },
+        pulse: testPulse(database.pool),
+        reportMinMs: 0,
+      }),
   });
 }

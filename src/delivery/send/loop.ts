@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { LiveProcess } from '../../platform/processes/process.ts';
+import type { Pulse } from '../../platform/processes/pulse.ts';
 import {
   type ClaimResult,
   createQueueLoop,
@@ -33,6 +34,7 @@ export interface SenderDeps {
   pool: pg.Pool;
   process: LiveProcess;
   waker: Waker;
+  pulse: Pulse;
   /** The channels of the providers in the settings. */
   channels: ProviderChannel[];
   /** Adds and removes the channels of named providers; by default there are none. */
@@ -69,6 +71,10 @@ const RECORD_INTERVAL_MS = 5;
 class SendQueue implements QueueAdapter<Claim> {
   readonly kind = 'send';
   readonly noun = 'messages';
+  readonly waiting = `exists (select from send_queue where owner is null)
+    or exists (select from campaign_blocks where owner is null and closed_at is null)`;
+  readonly owned = `exists (select from send_queue where owner = $1)
+    or exists (select from campaign_blocks where owner = $1) or exists (select from handovers where owner = $1)`;
   readonly sweepMs = 2_000;
   /** Under a steady load, claims and therefore intents gather messages. A lone message is claimed at once. */
   readonly claimIntervalMs = 5;

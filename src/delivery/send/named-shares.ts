@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { Pulse } from '../../platform/processes/pulse.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { shareName } from '../backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
@@ -10,6 +11,10 @@ import type { ProviderShares } from './shares.ts';
 
 /** How often a sender checks whether providers were added, changed or removed, in ms. */
 const FOLLOW_MS = 2_000;
+
+/** SQL: whether there are named providers, or outages of any. */
+const PROVIDERS_SQL = `exists (select from providers where removed_at is null)
+  or exists (select from provider_outages)`;
 
 /** Keeps the shares of a sender up to date with the named providers, until it is stopped. */
 export type FollowProviders = (shares: ProviderShares, backlogs: Backlogs) => Repeating;
@@ -24,6 +29,7 @@ export interface FollowDeps {
   /** @throws UnusableProviderError if this process cannot use the row, and ConfigError if its settings are wrong */
   open(row: ProviderRow): ProviderChannel;
   failOver: FailOver;
+  pulse: Pulse;
   log: Logger;
   /** How often it checks; by default every two seconds. */
   intervalMs?: number;
@@ -39,6 +45,53 @@ interface Followed {
 
 const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
 
+/** Whether a provider may have failed, or messages may wait for one that this process cannot use. */
+function isTroubled(shares: ProviderShares, backlogs: Backlogs): boolean {
+  const usable = shares.all().filter(({ channel }) => !channel.missing);
+  const names = new Set(usable.map(({ name }) => name));
+  return (
+    usable.some(({ breaker }) => breaker.openMs() > 0) ||
+    [...backlogs.all()].some((backlog) => !names.has(shareName(backlog)))
+  );
+}
+
+/** The providers that cannot be used. */
+function unusable(followed: ReadonlyMap<number, Followed>, rows: readonly ProviderRow[]): UnusableShare[] {
+  return rows.flatMap(({ id, name, channel }) => {
+    const problem = followed.get(id)?.problem;
+    return problem
+      ? [{ channel, providerId: id, provider: name, ageMs: performance.now() - problem.since }]
+      : [];
+  });
+}
+
+/** Repeats rounds while there are named providers or outages, or this process needs a round. */
+function startRounds(
+  { pulse, log, intervalMs }: Pick<FollowDeps, 'pulse' | 'log'> & { intervalMs: number },
+  isNeeded: () => boolean,
+  round: () => Promise<void>,
+): Repeating {
+  let noted = true;
+  const unwatch = pulse.watch(PROVIDERS_SQL, () => (noted = true));
+  const rounds = repeat(
+    async () => {
+      if (noted || isNeeded()) {
+        noted = false;
+        await round();
+      }
+      return intervalMs;
+    },
+    { log, name: 'looking for named providers', retryMs: intervalMs },
+  );
+  return {
+    wake: () => rounds.wake(),
+    stop() {
+      unwatch();
+      return rounds.stop();
+    },
+  };
+}
+
 /**
  * Opens the channels of named providers, and checks every two seconds which providers were added, changed or removed. A
  * provider that cannot be opened is reported to operators and treated as an outage. The same rounds move messages of
@@ -48,6 +101,7 @@ export function createFollowProviders({
   pool,
   open,
   failOver,
+  pulse,
   log,
   intervalMs = FOLLOW_MS,
 }: FollowDeps): FollowProviders {
@@ -87,25 +141,15 @@ export function createFollowProviders({
       shares.setUnusable(new Map(problems.flatMap(([name, problem]) => (problem ? [[name, problem]] : []))));
     }
 
-    /** The providers that cannot be used. */
-    function unusable(rows: readonly ProviderRow[]): UnusableShare[] {
-      return rows.flatMap(({ id, name, channel }) => {
-        const problem = followed.get(id)?.problem;
-        return problem
-          ? [{ channel, providerId: id, provider: name, ageMs: performance.now() - problem.since }]
-          : [];
-      });
-    }
-
-    return repeat(
+    return startRounds(
+      { pulse, log, intervalMs },
+      () => followed.size > 0 || isTroubled(shares, backlogs),
       async () => {
         const rows = await listProviderRows(pool);
         apply(rows);
         const liveIds = new Set(rows.map(({ id }) => id));
-        await failOver({ shares, backlogs, liveIds, unusable: unusable(rows) });
-        return intervalMs;
+        await failOver({ shares, backlogs, liveIds, unusable: unusable(followed, rows) });
       },
-      { log, name: 'looking for named providers', retryMs: intervalMs },
     );
   };
 }

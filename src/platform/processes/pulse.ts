@@ -5,13 +5,14 @@ import type { PreparedStatement } from '../db/statements.ts';
 import { repeat, type Repeating } from './repeat.ts';
 
 const INTERVAL_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /** Rows that wait for work which any process may do. */
 export interface WatchedQueue {
   /** Names the work in the log, such as `dispatching the outbox`. */
   name: string;
   /**
-   * SQL condition: whether there is work. It runs every second, so it must be as cheap as looking at an index. It may be
+   * SQL condition: whether there is work, possibly for the process with the id `$1`. It runs every second, so it must be as cheap as looking at an index. It may be
    * true although other processes do all of the work, but never false if there is some.
    */
   waiting: string;
@@ -24,8 +25,9 @@ export interface Pulse {
   /**
    * Repeats `work` at once, whenever its queue has work, and when it is woken.
    * @param work one round; returns whether there may be more to do. Errors are logged, and the next round follows.
+   * @param restMs pause after a round, even if there is more to do; none by default
    */
-  repeat(queue: WatchedQueue, work: () => Promise<boolean>): Repeating;
+  repeat(queue: WatchedQueue, work: () => Promise<boolean>, restMs?: number): Repeating;
   stop(): Promise<void>;
 }
 
@@ -46,16 +48,20 @@ export function conditionsStatement(conditions: readonly string[], columns = '')
   return { name: `conditions_${digest.slice(0, 16)}`, text };
 }
 
-/** Starts looking. One statement costs both processes about half a millisecond, and one more condition nearly nothing. */
-export function createPulse({
-  db,
-  log,
-  intervalMs = INTERVAL_MS,
-}: {
+interface PulseOptions {
   db: Queryable;
   log: Logger;
+  /** The id of this process. */
+  self?: () => number | null;
+  /** Pause between two looks, in ms; 1,000 by default. */
   intervalMs?: number;
-}): Pulse {
+}
+
+/** No process has this id. */
+const NO_ID = 0;
+
+/** Starts looking. One statement costs both processes about half a millisecond, and one more condition nearly nothing. */
+export function createPulse({ db, log, self = () => null, intervalMs = INTERVAL_MS }: PulseOptions): Pulse {
   const queues = new Set<Watched>();
   /** Null after a queue was added or removed. */
   let statement: PreparedStatement | null = null;
@@ -63,9 +69,12 @@ export function createPulse({
   /** @returns those of the queues that have work; all if that cannot be found out: their own statements may succeed */
   async function findWaiting(): Promise<readonly Watched[]> {
     const asked = [...queues];
-    statement ??= conditionsStatement(asked.map(({ waiting }) => waiting));
+    statement ??= conditionsStatement(
+      asked.map(({ waiting }) => waiting),
+      ', $1::bigint as process_id',
+    );
     try {
-      const { rows } = await db.query<{ are: boolean[] }>(statement);
+      const { rows } = await db.query<{ are: boolean[] }>({ ...statement, values: [self() ?? NO_ID] });
       return asked.filter((_, n) => rows[0]?.are[n]);
     } catch (error) {
       log.warn({ err: error }, 'looking for work failed: trying each queue');
@@ -96,9 +105,19 @@ export function createPulse({
 
   return {
     watch,
-    repeat({ name, waiting }, work) {
-      const repeating = repeat(async () => ((await work()) ? 0 : Infinity), { log, name });
-      const unwatch = watch(waiting, () => repeating.wake());
+    repeat({ name, waiting }, work, restMs = 0) {
+      // During a round, the pulse wakes nothing: another round may only follow after the rest.
+      let restUntil = 0;
+      const round = async () => {
+        restUntil = Infinity;
+        try {
+          return (await work()) ? restMs : Infinity;
+        } finally {
+          restUntil = performance.now() + restMs;
+        }
+      };
+      const repeating = repeat(round, { log, name, retryMs: Math.max(RETRY_MS, restMs) });
+      const unwatch = watch(waiting, () => performance.now() >= restUntil && repeating.wake());
       return {
         wake: () => repeating.wake(),
         stop() {

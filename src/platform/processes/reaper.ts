@@ -4,9 +4,11 @@ import { inTransaction, isConnectionError } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
 import { endLockHolder, holdsLockSql, isLockSql, LIVENESS_LOCK } from './liveness-lock.ts';
 import type { LiveProcess, ProcessWork } from './process.ts';
-import { repeat } from './repeat.ts';
+import type { Pulse } from './pulse.ts';
 
 const INTERVAL_MS = 2_000;
+/** A heartbeat is late after this time. The reaper looks only while that of any process is. */
+const LATE_SECONDS = 2;
 /** A process without its lock is dead if it has been silent for this long. Heartbeats come every second. */
 const SILENT_SECONDS = 5;
 /**
@@ -39,7 +41,8 @@ interface Findings {
 async function findSuspects(pool: pg.Pool, self: number): Promise<Findings> {
   const { rows } = await pool.query<Findings>(
     `with refreshed as (
-       update processes set seen_at = now() where id = $1 and seen_at < now() - interval '2 seconds'
+       update processes set seen_at = now()
+       where id = $1 and seen_at < now() - interval '${LATE_SECONDS} seconds'
      )
      select exists (
          select 1 from pg_locks l join pg_stat_activity a using (pid)
@@ -89,14 +92,17 @@ export interface ReaperDeps {
   /** All work that a process may own, recovered in one transaction. */
   work: readonly ProcessWork[];
   waker: Pick<Waker, 'wake'>;
+  pulse: Pulse;
   log: Logger;
 }
 
 /**
- * Looks for dead processes every two seconds and recovers their work. A process is dead if, in two checks in a row, its
+ * Looks for dead processes every two seconds while a process is silent, and recovers their work. A process is dead if, in two checks in a row, its
  * lock is free and it has been silent for five seconds. Any number of reapers may run at once.
  */
-export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { stop(): Promise<void> } {
+export function startReaper({ pool, process, work, waker, pulse, log }: ReaperDeps): {
+  stop(): Promise<void>;
+} {
   let seenBefore = new Set<number>();
 
   /**
@@ -128,17 +134,18 @@ export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { 
     return reaped;
   }
 
-  const looking = repeat(
-    async () => {
-      const self = process.id();
-      const reaped = self === null ? [] : await look(self);
-      if (reaped.length > 0) {
-        log.warn({ processes: reaped }, 'took over the work of dead processes');
-        for (const { wakes } of work) waker.wake(wakes);
-      }
-      return INTERVAL_MS;
-    },
-    { log, name: 'looking for dead processes', retryMs: INTERVAL_MS },
-  );
-  return { stop: () => looking.stop() };
+  const silent = {
+    name: 'looking for dead processes',
+    waiting: `exists (select from processes where seen_at < now() - interval '${LATE_SECONDS} seconds')`,
+  };
+  const lookAgain = async () => {
+    const self = process.id();
+    const reaped = self === null ? [] : await look(self);
+    if (reaped.length > 0) {
+      log.warn({ processes: reaped }, 'took over the work of dead processes');
+      for (const { wakes } of work) waker.wake(wakes);
+    }
+    return seenBefore.size > 0;
+  };
+  return pulse.repeat(silent, lookAgain, INTERVAL_MS);
 }

@@ -26,6 +26,11 @@ export class KnownClaims<Claim> {
     return this.#claims.size;
   }
 
+  /** Whether the last look at the database found a claim that is unknown here. */
+  get hasSuspects(): boolean {
+    return this.#strays.size > 0;
+  }
+
   all(): Claim[] {
     return [...this.#claims.values()];
   }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { LaneKind, LaneMode, LaneReport } from '../../../workflows/lanes/contract.ts';
 import type { Waker } from '../db/wake.ts';
 import type { LiveProcess } from '../processes/process.ts';
+import type { Pulse } from '../processes/pulse.ts';
 import { repeat, type Repeating } from '../processes/repeat.ts';
 import { type ClaimKey, KnownClaims } from './claims.ts';
 
@@ -38,7 +39,11 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   readonly kind: LaneKind;
   /** What is claimed, in the plural, for the log: `messages`. */
   readonly noun: string;
-  /** Pause between two sweeps for stray claims. */
+  /** SQL condition: whether there are rows that no process has claimed, due or not. */
+  readonly waiting: string;
+  /** SQL condition: whether the process with the id `$1` has claims or other leftovers, which a sweep would find. */
+  readonly owned: string;
+  /** Shortest pause between two sweeps for stray claims. */
   readonly sweepMs: number;
   /** Shortest pause between two claims. */
   readonly claimIntervalMs: number;
@@ -48,7 +53,7 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   readonly givesBackIn: readonly LaneMode[];
 
   /** Starts the workers; called once. */
-  start(): void;
+  start?(): void;
   /** Remembers where new rows are, before the claim that a wake-up causes. @param hints null: anywhere */
   hint?(hints: readonly string[] | null): void;
   /** Claims rows for the process. @returns null if the process has enough work already */
@@ -91,6 +96,7 @@ export interface QueueHandle<Claim> {
 export interface QueueLoopDeps {
   process: LiveProcess;
   waker: Pick<Waker, 'listen'>;
+  pulse: Pulse;
   log: Logger;
 }
 
@@ -120,7 +126,7 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
   #handledBefore = 0;
   #rate = 0;
   #backlog: Record<string, number> = {};
-  #unlisten: () => void = () => undefined;
+  #unlisten: (() => void)[] = [];
 
   constructor(adapter: QueueAdapter<Claim>, deps: QueueLoopDeps) {
     this.kind = adapter.kind;
@@ -130,24 +136,28 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
   }
 
   start(): void {
-    const { waker, log } = this.#deps;
-    this.#unlisten = waker.listen(this.kind, (hints) => {
-      this.#adapter.hint?.(hints);
-      this.wake();
-    });
+    const { waker, pulse, log } = this.#deps;
+    const { noun, waiting, owned, sweepMs } = this.#adapter;
+    this.#unlisten = [
+      waker.listen(this.kind, (hints) => {
+        this.#adapter.hint?.(hints);
+        this.wake();
+      }),
+      pulse.watch(waiting, () => this.wake()),
+    ];
     this.#timers.push(
       setInterval(() => this.#measureRate(), RATE_MS),
       setInterval(() => void this.#countBacklog(), BACKLOG_MS),
     );
-    const { noun, sweepMs } = this.#adapter;
     this.#claiming = repeat(() => this.#claimOnce(), { log, name: `claiming ${noun}`, retryMs: RETRY_MS });
-    this.#sweeping = repeat(() => this.#sweep(), { log, name: `sweep of ${noun}`, retryMs: sweepMs });
-    this.#adapter.start();
+    const sweep = { name: `sweep of ${noun}`, waiting: owned };
+    this.#sweeping = pulse.repeat(sweep, () => this.#sweep(), sweepMs);
+    this.#adapter.start?.();
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#unlisten();
+    for (const unlisten of this.#unlisten) unlisten();
     for (const timer of this.#timers) clearInterval(timer);
     if (this.#wakeTimer) clearTimeout(this.#wakeTimer);
     const stopped = Promise.all([this.#claiming, this.#sweeping].flatMap((each) => each?.stop() ?? []));
@@ -228,6 +238,9 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
       return this.#adapter.claimIntervalMs;
     }
     this.#idleMs = Math.min(this.#idleMs * 2, IDLE_POLL_MS);
+    // The pulse finds new rows as soon as another poll would. Claims may have to be given back in the next round.
+    const isIdle = this.#idleMs === IDLE_POLL_MS && result.nextLookMs === null && this.#known.size === 0;
+    if (isIdle) return Infinity;
     return Math.min(this.#idleMs, Math.max(1, result.nextLookMs ?? IDLE_POLL_MS));
   }
 
@@ -248,15 +261,14 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
     }
   }
 
-  /** @returns milliseconds until the next sweep */
-  async #sweep(): Promise<number> {
+  /** @returns whether it has found a claim that may be a stray, so that another sweep is needed */
+  async #sweep(): Promise<boolean> {
     const owner = this.#deps.process.id();
-    if (owner !== null) {
-      const strays = this.#known.findStrays(owner, await this.#adapter.listOwned(owner));
-      await this.#adapter.sweep?.(owner);
-      if (strays.length > 0) await this.#adapter.release(owner, strays);
-    }
-    return this.#adapter.sweepMs;
+    if (owner === null) return false;
+    const strays = this.#known.findStrays(owner, await this.#adapter.listOwned(owner));
+    await this.#adapter.sweep?.(owner);
+    if (strays.length > 0) await this.#adapter.release(owner, strays);
+    return this.#known.hasSuspects;
   }
 
   #measureRate(): void {

@@ -1,6 +1,5 @@
 // All held mail of a resumed account is released, even if the sender that releases it dies.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import pino from 'pino';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { startReleasing } from '../../../src/delivery/limits/releasing.ts';
@@ -9,6 +8,7 @@ import { type Database, openDatabase } from '../../../src/platform/db/database.t
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, insertSender, queueEmails, statusCounts } from '../../support/queued.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 
 const OWNER = 90;
@@ -62,7 +62,7 @@ it('releases all mail of a resumed account while others claim, even if the relea
       wake: (_channel: string, names?: readonly string[]) => names?.forEach((name) => woken.add(name)),
     },
     limits: TEST_LIMITS,
-    log: pino({ level: 'silent' }),
+    pulse: testPulse(database.pool),
   };
   const first = startReleasing(deps);
   await eventually(async () =>

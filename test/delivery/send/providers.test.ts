@@ -15,6 +15,7 @@ import { createEgress, type Egress } from '../../../src/platform/egress/client.t
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
 import {
   emailSettings,
@@ -79,7 +80,14 @@ async function start(outageMs = 3_600_000): Promise<void> {
   const { pool } = test.database;
   const waker = { wake: () => void wakeSenders(test.database) };
   const failOver = createFailOver({ pool, waker, log, outageMs });
-  const followProviders = createFollowProviders({ pool, open: channels.open, failOver, log, intervalMs: 50 });
+  const followProviders = createFollowProviders({
+    pool,
+    open: channels.open,
+    failOver,
+    pulse: testPulse(pool, { intervalMs: 20 }),
+    log,
+    intervalMs: 50,
+  });
   sender = await startTestSender({ url: test.url, port: fallback.port, followProviders });
 }
 

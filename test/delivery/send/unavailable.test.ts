@@ -10,6 +10,7 @@ import { rerouteBacklog } from '../../../src/delivery/send/failover/reroute.ts';
 import type { ProviderShares } from '../../../src/delivery/send/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
 import { slowChannel, startTestSender, type TestSender } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
@@ -55,7 +56,14 @@ async function start(wrap = (failOver: FailOver) => failOver): Promise<void> {
   const open = () => {
     throw new Error('lost its secrets');
   };
-  const followProviders = createFollowProviders({ pool, open, failOver, log, intervalMs: 50 });
+  const followProviders = createFollowProviders({
+    pool,
+    open,
+    failOver,
+    pulse: testPulse(pool, { intervalMs: 20 }),
+    log,
+    intervalMs: 50,
+  });
   const channels = [slowChannel(Promise.resolve()), createMissingChannel('sms', REASON)];
   sender = await startTestSender({ url: test.url, port: 1, channels, followProviders });
 }

@@ -116,7 +116,7 @@ describe('the outbox', () => {
   });
 
   it('sends when it is woken, without waiting for the next poll', async () => {
-    dispatch(engine, { pulse: testPulse(db.database.pool, 600_000) });
+    dispatch(engine, { pulse: testPulse(db.database.pool, { intervalMs: 600_000 }) });
     for (let n = 0; n < 3; n += 1) {
       await append(poke(`woken/${n}`));
       waker.wake('outbox');

@@ -54,7 +54,7 @@ afterAll(() => db.drop());
 
 describe('the pulse', () => {
   it('wakes only the loops whose queues have work, and looks at all with one statement', async () => {
-    pulse = testPulse(noting, INTERVAL_MS);
+    pulse = testPulse(noting, { intervalMs: INTERVAL_MS });
     const one = startLoop('one');
     const other = startLoop('other');
     await looked(5);
@@ -69,7 +69,7 @@ describe('the pulse', () => {
   });
 
   it('finds work that is committed during a round', async () => {
-    pulse = testPulse(noting, INTERVAL_MS);
+    pulse = testPulse(noting, { intervalMs: INTERVAL_MS });
     const begun = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<void>();
     let rounds = 0;
@@ -90,7 +90,7 @@ describe('the pulse', () => {
   });
 
   it('wakes every loop if the statement fails, so that one queue cannot stop the others', async () => {
-    pulse = testPulse(noting, INTERVAL_MS);
+    pulse = testPulse(noting, { intervalMs: INTERVAL_MS });
     const one = startLoop('one');
     startLoop('other', 'exists (select from no_such_table)');
     await db.database.pool.query('insert into one values (1)');
@@ -100,7 +100,7 @@ describe('the pulse', () => {
   });
 
   it('looks only while a loop runs', async () => {
-    pulse = testPulse(noting, INTERVAL_MS);
+    pulse = testPulse(noting, { intervalMs: INTERVAL_MS });
     expect(statements).toEqual([]);
     const { loop } = startLoop('one');
     await looked(2);

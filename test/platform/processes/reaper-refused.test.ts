@@ -6,6 +6,7 @@ import { LIVENESS_APPLICATION, LIVENESS_LOCK } from '../../../src/platform/proce
 import { type LiveProcess, registerProcess } from '../../../src/platform/processes/process.ts';
 import { startReaper } from '../../../src/platform/processes/reaper.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /** May see every connection, but end only its own. */
@@ -65,6 +66,7 @@ it('recovers the other processes if it may not end the connection of one', async
       },
     ],
     waker: { wake: () => undefined },
+    pulse: testPulse(pool),
     log: pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) }),
   });
   try {

@@ -6,6 +6,7 @@ import type { Database } from '../../../src/platform/db/database.ts';
 import { type LiveProcess, registerProcess } from '../../../src/platform/processes/process.ts';
 import { startReaper } from '../../../src/platform/processes/reaper.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { testPulse } from '../../support/pulse.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Program, runProgram, until } from '../../support/programs.ts';
 import { endHeartbeatConnection, lockHolder, processIds, silentSeconds } from './backends.ts';
@@ -44,6 +45,7 @@ async function onStage(check: (stage: Stage) => Promise<void>): Promise<void> {
     process: own,
     work: [{ ownedSql: () => 'false', recover, wakes: 'send' }],
     waker: { wake: () => undefined },
+    pulse: testPulse(database.pool),
     log: pino({ level: 'silent' }),
   });
   const startProcess: Stage['startProcess'] = async (blockedMs = 0) => {

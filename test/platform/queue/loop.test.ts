@@ -1,6 +1,7 @@
 // The queue loop claims due rows promptly, never starts one twice, and gives back what it does not finish.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pino from 'pino';
+import { createPulse } from '../../../src/platform/processes/pulse.ts';
 import {
   type ClaimResult,
   createQueueLoop,
@@ -23,16 +24,18 @@ const OWNER = 7;
 const SWEEP_MS = 2_000;
 const CLAIM_INTERVAL_MS = 4;
 
-/** A queue in memory. The test does the work: it takes claims out of `waiting` and calls `complete`. */
+/** A queue in memory. The test does the work: it takes claims out of `claims` and calls `complete`. */
 class MemoryQueue implements QueueAdapter<Claim> {
   readonly kind = 'send';
   readonly noun = 'rows';
+  readonly waiting = 'true';
+  readonly owned = 'true';
   readonly sweepMs = SWEEP_MS;
   readonly claimIntervalMs = CLAIM_INTERVAL_MS;
   readonly releaseTries = 1;
   readonly givesBackIn = ['paused'] as const;
   readonly rows: Row[] = [];
-  readonly waiting: Claim[] = [];
+  readonly claims: Claim[] = [];
   /** What happened, in order. */
   readonly events: string[] = [];
   /** When the queue was looked at, in milliseconds since the start. */
@@ -55,6 +58,12 @@ class MemoryQueue implements QueueAdapter<Claim> {
     this.events.push('start');
   }
 
+  /** The answer to the pulse, which asks whether any rows wait, and whether the process owns any. */
+  answer(): object {
+    const are = [null, processId].map((by) => this.rows.some(({ owner }) => owner === by));
+    return { rows: [{ are }] };
+  }
+
   async claim(owner: number): Promise<ClaimResult> {
     this.looks.push(performance.now() - startedAt);
     const free = this.rows.filter((row) => row.owner === null);
@@ -62,13 +71,13 @@ class MemoryQueue implements QueueAdapter<Claim> {
     const claims = free.map(({ id, epoch }) => ({ id, epoch }));
     await this.response;
     const added = this.loop.register(claims);
-    if (this.loop.acceptsWork()) this.waiting.push(...added);
+    if (this.loop.acceptsWork()) this.claims.push(...added);
     else void this.loop.giveBack(added);
     return { claimed: claims.length, nextLookMs: this.nextLookMs };
   }
 
   takeWaiting(): Claim[] {
-    return this.waiting.splice(0);
+    return this.claims.splice(0);
   }
 
   async release(owner: number, claims: readonly Claim[]): Promise<void> {
@@ -110,6 +119,7 @@ class MemoryQueue implements QueueAdapter<Claim> {
   }
 }
 
+const log = pino({ level: 'silent' });
 let queue: MemoryQueue;
 let processId: number | null;
 let ring: () => void;
@@ -128,7 +138,8 @@ beforeEach(() => {
         return () => (ring = () => undefined);
       },
     },
-    log: pino({ level: 'silent' }),
+    pulse: createPulse({ db: { query: () => Promise.resolve(queue.answer() as never) }, log }),
+    log,
   });
 });
 afterEach(async () => {
@@ -151,10 +162,21 @@ function add(count: number, owner: number | null = null): Row[] {
 const owners = () => queue.rows.map((row) => row.owner);
 
 describe('claiming', () => {
-  it('looks at an empty queue at ever longer intervals, at least once a second', async () => {
+  it('looks at an empty queue at ever longer intervals, and then only if the pulse finds rows', async () => {
     queue.loop.start();
-    await pass(4_000);
-    expect(queue.looks).toEqual([0, 50, 150, 350, 750, 1_550, 2_550, 3_550]);
+    await pass(4_400);
+    expect(queue.looks).toEqual([0, 50, 150, 350, 750, 1_550]);
+    add(1);
+    await pass(700);
+    expect(queue.looks.slice(6)).toEqual([5_000, 5_004, 5_054]);
+    expect(owners()).toEqual([OWNER]);
+  });
+
+  it('looks at least once a second while it has claims, which may have to be given back', async () => {
+    add(1);
+    queue.loop.start();
+    await pass(10_000);
+    expect(queue.looks.filter((at) => at > 5_000)).toHaveLength(5);
   });
 
   it('looks when the next row is due', async () => {
@@ -171,7 +193,7 @@ describe('claiming', () => {
     ring();
     await pass(0);
     expect(queue.looks.at(-1)).toBe(700);
-    expect(queue.waiting).toHaveLength(2);
+    expect(queue.claims).toHaveLength(2);
   });
 
   it('looks often again after it found something', async () => {
@@ -211,7 +233,7 @@ describe('claiming', () => {
     Object.assign(row ?? {}, { owner: null, epoch: 0 });
     await pass(CLAIM_INTERVAL_MS);
     expect(owners()).toEqual([OWNER]);
-    expect(queue.waiting).toEqual([]);
+    expect(queue.claims).toEqual([]);
     expect(claim).toEqual({ id: 1, epoch: 1 });
   });
 });
@@ -235,7 +257,7 @@ describe('stray claims', () => {
     expect(owners()).toEqual([OWNER]);
     arrived.resolve();
     await pass(3 * SWEEP_MS);
-    expect(queue.waiting).toHaveLength(1);
+    expect(queue.claims).toHaveLength(1);
     expect(queue.events).toEqual(['start']);
   });
 
@@ -247,7 +269,7 @@ describe('stray claims', () => {
     await pass(2 * SWEEP_MS);
     expect(queue.events).toContain('release 1/2');
     expect(queue.events).not.toContain('release 1/1');
-    expect(queue.waiting[0]).toEqual({ id: 1, epoch: 1 });
+    expect(queue.claims[0]).toEqual({ id: 1, epoch: 1 });
   });
 
   it('are not counted across a change of the process id', async () => {
@@ -296,7 +318,7 @@ describe('modes', () => {
     queue.loop.setMode('draining');
     add(1);
     await pass(1_000);
-    expect(queue.waiting).toHaveLength(2);
+    expect(queue.claims).toHaveLength(2);
     expect(owners()).toEqual([OWNER, OWNER, null]);
   });
 
@@ -310,7 +332,7 @@ describe('modes', () => {
     arrived.resolve();
     await pass(0);
     expect(owners()).toEqual([null, null]);
-    expect(queue.waiting).toEqual([]);
+    expect(queue.claims).toEqual([]);
   });
 });
 
@@ -320,7 +342,7 @@ describe('stopping', () => {
     queue.loop.start();
     await pass(0);
     // One claim is being worked on, and is never recorded.
-    queue.waiting.shift();
+    queue.claims.shift();
     await queue.loop.stop();
     expect(queue.events).toEqual(['start', 'release 2/1 3/1', 'finish', 'release 1/1', 'close']);
     expect(owners()).toEqual([null, null, null]);
@@ -335,7 +357,7 @@ describe('stopping', () => {
     const stopped = queue.loop.stop();
     arrived.resolve();
     await stopped;
-    expect(queue.waiting).toEqual([]);
+    expect(queue.claims).toEqual([]);
     expect(owners()).toEqual([null]);
     expect(queue.events.at(-1)).toBe('close');
   });

@@ -7,6 +7,7 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';
 import { createFleetShare, type FleetShare } from '../../../platform/processes/fleet.ts';
 import type { LiveProcess } from '../../../platform/processes/process.ts';
+import type { Pulse } from '../../../platform/processes/pulse.ts';
 import {
   type ClaimResult,
   createQueueLoop,
@@ -59,6 +60,7 @@ export interface WebhookLoopDeps {
   egress: Egress;
   process: LiveProcess;
   waker: Waker;
+  pulse: Pulse;
   events: EventPublisher;
   log: Logger;
   /** Interval of the search for claims whose responses were lost. Default: five seconds. */
@@ -79,6 +81,8 @@ const REPORTED_ENDPOINTS = 10;
 class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   readonly kind = 'webhook';
   readonly noun = 'webhook deliveries';
+  readonly waiting = 'exists (select from webhook_queue where owner is null)';
+  readonly owned = 'exists (select from webhook_queue where owner = $1)';
   readonly sweepMs: number;
   readonly claimIntervalMs = 4;
   readonly releaseTries = 1;
@@ -92,7 +96,8 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   readonly #counted: Promise<void>;
   readonly #schedule = new AttemptSchedule((id) => this.#fleet.share(MAX_PER_ENDPOINT, id));
   readonly #attempts = new Set<Promise<void>>();
-  #ticks: NodeJS.Timeout | undefined;
+  /** Runs while the schedule has endpoints. */
+  #ticks: NodeJS.Timeout | null = null;
   /** The endpoint after which the next claim begins. */
   #after = 0;
 
@@ -122,10 +127,6 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   /** Webhook deliveries are fenced by their owner alone. */
   epochOf(): number {
     return 0;
-  }
-
-  start(): void {
-    this.#ticks = setInterval(() => this.#tick(), TICK_MS);
   }
 
   /** Claims for the endpoints after those of the last claim. */
@@ -162,7 +163,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   }
 
   async finish(): Promise<void> {
-    clearInterval(this.#ticks);
+    this.#stopTicking();
     this.#fleet.stop();
     await Promise.all(this.#attempts);
     await this.#recorder.close();
@@ -199,12 +200,22 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
       const endpoints = await this.#readEndpoints(this.#deps.database.pool, ids);
       const { deliveries, dropped } = sortClaims(due, endpoints, performance.now());
       this.#recorder.dropped(dropped);
-      if (this.loop.acceptsWork()) this.#schedule.add(deliveries);
+      if (this.loop.acceptsWork()) this.#addToSchedule(deliveries);
       else await this.#giveBack(deliveries);
     } catch (error) {
       await this.loop.giveBack(due);
       throw error;
     }
+  }
+
+  #addToSchedule(deliveries: readonly ClaimedDelivery[]): void {
+    this.#schedule.add(deliveries);
+    this.#ticks ??= setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  #stopTicking(): void {
+    if (this.#ticks) clearInterval(this.#ticks);
+    this.#ticks = null;
   }
 
   #startAttempts(): void {
@@ -236,6 +247,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   #tick(): void {
     void this.#giveBack(this.#schedule.tick(performance.now()));
     this.#startAttempts();
+    if (this.#schedule.isEmpty) this.#stopTicking();
   }
 }
 

@@ -100,6 +100,11 @@ export class AttemptSchedule {
     return this.#running.fast + this.#running.slow;
   }
 
+  /** Whether it knows no endpoint, so that ticks have no effect. */
+  get isEmpty(): boolean {
+    return this.#endpoints.size === 0;
+  }
+
   add(deliveries: readonly ClaimedDelivery[]): void {
     for (const delivery of deliveries) {
       const endpoint = this.#endpoint(delivery.endpoint.id);
@@ -144,7 +149,7 @@ export class AttemptSchedule {
   }
 
   /**
-   * Call every {@link TICK_MS}. Finds endpoints that have become slow, and forgets those without work.
+   * Call every {@link TICK_MS}, unless {@link isEmpty}. Finds endpoints that have become slow, and forgets those without work.
    * @returns the claims that are too old to be used; they are no longer scheduled
    */
   tick(now: number): ClaimedDelivery[] {
