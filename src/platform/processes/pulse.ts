@@ -48,6 +48,34 @@ export function conditionsStatement(conditions: readonly string[], columns = '')
   return { name: `conditions_${digest.slice(0, 16)}`, text };
 }
 
+/** See {@link Pulse.repeat}. */
+function repeatWork(
+  { watch, log }: Pick<Pulse, 'watch'> & { log: Logger },
+  { name, waiting }: WatchedQueue,
+  work: () => Promise<boolean>,
+  restMs: number,
+): Repeating {
+  // During a round, the pulse wakes nothing: another round may only follow after the rest.
+  let restUntil = 0;
+  const round = async () => {
+    restUntil = Infinity;
+    try {
+      return (await work()) ? restMs : Infinity;
+    } finally {
+      restUntil = performance.now() + restMs;
+    }
+  };
+  const repeating = repeat(round, { log, name, retryMs: Math.max(RETRY_MS, restMs) });
+  const unwatch = watch(waiting, () => performance.now() >= restUntil && repeating.wake());
+  return {
+    wake: () => repeating.wake(),
+    stop() {
+      unwatch();
+      return repeating.stop();
+    },
+  };
+}
+
 interface PulseOptions {
   db: Queryable;
   log: Logger;
@@ -105,27 +133,7 @@ export function createPulse({ db, log, self = () => null, intervalMs = INTERVAL_
 
   return {
     watch,
-    repeat({ name, waiting }, work, restMs = 0) {
-      // During a round, the pulse wakes nothing: another round may only follow after the rest.
-      let restUntil = 0;
-      const round = async () => {
-        restUntil = Infinity;
-        try {
-          return (await work()) ? restMs : Infinity;
-        } finally {
-          restUntil = performance.now() + restMs;
-        }
-      };
-      const repeating = repeat(round, { log, name, retryMs: Math.max(RETRY_MS, restMs) });
-      const unwatch = watch(waiting, () => performance.now() >= restUntil && repeating.wake());
-      return {
-        wake: () => repeating.wake(),
-        stop() {
-          unwatch();
-          return repeating.stop();
-        },
-      };
-    },
+    repeat: (queue, work, restMs = 0) => repeatWork({ watch, log }, queue, work, restMs),
     stop: () => looking.stop(),
   };
 }
