@@ -16,6 +16,7 @@ import { waitForApi } from './messages.ts';
 import { cpuPer, usageOf, type Usage } from './process-usage.ts';
 import { type Interactive, type Measured, startInteractive, startRole } from './programs.ts';
 import { repeatRuns } from './runs.ts';
+import { bareSignatures, generateKeys } from './signatures.ts';
 import { runSmtpLoop } from './smtp-loop.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -37,6 +38,7 @@ const LIMIT_MS = 30 * 60_000;
 export const DOMAIN = 'news.bench.test';
 /** Size of a composed message in bytes: the body plus headers, both parts and longer links. */
 const MESSAGE_BYTES = 8_000;
+const BARE_SIGNATURES = 2_000;
 
 /**
  * Fills a list with contacts.
@@ -262,7 +264,10 @@ async function oneRun(stage: Stage, engine: EngineServer, listId: number, option
   await pool.query(
     'truncate messages, message_contents, message_events, send_queue, handovers, allowance_buckets',
   );
-  const calibration = await calibrate(options.recipients);
+  const calibration = {
+    ...(await calibrate(options.recipients)),
+    ...(options.dkim ? { signatures: bareSignatures(await generateKeys(DOMAIN), BARE_SIGNATURES) } : {}),
+  };
   const server = await startInteractive(COUNTING_SERVER, ['0']);
   const settings = {
     ...stage.settings,

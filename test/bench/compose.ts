@@ -1,3 +1,4 @@
+import { createDkimSigner, type DkimKey } from '../../src/delivery/dkim/sign.ts';
 import { createContentRenderer } from '../../src/delivery/contents/content-renderer.ts';
 import { RenderError, type VersionContent } from '../../src/delivery/contents/content.ts';
 import type { EmailProvider } from '../../src/delivery/providers/port.ts';
@@ -11,11 +12,14 @@ import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { campaignHtml, campaignText } from './campaign-content.ts';
 import { rounded } from './machine.ts';
 import { repeatRuns } from './runs.ts';
+import { bareSignatures, generateKeys } from './signatures.ts';
 
 export interface ComposeBenchOptions {
   runs: number;
   messages: number;
   links: number;
+  /** Sign, and measure also without signatures, and the bare signatures. */
+  dkim: boolean;
 }
 
 const BATCH_SIZE = 50;
@@ -87,15 +91,21 @@ function countingProvider(): EmailProvider & { bytes: number } {
   };
 }
 
-function openChannel(engine: ContentSources['engine'], links: number) {
+interface Composer {
+  engine: ContentSources['engine'];
+  keys: readonly DkimKey[];
+}
+
+function openChannel({ engine, keys }: Composer, links: number) {
   const provider = countingProvider();
   const version = contentOf(links);
   const shared = { brand: { company_name: 'Shop' }, campaign: { id: 4, name: 'News' }, linkParameters: [] };
+  const signers = keys.map(createDkimSigner);
   const channel = createEmailChannel(provider, {
     mailDomain: 'mail.bench.test',
     returnPathKey: keyring.subkey('return-path').key,
     referenceKey: keyring.subkey('reference').key,
-    signersFor: () => [],
+    signersFor: () => signers,
     links: createLinkTracker(tokens),
     contents: {
       versions: () => version,
@@ -107,8 +117,8 @@ function openChannel(engine: ContentSources['engine'], links: number) {
   return { provider, channel };
 }
 
-async function oneRun(engine: ContentSources['engine'], { messages, links }: ComposeBenchOptions) {
-  const { provider, channel } = openChannel(engine, links);
+async function oneRun(composer: Composer, { messages, links }: ComposeBenchOptions) {
+  const { provider, channel } = openChannel(composer, links);
   const all = Array.from({ length: messages }, (_, n) => messageOf(n));
   const before = process.cpuUsage();
   for (let from = 0; from < messages; from += BATCH_SIZE) {
@@ -124,17 +134,47 @@ async function oneRun(engine: ContentSources['engine'], { messages, links }: Com
   };
 }
 
-/** Renders and composes the emails of a campaign on this thread, without sending them. */
+/** What signing adds to a message, beside the bare signatures of the same run. */
+async function benchSigned(
+  engines: Record<'skeleton' | 'whole', Composer['engine']>,
+  options: ComposeBenchOptions,
+) {
+  const keys = await generateKeys('shop.example.com');
+  const { runs, of } = await repeatRuns(options.runs, async () => ({
+    skeleton: await oneRun({ engine: engines.skeleton, keys: [] }, options),
+    signed_skeleton: await oneRun({ engine: engines.skeleton, keys }, options),
+    signatures: bareSignatures(keys, options.messages),
+    whole: await oneRun({ engine: engines.whole, keys: [] }, options),
+    signed_whole: await oneRun({ engine: engines.whole, keys }, options),
+  }));
+  type Run = (typeof runs)[number];
+  const added = (run: Run, path: 'skeleton' | 'whole') =>
+    run[`signed_${path}`].cpu_us_per_message - run[path].cpu_us_per_message;
+  return {
+    runs,
+    medians: {
+      signatures_cpu_us_per_message: of((run) => run.signatures.cpu_us_per_message),
+      skeleton_dkim_adds_cpu_us: of((run) => added(run, 'skeleton')),
+      skeleton_dkim_of_signatures: of((run) => added(run, 'skeleton') / run.signatures.cpu_us_per_message),
+      whole_dkim_adds_cpu_us: of((run) => added(run, 'whole')),
+      whole_dkim_of_signatures: of((run) => added(run, 'whole') / run.signatures.cpu_us_per_message),
+    },
+  };
+}
+
+/** Renders and composes the emails of a campaign, without sending them. Counts the time of all threads. */
 export async function benchCompose(options: ComposeBenchOptions) {
   const { divide, render } = createContentRenderer();
-  const engine: ContentSources['engine'] = {
+  const skeleton: Composer['engine'] = {
     divide,
     renderBatch: (content, values) =>
       values.map((each) => render(content, each) ?? new RenderError('the content has tags')),
   };
+  const engines = { skeleton, whole: { ...skeleton, divide: () => null } };
+  if (options.dkim) return benchSigned(engines, options);
   const { runs, of } = await repeatRuns(options.runs, async () => ({
-    skeleton: await oneRun(engine, options),
-    whole: await oneRun({ ...engine, divide: () => null }, options),
+    skeleton: await oneRun({ engine: engines.skeleton, keys: [] }, options),
+    whole: await oneRun({ engine: engines.whole, keys: [] }, options),
   }));
   return {
     runs,

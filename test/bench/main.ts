@@ -79,6 +79,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 5)
   .option('--messages <n>', 'messages of each measurement', Number, 20_000)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
+  .option('--dkim', 'sign with RSA and Ed25519; measure also without, and the bare signatures', false)
   .action(printing('compose', benchCompose));
 
 program
