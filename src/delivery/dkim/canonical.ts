@@ -2,23 +2,27 @@
 import { createHash } from 'node:crypto';
 
 /**
+ * Makes runs of white space single spaces. Two expressions that match only what changes: nearly all white space is
+ * single spaces, and replacing each by itself would take several times as long as everything else about a body.
+ */
+const singleSpaces = (text: string): string => text.replaceAll('\t', ' ').replace(/ {2,}/g, ' ');
+
+/**
  * Canonicalizes a header field (RFC 6376 §3.4.2).
  * @param field a header field, folded, without its last CRLF
  * @returns `name:value`, without CRLF
  */
 export function relaxedField(field: string): string {
   const colon = field.indexOf(':');
-  const value = field
-    .slice(colon + 1)
-    .replaceAll('\r\n', '')
-    .replace(/[ \t]+/g, ' ')
-    .replace(/^ | $/g, '');
-  return `${field.slice(0, colon).trimEnd().toLowerCase()}:${value}`;
+  const value = singleSpaces(field.slice(colon + 1).replaceAll('\r\n', ''));
+  const start = value.startsWith(' ') ? 1 : 0;
+  const end = value.endsWith(' ') ? value.length - 1 : value.length;
+  return `${field.slice(0, colon).trimEnd().toLowerCase()}:${value.slice(start, end)}`;
 }
 
 /** Reduces white space within lines, and removes it before CRLF (RFC 6376 §3.4.4). @param text one byte a character */
 export function squeezeSpace(text: string): string {
-  return text.replace(/[ \t]+/g, ' ').replaceAll(' \r\n', '\r\n');
+  return singleSpaces(text).replaceAll(' \r\n', '\r\n');
 }
 
 /** Canonicalizes a body (RFC 6376 §3.4.4). Returns one byte a character. */

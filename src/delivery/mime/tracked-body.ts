@@ -138,22 +138,24 @@ export interface CanonicalBody {
 }
 
 /**
- * Canonicalizes a body with placeholders. Lines with tokens have no leading or trailing white space, so only offsets
- * change.
+ * Canonicalizes a body with placeholders. The text before each token is canonicalized by itself, because no white space
+ * ends at a token.
  */
 export function canonicalizeTracked(body: Buffer, places: TokenPlaces): CanonicalBody {
-  const canonical = Buffer.from(relaxedBody(body), 'latin1');
+  let canonical = '';
   let done = 0;
-  let length = 0;
   const moved = (at: number): number => {
-    length += squeezeSpace(body.toString('latin1', done, at)).length;
+    canonical += squeezeSpace(body.toString('latin1', done, at));
     done = at;
-    return length;
+    return canonical.length;
   };
   const { at } = places;
-  if (places.encoding === 'base64') return { body: canonical, places: { ...places, at: moved(at) } };
-  const runs = places.runs.map((value, n) => (n % 4 === 2 ? moved(at + value) : value));
-  return { body: canonical, places: { ...places, runs, at: 0 } };
+  const canonicalPlaces: TokenPlaces =
+    places.encoding === 'base64'
+      ? { ...places, at: moved(at) }
+      : { ...places, runs: places.runs.map((value, n) => (n % 4 === 2 ? moved(at + value) : value)), at: 0 };
+  canonical += relaxedBody(body.subarray(done));
+  return { body: Buffer.from(canonical, 'latin1'), places: canonicalPlaces };
 }
 
 /** Computes the value of `bh=` for a body with these tokens. */

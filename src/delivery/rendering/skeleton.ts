@@ -48,15 +48,26 @@ export interface SkeletonRecipient {
 /** Encoded constant texts, and what goes between them: a value by its number, or the recipient's token. */
 interface Encoded {
   constants: readonly string[];
+  /**
+   * The constants in the canonical form that is signed. Each can be canonicalized by itself, because no white space
+   * ends at a value or surrounds a token.
+   */
+  canonical: readonly string[];
   slots: readonly number[];
 }
+
+/** The constants of a body that is sent, or of the body that is signed. */
+type Form = 'constants' | 'canonical';
 
 interface EncodedPart {
   field: string;
   pieces: readonly Piece[];
-  /** Null: the part is in base64, which cannot be divided, so the whole part is encoded for each recipient. */
-  encoded: Encoded | null;
+  encoded: Encoded;
+  encodeValues: (values: readonly string[], token: string) => string[];
 }
+
+/** A part in base64, which cannot be divided: its only value is the whole part. */
+const WHOLE: Encoded = { constants: ['', ''], canonical: ['', ''], slots: [0] };
 
 /** The last line of a part must not end with a soft break, which follows each value (RFC 2045 §6.7). */
 const endedByConstant = (pieces: readonly Piece[]): readonly Piece[] =>
@@ -85,16 +96,27 @@ function encodePieces(given: readonly Piece[], tokenLength: number): Encoded | n
     slots.push(piece);
   }
   constants.push(encoder.toString(taken));
-  return isShorterInBase64(encoder.length, bytes) ? null : { constants, slots };
+  if (isShorterInBase64(encoder.length, bytes)) return null;
+  return { constants, canonical: constants.map(squeezeSpace), slots };
 }
 
 function encodePart(type: string, pieces: readonly Piece[], tokenLength: number): EncodedPart {
   const encoded = encodePieces(pieces, tokenLength);
-  const field = `${type}\r\nContent-Transfer-Encoding: ${encoded ? 'quoted-printable' : 'base64'}`;
-  return { field, pieces, encoded };
+  return {
+    field: `${type}\r\nContent-Transfer-Encoding: ${encoded ? 'quoted-printable' : 'base64'}`,
+    pieces,
+    encoded: encoded ?? WHOLE,
+    encodeValues: (values, token) => {
+      const texts = values.map(normalizeText);
+      return encoded
+        ? texts.map(encodeInsertion)
+        : [toBase64Lines(Buffer.from(joinPieces(pieces, texts, token)))];
+    },
+  };
 }
 
-function fill({ constants, slots }: Encoded, values: readonly string[], token: string): string {
+function fill(encoded: Encoded, form: Form, values: readonly string[], token: string): string {
+  const { [form]: constants, slots } = encoded;
   let result = constants[0] ?? '';
   for (let n = 0; n < slots.length; n += 1) {
     const slot = slots[n] ?? RECIPIENT;
@@ -141,11 +163,7 @@ export class Skeleton {
       `\r\n--${boundary}\r\n${this.#html.field}\r\n\r\n`,
       `\r\n--${boundary}--\r\n`,
     ];
-    const constants = [
-      ...this.#frame,
-      ...(this.#text.encoded?.constants ?? []),
-      ...(this.#html.encoded?.constants ?? []),
-    ];
+    const constants = [...this.#frame, ...this.#text.encoded.constants, ...this.#html.encoded.constants];
     this.#isSuspect = constants.some(isSuspect);
     const { from, replyTo, parameters } = content;
     this.#hasParameters = parameters.length > 0;
@@ -183,7 +201,8 @@ export class Skeleton {
     const text = this.#completeText(recipient.text, '');
     const html = this.#completeHtml(recipient.html, recipientToken);
     if (!text?.every(isInsertable) || !html?.every(isInsertable)) return null;
-    const body = this.#body(text, html, recipientToken);
+    const texts = this.#text.encodeValues(text, '');
+    const htmls = this.#html.encodeValues(html, recipientToken);
     const own = [
       formatAddressField('To', to),
       formatDateField(date),
@@ -193,14 +212,21 @@ export class Skeleton {
     const further = Object.entries(headers).map(([name, value]) => formatTextField(name, value));
     const head = `${[...opening, ...own, ...further, ...this.#further].join('\r\n')}\r\n\r\n`;
     const smtpUtf8 = this.#smtpUtf8 || to.smtpUtf8;
+    const isText = !smtpUtf8 && !this.#isSuspect && !isSuspect(head);
+    const body = this.#body('constants', texts, htmls, recipientToken);
     const finish = (signatures: string): BuiltMessage => {
-      const all = signatures + head;
-      if (!smtpUtf8 && !this.#isSuspect && !isSuspect(all)) return new TextMessage(all + body);
-      const data = Buffer.from(all + body, smtpUtf8 ? 'utf8' : 'latin1');
-      return { data, smtpUtf8, eightBit: smtpUtf8 };
+      const whole = signatures + head + body;
+      if (isText) return new TextMessage(whole);
+      return { data: Buffer.from(whole, smtpUtf8 ? 'utf8' : 'latin1'), smtpUtf8, eightBit: smtpUtf8 };
     };
     if (signers.length === 0) return finish('');
-    const bodyHash = hash('sha256', squeezeSpace(body), 'base64');
+    const canonical = this.#body(
+      'canonical',
+      texts.map(squeezeSpace),
+      htmls.map(squeezeSpace),
+      recipientToken,
+    );
+    const bodyHash = hash('sha256', canonical, 'base64');
     const signed = signedHeaders([...opening, ...further, ...this.#further]);
     return signWith(signers, { ...signed, recipientFields: own, bodyHash, signedAt: date }).then(finish);
   }
@@ -215,21 +241,12 @@ export class Skeleton {
     return joinPieces(this.#text.pieces, this.#completeText(text, '') ?? text, '');
   }
 
-  #body(text: readonly string[], html: readonly string[], recipientToken: string): string {
+  /** @param text its encoded values. The frame is the same in both forms. */
+  #body(form: Form, text: readonly string[], html: readonly string[], recipientToken: string): string {
     const [first, middle, last] = this.#frame;
-    return first + encode(this.#text, text, '') + middle + encode(this.#html, html, recipientToken) + last;
+    const filledText = fill(this.#text.encoded, form, text, '');
+    return first + filledText + middle + fill(this.#html.encoded, form, html, recipientToken) + last;
   }
-}
-
-function encode({ encoded, pieces }: EncodedPart, values: readonly string[], token: string): string {
-  if (encoded) {
-    return fill(
-      encoded,
-      values.map((value) => encodeInsertion(normalizeText(value))),
-      token,
-    );
-  }
-  return toBase64Lines(Buffer.from(joinPieces(pieces, values.map(normalizeText), token)));
 }
 
 /** @returns null if the messages have to be built one by one, by `prepareContent` */

@@ -9,6 +9,8 @@ it.each([
   ['B : Y\t\r\n\tZ  ', 'b:Y Z'],
   ['Subject:', 'subject:'],
   ['Subject: a:  b', 'subject:a: b'],
+  ['Subject:\ta\tb\r\n ', 'subject:a b'],
+  ['Subject: \r\n ', 'subject:'],
 ])('canonicalizes the field %j to %j', (field, relaxed) => {
   expect(relaxedField(field)).toBe(relaxed);
 });
@@ -19,6 +21,7 @@ it.each([
   ['', ''],
   ['\r\n\r\n', ''],
   [' \r\n\t\r\n', ''],
+  ['a\tb \tc\t\r\n', 'a b c\r\n'],
   ['no line end', 'no line end\r\n'],
   ['no line end ', 'no line end\r\n'],
   ['a\r\n\r\nb\r\n', 'a\r\n\r\nb\r\n'],
