@@ -50,11 +50,12 @@ const WARM_UP_CONNECTIONS = 16;
 const RATE_CONNECTIONS = 64;
 const REST_SECONDS = 3;
 const LIMIT_MS = 120_000;
+const MAX_STATEMENTS = 20;
 const WEEK_DAYS = 7;
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 
 /** Makes the partitions that a database has after so many days, without messages. */
-async function fillDays({ database: { pool } }: Stage, days: number): Promise<void> {
+export async function fillDays({ database: { pool } }: Stage, days: number): Promise<void> {
   const weeks = Math.floor(days / WEEK_DAYS);
   for (let week = 1; week <= weeks; week += 1) {
     await pool.query(`select setval('messages_id_seq', $1, false)`, [week * RANGE_IDS + 1]);
@@ -153,6 +154,19 @@ const usedBy = (before: Cpu, after: Cpu, map: (seconds: number) => number) =>
 /** What the three processes of a message have used together. */
 const together = (used: Cpu) => rounded((used.api ?? 0) + (used.sender ?? 0) + (used.postgres ?? 0), 3);
 
+/** The statements that ran most often since the last reset, with the calls for a message. */
+async function commonStatements({ database: { pool } }: Stage, messages: number) {
+  const { rows } = await pool.query<object>(
+    `select round(calls / $1::numeric, 2)::float8 as calls_per_message,
+       round((total_exec_time * 1000 / calls)::numeric)::float8 as us_per_call,
+       left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as statement
+     from pg_stat_statements where query not like '%pg_stat_statements%'
+     order by total_exec_time desc limit ${MAX_STATEMENTS}`,
+    [messages],
+  );
+  return rows;
+}
+
 async function statementsOf({ stage, options }: Bench): Promise<number> {
   if (!options.statements) return 0;
   const { rows } = await stage.database.pool.query<{ calls: number }>(
@@ -197,6 +211,7 @@ async function loaded(bench: Bench, processes: Processes, { name: _, ...shape }:
   const startedAt = performance.now();
   const prefix = `m${Math.round(startedAt)}`;
   const before = cpuOf(processes);
+  if (bench.options.statements) await bench.stage.database.pool.query('select pg_stat_statements_reset()');
   const statements = await statementsOf(bench);
   const arrivedBefore = arrivals.size;
   const loads = ports.map((port, index) => {
@@ -234,7 +249,10 @@ async function loaded(bench: Bench, processes: Processes, { name: _, ...shape }:
     post_p50_ms: rounded(median(results.map(({ p50_ms }) => p50_ms)), 2),
     post_p99_ms: rounded(Math.max(...results.map(({ p99_ms }) => p99_ms)), 2),
     ...(bench.options.statements
-      ? { statements_per_message: rounded(((await statementsOf(bench)) - statements) / starts.size, 2) }
+      ? {
+          statements_per_message: rounded(((await statementsOf(bench)) - statements) / starts.size, 2),
+          statements: await commonStatements(bench.stage, starts.size),
+        }
       : {}),
   };
 }

@@ -27,7 +27,8 @@ import { type FollowProviders, noNamedProviders } from './named-shares.ts';
 import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
 import { startReleasing } from '../limits/releasing.ts';
-import { createServiceOrder } from './claim/service-order.ts';
+import { createPlainBacklogs } from './claim/plain-backlogs.ts';
+import { createServiceOrder, type ServiceOrder } from './claim/service-order.ts';
 import { ProviderShares } from './shares.ts';
 
 export interface SenderDeps {
@@ -61,8 +62,12 @@ const RETRY_MS = 250;
 const OTHERS_MS = 25;
 const OTHERS_PAUSE_SHARE = 10;
 const MAX_BATCHES_PER_RECORD = 32;
-/** Minimum interval between the starts of two records. Outcomes gather meanwhile. */
-const RECORD_INTERVAL_MS = 5;
+/**
+ * Outcomes gather for so long, or until they are of so many messages. A record of ten messages costs hardly more than
+ * that of one.
+ */
+const GATHER_MS = 20;
+const FULL_RECORD = 100;
 
 /**
  * Sends what is queued: claim, check and intend, hand over, record. Each provider has its own share of the queue, with
@@ -90,6 +95,8 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #recordBatches: RecordBatches;
   readonly #recorder: Recorder<PendingRecord>;
   readonly #intents = createIntents();
+  readonly #plain = createPlainBacklogs();
+  readonly #order: ServiceOrder;
   #following: Repeating[] = [];
   /** When to claim from other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
@@ -98,6 +105,7 @@ class SendQueue implements QueueAdapter<Claim> {
     this.#deps = deps;
     const { pool, process, log } = deps;
     const order = createServiceOrder();
+    this.#order = order;
     this.#backlogs = createBacklogs(pool);
     this.#claimRound = createClaimRound(pool, deps.limits, this.#backlogs, order);
     this.#blockRound = createBlockRound(pool, deps.limits, this.#backlogs, order);
@@ -105,7 +113,10 @@ class SendQueue implements QueueAdapter<Claim> {
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
-      intervalMs: RECORD_INTERVAL_MS,
+      intervalMs: 0,
+      gatherMs: GATHER_MS,
+      sizeOf: ({ batch }) => batch.outcomes.length,
+      fullSize: FULL_RECORD,
       maxGroup: MAX_BATCHES_PER_RECORD,
       // A worker waits for its record, so retries must stay frequent.
       maxRetryMs: RETRY_MS,
@@ -158,10 +169,25 @@ class SendQueue implements QueueAdapter<Claim> {
    */
   async claim(owner: number): Promise<ClaimResult | null> {
     const startedAt = performance.now();
-    const waitMs = this.#othersAt - startedAt;
     const shares = this.#shares.all();
     this.#giveBackStalled(shares);
     const working = shares.filter(({ breaker }) => breaker.waitMs() === 0);
+    const plain = await this.#takePlain(owner, working);
+    if (plain && plain.taken > 0) {
+      const { claimed } = await this.#claimBlocks(owner, working);
+      return { claimed: plain.taken + claimed, nextLookMs: 0 };
+    }
+    const result = await this.#claimQueued(owner, working, startedAt);
+    if (plain && result && result.claimed > 0) this.#plain.leave(plain.backlog);
+    return result;
+  }
+
+  async #claimQueued(
+    owner: number,
+    working: readonly ProviderShare[],
+    startedAt: number,
+  ): Promise<ClaimResult | null> {
+    const waitMs = this.#othersAt - startedAt;
     const full = working.filter(({ buffer }) => buffer.wanted() === 0 && buffer.wantedOfOthers() > 0);
     const wanted = new Map<string, number>();
     for (const { name, buffer } of working) {
@@ -189,6 +215,27 @@ class SendQueue implements QueueAdapter<Claim> {
       this.#othersAt = endedAt + Math.max(OTHERS_MS, (endedAt - startedAt) * OTHERS_PAUSE_SHARE);
     }
     return { claimed, nextLookMs: Math.min(nextDueMs ?? Infinity, this.#othersAt - endedAt) };
+  }
+
+  /**
+   * Takes the messages of the only backlog that is due, if they are plain and a worker is idle. A deep backlog is
+   * claimed: claims wait for no disk, so they are ahead of the workers.
+   * @returns the number of messages, and their backlog; null if it has not looked
+   */
+  async #takePlain(owner: number, working: readonly ProviderShare[]) {
+    await this.#backlogs.refresh();
+    const due = working.flatMap((share) =>
+      [...this.#backlogs.due(share.name)].map((backlog) => ({ share, backlog })),
+    );
+    const [only] = due;
+    if (!only || due.length > 1 || !this.#plain.mayBe(only.backlog)) return null;
+    const { share, backlog } = only;
+    const result = await share.takePlain(owner, backlog);
+    if (!result) return null;
+    if (result.more) this.#plain.leaveDeep(backlog);
+    else if (result.taken > 0) this.#backlogs.emptied(backlog);
+    if (result.taken > 0) this.#order.served(backlog.name);
+    return { taken: result.taken, backlog };
   }
 
   #giveBackStalled(shares: readonly ProviderShare[]): void {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { LiveProcess } from '../../platform/processes/process.ts';
 import type { QueueHandle } from '../../platform/queue/loop.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { backlogName, shareName } from '../backlog.ts';
+import { type Backlog, backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
@@ -21,6 +21,7 @@ import {
   createClaimBuffer,
 } from './claim/claim-buffer.ts';
 import type { Claim } from './claim/claim.ts';
+import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from './claim/take.ts';
 import type { ProviderChannel } from './provider-channel.ts';
 import { chargeLosses, countLosses, endedConnection, isSuspect } from './record/losses.ts';
 import { outcomeRecords, recordsOfBlock } from './record/outcomes.ts';
@@ -84,6 +85,37 @@ function createIntend(pool: pg.Pool) {
   };
 }
 
+/** The batches of a connection that are handed over and not recorded yet. */
+function createUnrecorded() {
+  const batches = new Set<Promise<void>>();
+  let messages = 0;
+  return {
+    /** Waits until so many more messages may have open intents. */
+    async makeRoom(count: number): Promise<void> {
+      while (batches.size > 0 && messages + count > MAX_BATCH) await Promise.race(batches);
+    },
+    add(count: number, done: Promise<void>): void {
+      messages += count;
+      const recorded = done.finally(() => {
+        messages -= count;
+        batches.delete(recorded);
+      });
+      batches.add(recorded);
+    },
+    messages: () => messages,
+    async settled(): Promise<void> {
+      await Promise.all(batches);
+    },
+  };
+}
+
+/** A batch whose intent was written when it was claimed. */
+interface IntendedBatch {
+  owner: number;
+  seq: number;
+  messages: BatchMessage[];
+}
+
 /** A batch whose outcomes are known. */
 interface HandedOver {
   /** Resolves when the outcomes are committed. */
@@ -102,6 +134,7 @@ export class ProviderShare {
   readonly breaker: Breaker;
   readonly #deps: ShareDeps;
   readonly #intend: ReturnType<typeof createIntend>;
+  readonly #intended = new WeakMap<Claim[], IntendedBatch>();
   #workers: Promise<void>[] = [];
 
   constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
@@ -127,47 +160,84 @@ export class ProviderShare {
   }
 
   /**
-   * Hands over one batch after another. With a slow provider it does not wait until a batch is recorded, so that the
-   * connection stays busy, but it has at most two batches with open intents, of 50 messages together.
+   * Hands over one batch after another. It does not wait until a batch is recorded, but it has at most 50 messages with
+   * open intents.
    * @param campaigns whether it takes batches of campaigns
    */
   async #work(campaigns: boolean): Promise<void> {
     const { buffer } = this;
     const { loop, blocks } = this.#deps;
-    let recording = { messages: 0, done: Promise.resolve() };
-    const take = () => this.#take(campaigns);
+    const unrecorded = createUnrecorded();
+    const take = async () => {
+      // A worker that has no room for a batch leaves it to the others.
+      await unrecorded.makeRoom(MAX_BATCH / 2);
+      return this.#take(campaigns, MAX_BATCH - unrecorded.messages());
+    };
     for (let claims = await take(); claims !== null; claims = await take()) {
       const batch = claims;
       if (buffer.wanted() > 0 || (batch[0]?.block && buffer.wantsBlocks())) loop.wake();
-      if (recording.messages + batch.length > MAX_BATCH) await recording.done;
+      await unrecorded.makeRoom(batch.length);
       const { recorded } = await this.#sendOrGiveBack(batch);
       const done = recorded.finally(() => {
         buffer.finish(batch);
         loop.forget(batch);
         blocks.settle(batch);
       });
-      await recording.done;
-      recording = { messages: batch.length, done };
-      if (!buffer.isSlow()) await done;
+      unrecorded.add(batch.length, done);
     }
-    await recording.done;
+    await unrecorded.settled();
   }
 
-  #take(campaigns: boolean): Promise<Claim[] | null> {
+  #take(campaigns: boolean, room: number): Promise<Claim[] | null> {
     const { buffer } = this;
     const stalled = buffer.isStalled() || buffer.areBlocksStalled();
-    const batch = buffer.take(campaigns);
+    const batch = buffer.take(campaigns, room);
     // A stalled buffer has given its claims back. Now that a worker is free, it wants claims again.
     if (stalled) this.#deps.loop.wake();
     return batch;
   }
 
+  /**
+   * Claims and intends plain messages of a backlog in one call, for a worker that is idle.
+   * @returns how many it has taken, and whether it left more because a worker takes no more; null if it has not looked
+   */
+  async takePlain(owner: number, backlog: Backlog): Promise<{ taken: number; more: boolean } | null> {
+    const { channel, buffer, breaker } = this;
+    const { pool, limits, loop, intents } = this.#deps;
+    if (breaker.report().state !== 'closed') return null;
+    const worker = buffer.reserve(MAX_TAKEN_BYTES);
+    if (!worker) return null;
+    const seq = intents.begin();
+    let taken: Taken | null = null;
+    try {
+      const { accountId, providerId } = backlog;
+      const { provider, reportSeconds = 0 } = channel;
+      const request = { owner, seq, provider, reportSeconds, accountId, providerId, messages: worker.room };
+      taken = await takePlainMessages(pool, request, limits);
+    } finally {
+      if (!taken) {
+        intents.end(seq);
+        worker.putBack();
+      }
+    }
+    if (!taken) return { taken: 0, more: false };
+    loop.register(taken.claims);
+    this.#intended.set(taken.claims, { owner, seq, messages: taken.messages });
+    worker.give(taken.claims);
+    return { taken: taken.claims.length, more: taken.claims.length === worker.room };
+  }
+
   async #sendOrGiveBack(claims: Claim[]): Promise<HandedOver> {
     const { channel, buffer, breaker } = this;
     const { loop, log } = this.#deps;
+    const intended = this.#intended.get(claims);
     try {
       const leave = breaker.tryEnter();
-      if (leave) return await this.#send(claims).finally(leave);
+      if (leave) return await this.#send(claims, intended).finally(leave);
+      if (intended) {
+        const untried = intended.messages.map(() => ({ kind: 'not_tried' as const }));
+        return this.#record(claims, intended, untried);
+      }
       await loop.giveBack([...claims, ...buffer.drain()]);
     } catch (error) {
       log.error({ err: error, provider: channel.provider }, 'batch failed before its intent');
@@ -177,36 +247,60 @@ export class ProviderShare {
     return { recorded: Promise.resolve() };
   }
 
-  async #send(claims: Claim[]): Promise<HandedOver> {
-    const { provider, reportSeconds, repeatable } = this.channel;
-    const { pool, limits, keyring, intents, log, loop, record } = this.#deps;
+  async #send(claims: Claim[], intended: IntendedBatch | undefined): Promise<HandedOver> {
+    const { pool, log } = this.#deps;
+    const batch = intended ?? (await this.#intendBatch(claims));
+    if (!batch) return { recorded: Promise.resolve() };
+    try {
+      const leaving = batch.messages.filter((message) => message.verdict === 'send');
+      const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
+      if (!claims[0]?.block) {
+        await countLosses(pool, batch.owner, leaving, outcomes).catch((error: unknown) =>
+          log.warn({ err: error, provider: this.channel.provider }, 'lost connections not counted'),
+        );
+      }
+      return this.#record(claims, batch, outcomes);
+    } catch (error) {
+      this.#deps.intents.end(batch.seq);
+      throw error;
+    }
+  }
+
+  /** @returns null if the process has no id now */
+  async #intendBatch(claims: Claim[]): Promise<IntendedBatch | null> {
+    const { provider, reportSeconds } = this.channel;
+    const { limits, keyring, intents } = this.#deps;
     const owner = this.#deps.process.id();
-    if (owner === null) return { recorded: Promise.resolve() };
+    if (owner === null) return null;
     // The sweep drops intents that are not live: their commit succeeded, but the reply was lost.
     const seq = intents.begin();
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
       const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring };
-      const block = claims[0]?.block;
-      const messages = await this.#intend(request, claims);
-      const leaving = messages.filter((message) => message.verdict === 'send');
-      const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
-      if (!block) {
-        await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
-          log.warn({ err: error, provider }, 'lost connections not counted'),
-        );
-      }
-      const records = outcomeRecords(provider, messages, outcomes, reportSeconds, repeatable);
-      const batch = block
-        ? { owner, seq, block, outcomes: recordsOfBlock(records, leaving, outcomes, claims[0]?.bytes) }
-        : { owner, seq, outcomes: records };
-      const recorded = records.length > 0 ? record(batch) : Promise.resolve();
-      loop.countHandled(leaving.length);
-      return { recorded: recorded.finally(() => intents.end(seq)) };
+      return { owner, seq, messages: await this.#intend(request, claims) };
     } catch (error) {
       intents.end(seq);
       throw error;
     }
+  }
+
+  /** @param outcomes of the messages that may leave, in their order */
+  #record(
+    claims: Claim[],
+    { owner, seq, messages }: IntendedBatch,
+    outcomes: readonly HandOverOutcome[],
+  ): HandedOver {
+    const { provider, reportSeconds, repeatable } = this.channel;
+    const { intents, loop, record } = this.#deps;
+    const leaving = messages.filter((message) => message.verdict === 'send');
+    const records = outcomeRecords(provider, messages, outcomes, reportSeconds, repeatable);
+    const block = claims[0]?.block;
+    const batch = block
+      ? { owner, seq, block, outcomes: recordsOfBlock(records, leaving, outcomes, claims[0]?.bytes) }
+      : { owner, seq, outcomes: records };
+    const recorded = records.length > 0 ? record(batch) : Promise.resolve();
+    loop.countHandled(leaving.length);
+    return { recorded: recorded.finally(() => intents.end(seq)) };
   }
 
   async #handOver(claims: Claim[], leaving: BatchMessage[]): Promise<HandOverOutcome[]> {

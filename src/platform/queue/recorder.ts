@@ -17,6 +17,12 @@ export interface RecorderOptions<Item> {
   maxGroup: number;
   /** Shortest pause between the starts of two groups. A lone item after a pause starts its group at once. */
   intervalMs: number;
+  /** How long a group gathers items from its first one on, unless it is full earlier; by default not at all. */
+  gatherMs?: number;
+  /** How much an item counts; by default 1. */
+  sizeOf?(item: Item): number;
+  /** A group of this size is full; by default one of `maxGroup` items. */
+  fullSize?: number;
   /** Longest pause between two attempts to record an item that the database refuses. */
   maxRetryMs: number;
   /** Records items in one transaction; throws if that failed. */
@@ -72,12 +78,48 @@ function createSetAside<Item>({ noun, commit, maxRetryMs, describe, log }: Recor
   };
 }
 
+/** Decides when the next group starts. */
+function createGroupPace<Item>(options: RecorderOptions<Item>) {
+  const { intervalMs, gatherMs = 0, maxGroup, sizeOf = () => 1, fullSize = maxGroup } = options;
+  let startedAt = -Infinity;
+  /** When the first of the waiting items was added. */
+  let firstAt = -Infinity;
+  let start: (() => void) | null = null;
+
+  const isFull = (waiting: readonly Item[]) =>
+    waiting.length >= maxGroup || waiting.reduce((size, item) => size + sizeOf(item), 0) >= fullSize;
+
+  return {
+    /** Notes that an item was added to those that wait. */
+    added(waiting: readonly Item[]): void {
+      if (waiting.length === 1) firstAt = performance.now();
+      if (start && isFull(waiting)) start();
+    },
+    /** Waits until the next group may start. A full group does not wait. */
+    async wait(waiting: readonly Item[]): Promise<void> {
+      const waitMs = Math.max(startedAt + intervalMs, firstAt + gatherMs) - performance.now();
+      // Timers are too coarse for shorter waits.
+      if (waitMs >= 1 && !isFull(waiting)) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, waitMs);
+          start = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+        start = null;
+      }
+      startedAt = performance.now();
+    },
+  };
+}
+
 export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<Item> {
-  const { noun, maxGroup, intervalMs, commit, log } = options;
+  const { noun, maxGroup, commit, log } = options;
   const waiting: Item[] = [];
   const setAside = createSetAside(options);
+  const pace = createGroupPace(options);
   let running: Promise<void> | null = null;
-  let startedAt = -Infinity;
 
   /** Waits while the database is unavailable. @returns false if the commit failed for another reason */
   async function tryCommit(items: readonly Item[]): Promise<boolean> {
@@ -93,17 +135,9 @@ export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<I
     }
   }
 
-  /** Waits until the next group may start. A full group does not wait. */
-  async function pace(): Promise<void> {
-    const waitMs = startedAt + intervalMs - performance.now();
-    // Timers are too coarse for shorter waits.
-    if (waitMs >= 1 && waiting.length < maxGroup) await sleep(waitMs);
-    startedAt = performance.now();
-  }
-
   async function run(): Promise<void> {
     while (waiting.length > 0) {
-      await pace();
+      await pace.wait(waiting);
       const group = waiting.splice(0, maxGroup);
       if (await tryCommit(group)) continue;
       // An item that the database refuses must not delay the others.
@@ -115,6 +149,7 @@ export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<I
   return {
     add(item) {
       waiting.push(item);
+      pace.added(waiting);
       // Items of the same turn of the event loop are recorded together.
       running ??= new Promise<void>((resolve) => setImmediate(resolve)).then(run);
     },

@@ -63,6 +63,44 @@ describe('the recorder', () => {
     expect(groups).toEqual([[1], [2, 3]]);
   });
 
+  it('gathers from the first item on, until the group has its full size', async () => {
+    const gathering = createRecorder<number>({
+      noun: 'numbers',
+      maxGroup: 100,
+      intervalMs: 0,
+      gatherMs: 600_000,
+      sizeOf: (item) => item,
+      fullSize: 50,
+      maxRetryMs: 500,
+      commit: (items) => Promise.resolve(void groups.push([...items])),
+      describe: (item) => ({ item }),
+      log: pino({ enabled: false }),
+    });
+    gathering.add(20);
+    await nextTurn();
+    gathering.add(29);
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(groups).toEqual([]);
+    gathering.add(1);
+    await gathering.settled();
+    expect(groups).toEqual([[20, 29, 1]]);
+  });
+
+  it('gathers no longer than it should', async () => {
+    const gathering = createRecorder<number>({
+      noun: 'numbers',
+      maxGroup: 100,
+      intervalMs: 0,
+      gatherMs: 30,
+      maxRetryMs: 500,
+      commit: (items) => Promise.resolve(void groups.push([...items])),
+      describe: (item) => ({ item }),
+      log: pino({ enabled: false }),
+    });
+    gathering.add(1);
+    await eventually(() => expect(groups).toEqual([[1]]));
+  });
+
   it('commits items of one turn of the event loop together, in groups of a limited size', async () => {
     add(1, 2, 3, 4, 5);
     await recorder.settled();

@@ -111,16 +111,21 @@ export interface ClaimBuffer {
   add(claims: readonly Claim[]): void;
   /** Measures a batch that the provider has processed. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
-  /** Whether the provider is so slow that batches have at most half of their maximum size. */
-  isSlow(): boolean;
   /**
    * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Waiting workers share the
    * claims, if each share is at least 50 ms of work. Heavy claims make batches of their own. At most two heavy batches
    * may be taken and not yet composed, so that the other workers serve light claims.
    * @param campaigns whether a batch of a campaign may be taken; see {@link campaignWorkers}
+   * @param room how many messages a batch may have that {@link reserve} leads to; by default 50
    * @returns null once the buffer is closed
    */
-  take(campaigns?: boolean): Promise<Claim[] | null>;
+  take(campaigns?: boolean, room?: number): Promise<Claim[] | null>;
+  /**
+   * Takes a waiting worker out of the buffer, for claims that do not wait in it. The caller gives it a batch of at most
+   * `room` messages and these bytes, or puts it back.
+   * @returns null if the buffer has claims, no worker waits, or memory has no room for the bytes
+   */
+  reserve(bytes: number): ReservedWorker | null;
   /** Reports that a batch is completely composed, so that another heavy batch may be taken. */
   composed(batch: readonly Claim[]): void;
   /** Reports that a batch has ended, whatever its outcome: its contents are no longer in memory. */
@@ -139,8 +144,16 @@ export interface ClaimBuffer {
   close(): void;
 }
 
+/** A worker that waits for a batch outside of the buffer. */
+export interface ReservedWorker {
+  readonly room: number;
+  give(batch: Claim[]): void;
+  putBack(): void;
+}
+
 interface WaitingWorker {
   campaigns: boolean;
+  room: number;
   resolve: (batch: Claim[] | null) => void;
 }
 
@@ -240,6 +253,44 @@ function createQueueWants(cutter: BatchCutter, pace: Pace, isStalled: () => bool
   };
 }
 
+/** Gives batches to the workers that wait, as long as there are claims for them. */
+function serveWaiting(
+  waiting: WaitingWorker[],
+  cutter: BatchCutter,
+  cutShare: (takers: number, campaigns: boolean) => Claim[],
+): void {
+  for (let index = 0; index < waiting.length && cutter.length > 0;) {
+    const worker = waiting[index] as WaitingWorker;
+    const batch = cutShare(waiting.length, worker.campaigns);
+    if (batch.length === 0) index += 1;
+    else {
+      waiting.splice(index, 1);
+      worker.resolve(batch);
+    }
+  }
+}
+
+/** @param putBack called with a worker that got no batch */
+function createReserve(
+  waiting: WaitingWorker[],
+  { pace, budget, stalls }: Pick<ShareParts, 'pace' | 'budget' | 'stalls'>,
+  putBack: (worker: WaitingWorker) => void,
+) {
+  return (bytes: number): ReservedWorker | null => {
+    const worker = budget.hasRoom(bytes) ? waiting.shift() : undefined;
+    if (!worker) return null;
+    return {
+      room: Math.min(worker.room, pace.batchSize()),
+      give(batch) {
+        budget.take(bytesOf(batch));
+        stalls.took(false);
+        worker.resolve(batch);
+      },
+      putBack: () => putBack(worker),
+    };
+  };
+}
+
 /**
  * @param workers how many workers take batches from the buffer
  * @param budget of the process
@@ -252,24 +303,18 @@ export function createClaimBuffer(
 ): ClaimBuffer {
   const pace = createPace(workers);
   const cutter = new BatchCutter();
-  const heavy = createHeavyBatches(workers, serve);
+  const heavy = createHeavyBatches(workers, () => serve());
   const waiting: WaitingWorker[] = [];
   const stalls = createStallWatch(waiting, now);
   let closed = false;
   const cutShare = createShareCutter({ pace, cutter, heavy, stalls, budget });
+  const serve = () => serveWaiting(waiting, cutter, cutShare);
 
-  function serve(): void {
-    for (let index = 0; index < waiting.length && cutter.length > 0;) {
-      const worker = waiting[index] as WaitingWorker;
-      const batch = cutShare(waiting.length, worker.campaigns);
-      if (batch.length === 0) index += 1;
-      else {
-        waiting.splice(index, 1);
-        worker.resolve(batch);
-      }
-    }
-  }
-
+  const reserve = createReserve(waiting, { pace, budget, stalls }, (worker) => {
+    if (closed) return worker.resolve(null);
+    waiting.unshift(worker);
+    serve();
+  });
   const unlisten = budget.onRoom(serve);
   return {
     ...createQueueWants(cutter, pace, stalls.isStalled),
@@ -281,15 +326,15 @@ export function createClaimBuffer(
       serve();
     },
     measure: (messages, ms) => pace.measure(messages, ms),
-    isSlow: () => pace.batchSize() <= MAX_BATCH / 2,
-    async take(campaigns = true) {
+    async take(campaigns = true, room = MAX_BATCH) {
       if (closed) return null;
       if (cutter.length > 0) {
         const batch = cutShare(Math.max(1, Math.min(waiting.length + 1, workers)), campaigns);
         if (batch.length > 0) return batch;
       }
-      return new Promise((resolve) => waiting.push({ campaigns, resolve }));
+      return new Promise((resolve) => waiting.push({ campaigns, room, resolve }));
     },
+    reserve: (bytes) => (closed || cutter.length > 0 ? null : reserve(bytes)),
     isStalled: stalls.isStalled,
     areBlocksStalled: stalls.areBlocksStalled,
     composed: heavy.end,

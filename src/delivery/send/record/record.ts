@@ -9,6 +9,7 @@ import { messageClasses } from '../../message.ts';
 import { isPaidBySegment } from '../../money/units.ts';
 import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
+import { createPlainRecording } from './record-plain.ts';
 import { divideSent, recordSent } from './record-sent.ts';
 import { type RecordingParts, type RecordShapeName, recordStatement, takesBlocks } from './record-sql.ts';
 
@@ -163,7 +164,7 @@ export interface BatchRecordingDeps {
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches, in one statement for each kind of batch: attempts, message states, events and the work that they
+ * Records batches, in one statement for each kind of batch (plain messages, blocks in which all was sent, others): attempts, message states, events and the work that they
  * queue, suppressions, counters, and the end of the intents.
  */
 export function createBatchRecording(
@@ -172,9 +173,11 @@ export function createBatchRecording(
 ): RecordBatches {
   const { publication } = events;
   const parts = { publication, limits: table };
+  const recordPlain = createPlainRecording(pool, parts);
   return async (batches) => {
     const { sent, others } = divideSent(batches);
     for (const group of sent) await recordSent(pool, group);
-    return others.length === 0 ? new Map() : publication.queuedWork(await recordBatches(pool, parts, others));
+    if (others.length === 0 || (await recordPlain(others))) return new Map();
+    return publication.queuedWork(await recordBatches(pool, parts, others));
   };
 }

@@ -1,0 +1,36 @@
+import { messageClasses } from '../../message.ts';
+import type { DueBacklog } from './backlogs.ts';
+
+/** How long a backlog that had more messages than one worker takes is claimed. */
+const DEEP_MS = 100;
+/** How long a backlog is claimed after one of its messages was not plain. */
+const NOT_PLAIN_MS = 1_000;
+const MAX_REMEMBERED = 10_000;
+
+/** Which backlogs may consist of a few plain messages. */
+export interface PlainBacklogs {
+  mayBe(backlog: DueBacklog): boolean;
+  /** Notes that the backlog has more messages than one worker takes. */
+  leaveDeep(backlog: DueBacklog): void;
+  /** Notes that one of its messages is not plain. */
+  leave(backlog: DueBacklog): void;
+}
+
+/** @param now returns milliseconds of a monotonic clock */
+export function createPlainBacklogs(now: () => number = () => performance.now()): PlainBacklogs {
+  const leftUntil = new Map<string, number>();
+
+  function leaveFor(name: string, ms: number): void {
+    if (leftUntil.size >= MAX_REMEMBERED) leftUntil.clear();
+    leftUntil.set(name, now() + ms);
+  }
+
+  return {
+    mayBe: ({ name, channel, class: priority }) =>
+      channel === 'email' &&
+      priority === messageClasses.transactional &&
+      now() >= (leftUntil.get(name) ?? -Infinity),
+    leaveDeep: ({ name }) => leaveFor(name, DEEP_MS),
+    leave: ({ name }) => leaveFor(name, NOT_PLAIN_MS),
+  };
+}
