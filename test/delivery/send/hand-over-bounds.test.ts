@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { MAX_BYTES_IN_HAND } from '../../../src/delivery/send/claim/claim-buffer.ts';
 import type { ProviderChannel } from '../../../src/delivery/send/provider-channel.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount, statusCounts } from '../../support/queued.ts';
@@ -61,6 +62,34 @@ describe('a relay that takes 20 ms for a message', () => {
     }
     expect(Math.max(...waited)).toBeLessThan(MAX_BEFORE);
     expect(order.length).toBeLessThan(1_500);
+  });
+});
+
+describe('messages that cannot be recorded', () => {
+  const CONNECTIONS = 2;
+
+  it('are at most 50 of each connection, which goes on until then', async () => {
+    server = await startSmtpServer();
+    const { port } = server;
+    const intended = async () => {
+      const { rows } = await test.database.pool.query<{ count: number }>(
+        'select coalesce(sum(cardinality(message_ids)), 0)::int as count from handovers',
+      );
+      return rows[0]?.count ?? 0;
+    };
+    await inTransaction(test.database.pool, async (client) => {
+      await client.query('lock table stat_changes in access exclusive mode');
+      sender = await startTestSender({ url: test.url, port, connections: CONNECTIONS });
+      for (let n = 0; n < 30; n += 1) {
+        await queueEmails(test.database, account, 8, { prefix: `n${n}-` });
+        expect(await intended()).toBeLessThanOrEqual(50 * CONNECTIONS);
+      }
+      await eventually(async () => expect(await intended()).toBeGreaterThan(50));
+      await eventually(async () => expect(await intended()).toBe(server?.received.length));
+      expect(await intended()).toBeLessThanOrEqual(50 * CONNECTIONS);
+    });
+    await eventually(async () => expect(await statusCounts(test.database)).toEqual({ sent: 240 }));
+    expect(server.received).toHaveLength(240);
   });
 });
 
