@@ -3,6 +3,9 @@ import { holdMessagesSql, OPEN } from './0011_message_ranges.ts';
 
 export const name = '0103_last_holds';
 
+/** SQL condition on the message `m`, as in 0046: a message of a campaign or flow that may have arrived stays `unknown`. */
+const HOLDABLE = `${OPEN} and (m.status <> 'unknown' or m.class = 0)`;
+
 export const up = `
 alter table messages add column last_hold jsonb;
 comment on column messages.last_hold is
@@ -24,12 +27,12 @@ begin
         case when m.last_hold -> 'reason' = holds -> m.id::text -> 'hold' -> 'reason' then m.last_hold -> 'held_at'
           else to_jsonb(now()) end)
     where m.id = any(array(select id from lockable)) and m.id between first and last
-      and ${OPEN}
+      and ${HOLDABLE}
   )
   select id from lockable;
 end $$;`;
 
 export const down = `
-${holdMessagesSql(OPEN)}
+${holdMessagesSql(HOLDABLE)}
 alter table messages drop column last_hold;
 `;
