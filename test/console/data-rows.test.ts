@@ -1,6 +1,14 @@
 // Data in a form, as rows: every value comes back as it was, and a row that is not complete says why.
 import { describe, expect, it } from '@jest/globals';
-import { faultOf, newRow, objectOf, retype, rowsOf, type Row } from '../../console/src/ui/data-rows.ts';
+import {
+  blankRows,
+  faultOf,
+  newRow,
+  objectOf,
+  retype,
+  rowsOf,
+  type Row,
+} from '../../console/src/ui/data-rows.ts';
 
 const row = (patch: Partial<Row>): Row => ({ ...newRow, name: 'a', ...patch });
 
@@ -31,6 +39,12 @@ describe('rows of data', () => {
       'JSON',
       'JSON',
     ]);
+  });
+
+  it('keep names and types for another value', () => {
+    const rows = blankRows({ plan: 'pro', seats: 3, since: '2026-02-28' });
+    expect(rows.map(({ type }) => type)).toEqual(['text', 'number', 'date']);
+    expect(objectOf(rows)).toEqual({ plan: '' });
   });
 
   it.each<[Partial<Row>, string | null]>([

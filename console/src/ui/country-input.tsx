@@ -1,6 +1,7 @@
 import { useId, useState, type ComponentProps } from 'react';
 import { codeOfCountry, codeOfName, COUNTRIES, countryName } from './countries.ts';
 import { TextInput } from './field.tsx';
+import { afterPress } from './press.ts';
 
 /** The names of all countries, for the `list` of an input. */
 export const CountryList = ({ id }: { id: string }) => (
@@ -49,7 +50,10 @@ export function CountryInput({ value, onChange, name, ...rest }: CountryInputPro
         aria-invalid={fault !== null && isLeft ? true : undefined}
         ref={(input) => input?.setCustomValidity(fault ?? '')}
         onChange={(event) => type(event.target.value)}
-        onBlur={() => (code === null ? take(value, text, true) : take(code, countryName(code), true))}
+        onBlur={() => {
+          if (code !== null) take(code, countryName(code), true);
+          else afterPress(() => setTyped((now) => (now.text === text ? { ...now, isLeft: true } : now)));
+        }}
       />
       {name !== undefined && <input type="hidden" name={name} value={code ?? ''} />}
       {fault !== null && isLeft && (

@@ -9,6 +9,8 @@ interface DataFieldsProps {
   label: string;
   hint?: string;
   value: Record<string, unknown> | undefined;
+  /** The rows of the value at first, where it does not say all of them, such as a number that is not typed yet. */
+  rows?: readonly Row[];
   onChange: (value: Record<string, unknown>) => void;
   /** What null means here, such as "remove it". */
   nullText?: string;
@@ -25,18 +27,29 @@ export function DataFields({
   label,
   hint,
   value = {},
+  rows: given,
   onChange,
   nullText = 'nothing',
   textsOnly = false,
   errors = [],
 }: DataFieldsProps) {
   const [asJson, setAsJson] = useState(false);
-  const [typed, setTyped] = useState<readonly Row[]>(() => rowsOf(value));
+  const [typed, setTyped] = useState<readonly Row[]>(() => given ?? rowsOf(value));
+  /** The row that was added last, which takes the focus. */
+  const [added, setAdded] = useState<number | null>(null);
   const rows = JSON.stringify(objectOf(typed)) === JSON.stringify(value) ? typed : rowsOf(value);
   const set = (next: readonly Row[]) => {
     setTyped(next);
     const object = objectOf(next);
     if (JSON.stringify(object) !== JSON.stringify(value)) onChange(object);
+  };
+  const add = () => {
+    setAdded(rows.length);
+    set([...rows, newRow]);
+  };
+  const switchForm = () => {
+    setAdded(null);
+    setAsJson(!asJson);
   };
   return (
     <fieldset className="data-rows">
@@ -56,6 +69,7 @@ export function DataFields({
             // Rows have no ids, and a row is only added at the end.
             key={index}
             row={row}
+            autoFocus={index === added}
             fault={faultOf(row, rows)}
             nullText={nullText}
             textsOnly={textsOnly}
@@ -70,9 +84,9 @@ export function DataFields({
         </p>
       )}
       <div className="actions">
-        {!asJson && <Button onClick={() => set([...rows, newRow])}>Add a value</Button>}
+        {!asJson && <Button onClick={add}>Add a value</Button>}
         {!textsOnly && (
-          <Button kind="quiet" onClick={() => setAsJson(!asJson)}>
+          <Button kind="quiet" onClick={switchForm}>
             {asJson ? 'As fields' : 'As JSON'}
           </Button>
         )}
@@ -83,6 +97,7 @@ export function DataFields({
 
 function DataRow({
   row,
+  autoFocus,
   fault,
   nullText,
   textsOnly,
@@ -90,6 +105,7 @@ function DataRow({
   onRemove,
 }: {
   row: Row;
+  autoFocus: boolean;
   fault: string | null;
   nullText: string;
   textsOnly: boolean;
@@ -102,6 +118,7 @@ function DataRow({
       <TextInput
         aria-label="Name"
         placeholder="name"
+        autoFocus={autoFocus}
         value={name}
         ref={(input) => input?.setCustomValidity(fault ?? '')}
         onChange={(event) => onChange({ ...row, name: event.target.value })}

@@ -32,6 +32,10 @@ function rowOf(name: string, value: unknown): Row {
 export const rowsOf = (value: Readonly<Record<string, unknown>>): Row[] =>
   Object.entries(value).map(([name, each]) => rowOf(name, each));
 
+/** The same names and types for another value of them. */
+export const blankRows = (value: Readonly<Record<string, unknown>>): Row[] =>
+  rowsOf(value).map((row) => ({ ...row, text: '' }));
+
 type Read = { value: unknown; fault?: undefined } | { fault: string };
 
 /** Reads what a row says; a text that is not of its type, such as a number that is not typed to its end, is a fault. */

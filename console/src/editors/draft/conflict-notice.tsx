@@ -2,18 +2,10 @@ import { useState, type ReactNode } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { clockText } from './clock-text.ts';
+import { conflictText } from './change-text.ts';
 import { CollisionForm } from './collision-form.tsx';
 import type { Conflict } from './draft.ts';
 import type { Path, TextOf } from './merging.ts';
-
-function titleText({ about, by, at }: Pick<Conflict<unknown>, 'about' | 'by' | 'at'>): string {
-  if (about === 'unreadable') return 'This draft cannot be read.';
-  const when = at === null ? 'meanwhile' : `at ${clockText(at)}`;
-  if (about === 'draft') return `${by ?? 'Someone else'} changed this ${when}.`;
-  if (by !== null) return `${by} published a change ${when}.`;
-  return `What is published has changed since you began, ${when}.`;
-}
 
 interface Props<Content> {
   conflict: Conflict<Content>;
@@ -29,7 +21,7 @@ interface Props<Content> {
 /** Says who changed what the user edits, and asks about what both changed. */
 export function ConflictNotice<Content>(props: Props<Content>) {
   const { conflict } = props;
-  const title = titleText(conflict);
+  const title = conflictText(conflict);
   return (
     <Notice tone="warn" title={title}>
       {conflict.about === 'unreadable' ? (

@@ -1,6 +1,7 @@
 /** The requests about one draft. */
 import { api, call, callWithTag, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
+import { YOU } from './change-text.ts';
 import type { DraftOf, ReadContent } from './draft.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { StoredDraft } from './versions.ts';
@@ -25,7 +26,7 @@ function storedOf<Content>(
 }
 
 const nameOf = ({ id, name }: { id: number; name: string }, userId: number): string =>
-  id === userId ? 'You' : name;
+  id === userId ? YOU : name;
 
 /** Two contents in one request must not exceed its size. */
 const MAX_BASE_CHARS = 1_000_000;

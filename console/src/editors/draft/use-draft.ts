@@ -2,29 +2,11 @@ import { queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useBrand } from '../../shell/brand.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { clockText } from './clock-text.ts';
+import { mergedText, replacedText } from './change-text.ts';
 import { createDevice } from './device.ts';
-import type { Draft, DraftForm, DraftOf, Merge, Published, ReadContent } from './draft.ts';
-import { namesOf } from './field-names.ts';
+import type { Draft, DraftForm, DraftOf, Published, ReadContent } from './draft.ts';
 import { createDraftService, type DraftOwner } from './service.ts';
 import { DraftSession } from './session.ts';
-import type { StoredDraft } from './versions.ts';
-
-const replacedText = (stored: StoredDraft<object> | null) =>
-  stored
-    ? `${stored.by ?? 'Someone else'} changed this at ${clockText(stored.at)}.`
-    : 'Someone else published or discarded the changes.';
-
-function mergedText<Content>(
-  form: DraftForm<Content>,
-  { about, by, at, mine, theirs, paths }: Merge<Content>,
-): string {
-  const names = namesOf(form, paths, [mine, theirs]);
-  const when = at === null ? 'meanwhile' : `at ${clockText(at)}`;
-  return about === 'published'
-    ? `${by ?? 'Someone else'} published ${names} ${when}. Your draft has that as well now.`
-    : `${by ?? 'Someone else'} changed ${names} ${when}. Both changes are kept.`;
-}
 
 const draftKey = ({ kind, id }: DraftOwner) => ['drafts', kind, id];
 

@@ -5,15 +5,22 @@ import { Menu } from '../../ui/menu.tsx';
 
 type Channel = Schemas['Campaign']['channel'];
 
-/** Makes an empty draft and opens its desk, where everything else is decided. */
-export function NewCampaign() {
+/**
+ * Makes an empty draft and opens its desk, where everything else is decided.
+ * @param props.segmentId whom it is for, where that is known
+ */
+export function NewCampaign({ segmentId }: { segmentId?: number }) {
+  const isFor = segmentId !== undefined;
   const open = useOpen();
   const { run, busy } = useAction({
     work: (channel: Channel, key) =>
       call(() =>
         api.POST('/v1/my/campaigns', {
           params: { header: { 'Idempotency-Key': key } },
-          body: { name: 'New campaign', channel, status: 'draft' },
+          body: {
+            ...{ name: 'New campaign', channel, status: 'draft' },
+            ...(isFor ? { trigger_attributes: { segment_id: segmentId } } : {}),
+          },
         }),
       ),
     refresh: ['campaigns'],
@@ -21,8 +28,8 @@ export function NewCampaign() {
   });
   return (
     <Menu
-      label="New campaign"
-      className="button primary"
+      label={isFor ? 'New campaign to this segment' : 'New campaign'}
+      className={isFor ? 'button' : 'button primary'}
       items={[
         { label: 'By email', disabled: busy, onSelect: () => run('email') },
         { label: 'By SMS', disabled: busy, onSelect: () => run('sms') },

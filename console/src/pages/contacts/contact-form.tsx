@@ -1,9 +1,10 @@
-import { useState, type SubmitEvent } from 'react';
+import { useRef, useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { CountryInput } from '../../ui/country-input.tsx';
 import { DataFields } from '../../ui/data-fields.tsx';
+import { blankRows, objectOf, type Row } from '../../ui/data-rows.ts';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
@@ -20,6 +21,10 @@ const patchOfData = (before: Data, after: Data): Data => ({
   ...after,
 });
 
+/** Of a new contact, an empty text says no more than none. */
+const withoutEmpty = (data: Data): Data =>
+  Object.fromEntries(Object.entries(data).filter(([, value]) => value !== ''));
+
 function attributesOf(form: FormData, data: Data, contact: Contact | undefined) {
   const text = (name: string) => formText(form, name).trim();
   const email = text('email');
@@ -34,9 +39,12 @@ function attributesOf(form: FormData, data: Data, contact: Contact | undefined) 
     source: text('source') || null,
     ...(isNew(email, 'email') ? { email } : {}),
     ...(isNew(phone, 'phone') ? { phone } : {}),
-    data: patchOfData(contact?.data ?? {}, data),
+    data: contact ? patchOfData(contact.data, data) : withoutEmpty(data),
   };
 }
+
+/** The name of the button that saves a contact and begins with the next. */
+const ANOTHER = 'another';
 
 /** What the API says of the data, or of a value in it. */
 const dataErrors = (errors: Readonly<Record<string, readonly string[]>>) =>
@@ -44,17 +52,26 @@ const dataErrors = (errors: Readonly<Record<string, readonly string[]>>) =>
     path === 'data' || path.startsWith('data.') ? texts.map((text) => `${path} ${text}`) : [],
   );
 
-/** Creates a contact, or changes one. */
+/**
+ * Creates a contact, or changes one.
+ * @param props.rows the names of data that a new contact probably has, too
+ * @param props.onAnother begins with the next one, whose data probably have the same names
+ */
 export function ContactForm({
   contact,
+  rows = [],
   onDone,
+  onAnother,
   onCancel,
 }: {
   contact?: Contact;
+  rows?: readonly Row[];
   onDone: (saved: Contact) => void;
+  onAnother?: (rows: readonly Row[]) => void;
   onCancel: () => void;
 }) {
-  const [data, setData] = useState<Data>(contact?.data ?? {});
+  const [data, setData] = useState<Data>(contact?.data ?? objectOf(rows));
+  const goesOn = useRef(false);
   const save = useAction({
     work: (body: ReturnType<typeof attributesOf>, key) =>
       contact
@@ -62,10 +79,11 @@ export function ContactForm({
         : call(() => api.POST('/v1/my/contacts', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'Contact saved.',
     fields: FIELDS,
-    onDone,
+    onDone: (saved) => (goesOn.current ? onAnother?.(blankRows(data)) : onDone(saved)),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
+    goesOn.current = event.submitter?.getAttribute('name') === ANOTHER;
     save.run(attributesOf(new FormData(event.currentTarget), data, contact));
   };
   return (
@@ -77,6 +95,7 @@ export function ContactForm({
         hint="For templates and segments."
         nullText="removed"
         value={data}
+        {...(contact ? {} : { rows })}
         onChange={setData}
         errors={dataErrors(save.errors)}
       />
@@ -84,6 +103,11 @@ export function ContactForm({
         <Button type="submit" kind="primary" busy={save.busy}>
           Save
         </Button>
+        {onAnother && (
+          <Button type="submit" name={ANOTHER} busy={save.busy}>
+            Save and add another
+          </Button>
+        )}
         <Button onClick={onCancel}>Cancel</Button>
       </div>
     </form>
@@ -103,6 +127,7 @@ function Inputs({
         <TextInput
           name="email"
           type="email"
+          autoFocus={!contact}
           defaultValue={contact ? (addressOf(contact, 'email') ?? '') : ''}
         />
       </Field>

@@ -4,10 +4,11 @@ import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
 import { api, callPage } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
+import type { Row } from '../../ui/data-rows.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { BrandLink, TabLinks, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
-import { useListSearch } from '../../ui/list-search.ts';
+import { useListSearch, type ListState } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useSelection } from '../../ui/selection.ts';
 import { ExportButton } from '../exports/export-button.tsx';
@@ -64,7 +65,7 @@ export function ContactsPage() {
               onStarted={() => change(new Set())}
             />
             <ExportButton resource="contacts" filters={list.filter} />
-            <NewContact />
+            <NewContact list={list} />
           </>
         }
       />
@@ -85,20 +86,35 @@ export function ContactsPage() {
   );
 }
 
-function NewContact() {
+/** Its form is also opened by the URL, as `?new=contact`. */
+function NewContact({ list: { search, set } }: { list: ListState }) {
   const [creating, setCreating] = useState(false);
+  const [{ count, rows }, setNext] = useState<{ count: number; rows: readonly Row[] }>(FIRST);
   const open = useOpen();
+  const close = () => {
+    setCreating(false);
+    setNext(FIRST);
+    if (search.new !== undefined) set({ new: undefined });
+  };
   return (
     <>
       <Button kind="primary" onClick={() => setCreating(true)}>
         New contact
       </Button>
-      <Dialog open={creating} onClose={() => setCreating(false)} title="New contact">
-        <ContactForm onDone={({ id }) => open(`/contacts/${id}`)} onCancel={() => setCreating(false)} />
+      <Dialog open={creating || search.new !== undefined} onClose={close} title="New contact">
+        <ContactForm
+          key={count}
+          rows={rows}
+          onDone={({ id }) => open(`/contacts/${id}`)}
+          onAnother={(next) => setNext({ count: count + 1, rows: next })}
+          onCancel={close}
+        />
       </Dialog>
     </>
   );
 }
+
+const FIRST = { count: 0, rows: [] };
 
 function NoContacts() {
   return (

@@ -57,8 +57,8 @@ function Versions({ flow }: { flow: Flow }) {
   return (
     <>
       <p className="muted">
-        A run follows the version of its entry to its end. Letters and texts belong to no version: a changed
-        one reaches every run that has not come to its step.
+        A run follows the version of its entry, unless a newer one was published with its runs moved to it.
+        Letters and texts belong to no version: a changed one reaches every run that has not come to its step.
       </p>
       <QueryView query={query}>
         {(page) => (

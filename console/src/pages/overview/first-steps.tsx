@@ -12,7 +12,7 @@ interface Step {
   name: string;
   title: string;
   text: string;
-  links: readonly { to: string; text: string; managersOnly?: boolean }[];
+  links: readonly { to: string; search?: Record<string, string>; text: string; managersOnly?: boolean }[];
 }
 
 const STEPS: readonly Step[] = [
@@ -34,7 +34,7 @@ const STEPS: readonly Step[] = [
     text: 'The people you write to. Import a CSV file, or add the first by hand.',
     links: [
       { to: '/imports', text: 'Import a file' },
-      { to: '/contacts', text: 'Add a contact' },
+      { to: '/contacts', search: { new: 'contact' }, text: 'Add a contact' },
     ],
   },
   {
@@ -97,7 +97,7 @@ function StepItem({
         {links
           .filter(({ managersOnly }) => manages || managersOnly !== true)
           .map((link) => (
-            <BrandLink key={link.to} to={link.to} className="button">
+            <BrandLink key={link.to} to={link.to} search={link.search ?? {}} className="button">
               {link.text}
             </BrandLink>
           ))}

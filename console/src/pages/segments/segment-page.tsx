@@ -12,6 +12,7 @@ import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
+import { NewCampaign } from '../campaigns/new-campaign.tsx';
 import { ContactTable } from '../contacts/contact-table.tsx';
 import { ExportButton } from '../exports/export-button.tsx';
 import { SegmentCount } from './segment-count.tsx';
@@ -57,6 +58,7 @@ function Actions({ segment, etag }: { segment: Segment; etag: string }) {
   });
   return (
     <>
+      <NewCampaign segmentId={segment.id} />
       <ExportButton resource="contacts" filters={{ segment_id: String(segment.id) }} />
       <Button onClick={() => open(`/segments/${segment.id}/edit`)}>Edit</Button>
       <ConfirmButton
