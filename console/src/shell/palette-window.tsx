@@ -2,6 +2,7 @@ import { Command } from 'cmdk';
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { api, call, type Schemas } from '../api/client.ts';
+import { useNewTemplate } from '../pages/templates/new-template.tsx';
 import { StatusBadge } from '../ui/facts.tsx';
 import { useOpen } from '../ui/links.tsx';
 import { rank } from '../ui/rank.ts';
@@ -60,9 +61,29 @@ export function PaletteWindow() {
               ))}
           </Command.Group>
         ))}
+        <New />
         <Found results={found.data ?? []} asked={asked} go={go} />
       </Command.List>
     </Command.Dialog>
+  );
+}
+
+/** What can be made from anywhere. The window stays until it is there, and the page of it opens. */
+function New() {
+  const { run, busy } = useNewTemplate(() => setPaletteOpen(false));
+  return (
+    <Command.Group heading="New">
+      {(['email', 'sms'] as const).map((channel) => (
+        <Command.Item
+          key={channel}
+          value={`New template ${channel}`}
+          disabled={busy}
+          onSelect={() => run(channel)}
+        >
+          {channel === 'email' ? 'New template for email' : 'New template for SMS'}
+        </Command.Item>
+      ))}
+    </Command.Group>
   );
 }
 

@@ -21,6 +21,7 @@ export function Dialog({
   description,
   wide = false,
   mustAnswer = false,
+  onFocusBack,
   children,
 }: {
   open: boolean;
@@ -30,9 +31,11 @@ export function Dialog({
   wide?: boolean;
   /** Only its own buttons close it, because what it shows is shown once. */
   mustAnswer?: boolean;
+  /** Takes the focus when it closes, instead of what had it before. */
+  onFocusBack?: (() => void) | undefined;
   children: ReactNode;
 }) {
-  const giveBackFocus = useFocusGivenBack(open);
+  const giveBackFocus = useFocusGivenBack(open, onFocusBack);
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
@@ -65,7 +68,7 @@ export function Dialog({
 }
 
 /** Radix gives the focus back to its own trigger only, and most of our windows are opened by something else. */
-function useFocusGivenBack(open: boolean): (event: Event) => void {
+function useFocusGivenBack(open: boolean, onFocusBack: (() => void) | undefined): (event: Event) => void {
   const [before, setBefore] = useState<{ open: boolean; focused: Element | null }>({
     open: false,
     focused: null,
@@ -74,6 +77,7 @@ function useFocusGivenBack(open: boolean): (event: Event) => void {
   if (open !== before.open) setBefore({ open, focused: open ? document.activeElement : before.focused });
   return (event) => {
     event.preventDefault();
-    if (before.focused instanceof HTMLElement) before.focused.focus();
+    if (onFocusBack) onFocusBack();
+    else if (before.focused instanceof HTMLElement) before.focused.focus();
   };
 }

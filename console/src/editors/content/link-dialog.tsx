@@ -10,12 +10,14 @@ export function LinkDialog({
   names,
   onChoose,
   onClose,
+  onFocusBack,
 }: {
   href: string;
   names: readonly string[];
   /** '' removes the link. */
   onChoose: (href: string) => void;
   onClose: () => void;
+  onFocusBack: () => void;
 }) {
   const [text, setText] = useState(href);
   const [fault, setFault] = useState<string | null>(null);
@@ -37,6 +39,7 @@ export function LinkDialog({
       submit="Set the link"
       onSubmit={submit}
       onClose={onClose}
+      onFocusBack={onFocusBack}
       actions={href !== '' && <Button onClick={() => finish('')}>Remove the link</Button>}
     >
       <Field label="Address" hint="A web address, mailto: or tel:. May be a value." error={fault}>

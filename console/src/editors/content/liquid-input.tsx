@@ -28,12 +28,24 @@ export function LiquidInput({
 }) {
   const [isOpen, setOpen] = useState(false);
   const cursor = useRef<number | null>(null);
+  const text = useRef<Text | null>(null);
   const insert = (source: string) => {
     const at = cursor.current ?? value.length;
     onChange(`${value.slice(0, at)}${source}${value.slice(at)}`);
     cursor.current = at + source.length;
   };
+  /** The caret stands behind the value, so that typing goes on. */
+  const focusText = () => {
+    const at = cursor.current ?? value.length;
+    text.current?.focus();
+    text.current?.setSelectionRange(at, at);
+  };
+  const take = (element: Text | null) => {
+    text.current = element;
+    if (focusRef && !(element instanceof HTMLTextAreaElement)) focusRef.current = element;
+  };
   const input = {
+    ref: take,
     value,
     onChange: ({ target }: ChangeEvent<Text>) => onChange(target.value),
     onSelect: ({ currentTarget }: SyntheticEvent<Text>) => {
@@ -43,12 +55,20 @@ export function LiquidInput({
   return (
     <div className="liquid-input">
       <Field label={label} error={error} {...(hint === undefined ? {} : { hint })}>
-        {rows === 1 ? <TextInput ref={focusRef} {...input} /> : <TextArea {...input} rows={rows} />}
+        {rows === 1 ? <TextInput {...input} /> : <TextArea {...input} rows={rows} />}
       </Field>
       <Button kind="quiet" aria-label={`Insert a value into ${label}`} onClick={() => setOpen(true)}>
         {'{ }'}
       </Button>
-      {isOpen && <ValueDialog source={null} names={names} onChoose={insert} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <ValueDialog
+          source={null}
+          names={names}
+          onChoose={insert}
+          onClose={() => setOpen(false)}
+          onFocusBack={focusText}
+        />
+      )}
     </div>
   );
 }

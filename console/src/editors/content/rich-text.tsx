@@ -163,6 +163,7 @@ function RichText({
           names={names}
           onChoose={(source) => putValue(editor, dialog.chip, source)}
           onClose={() => setDialog(null)}
+          onFocusBack={() => editor.view.focus()}
         />
       )}
     </div>

@@ -123,6 +123,7 @@ export function RichToolbar({
           names={names}
           onChoose={setLink}
           onClose={() => setLinking(false)}
+          onFocusBack={() => editor.view.focus()}
         />
       )}
     </div>

@@ -8,6 +8,7 @@ export function SmallForm({
   submit,
   onSubmit,
   onClose,
+  onFocusBack,
   actions,
   children,
 }: {
@@ -16,6 +17,8 @@ export function SmallForm({
   submit: string;
   onSubmit: () => void;
   onClose: () => void;
+  /** Takes the focus when it closes, instead of what had it before. */
+  onFocusBack?: (() => void) | undefined;
   /** More buttons. */
   actions?: ReactNode;
   children: ReactNode;
@@ -27,7 +30,7 @@ export function SmallForm({
     onSubmit();
   };
   return (
-    <Dialog open onClose={onClose} title={title}>
+    <Dialog open onClose={onClose} title={title} onFocusBack={onFocusBack}>
       <form onSubmit={send}>
         {children}
         <div className="actions">

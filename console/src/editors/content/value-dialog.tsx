@@ -11,6 +11,8 @@ interface ValueDialogProps {
   names: readonly string[];
   onChoose: (source: string) => void;
   onClose: () => void;
+  /** Moves the focus back into the text that the value is for. */
+  onFocusBack: () => void;
 }
 
 /** Chooses a value of Liquid, with what is shown if it is empty. An output with other filters is edited as it is. */
@@ -31,6 +33,7 @@ function ValueForm({
   names,
   onChoose,
   onClose,
+  onFocusBack,
   name: oldName,
   fallback: oldFallback,
 }: ValueDialogProps & { name: string; fallback: string }) {
@@ -57,6 +60,7 @@ function ValueForm({
       submit={source === null ? 'Insert' : 'Change'}
       onSubmit={submit}
       onClose={onClose}
+      onFocusBack={onFocusBack}
     >
       {picked ? (
         <p className="value-picked">
@@ -85,7 +89,7 @@ function ValueForm({
   );
 }
 
-function SourceForm({ source, onChoose, onClose }: ValueDialogProps & { source: string }) {
+function SourceForm({ source, onChoose, onClose, onFocusBack }: ValueDialogProps & { source: string }) {
   const [text, setText] = useState(source);
   const [fault, setFault] = useState<string | null>(null);
   const submit = () => {
@@ -94,7 +98,7 @@ function SourceForm({ source, onChoose, onClose }: ValueDialogProps & { source: 
     return onClose();
   };
   return (
-    <SmallForm title={titleOf(source)} submit="Change" onSubmit={submit} onClose={onClose}>
+    <SmallForm title={titleOf(source)} submit="Change" onSubmit={submit} onClose={onClose} onFocusBack={onFocusBack}>
       <Field label="Liquid" error={fault}>
         <TextInput
           className="mono"

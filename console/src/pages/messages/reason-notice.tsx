@@ -50,15 +50,25 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
   );
 }
 
-/** For a message that no limit holds: that no message leaves at all, or that it came from a test key. */
-export function StateNotice({ message: { status, test } }: { message: Schemas['Message'] }) {
+/** The provider of messages that nobody gets: those of test keys and of test runs of flows. */
+const NO_PROVIDER = 'test';
+
+/** For a message that no limit holds: that no message leaves at all, or that it is a test. */
+export function StateNotice({ message: { status, test, provider, channel } }: { message: Schemas['Message'] }) {
   const { data } = useQuery({ ...deliveryStatusQuery, enabled: status === 'queued' });
   const stopped = status === 'queued' && data ? stoppedText[data.senders] : null;
   return (
     <>
       {test && (
         <Notice title="A test message">
-          <p>It has passed all checks, but nobody gets it. A message made with a live key is sent.</p>
+          {provider === NO_PROVIDER ? (
+            <p>It has passed all checks, but nobody gets it. A message made with a live key is sent.</p>
+          ) : (
+            <p>
+              It is sent to its recipient to show the content. No statistics count it, and no webhook reports
+              it.{channel === 'sms' && ' An SMS is charged as usual.'}
+            </p>
+          )}
         </Notice>
       )}
       {stopped && (

@@ -8,6 +8,7 @@ import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx'
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
+import { NewTemplate } from './new-template.tsx';
 import { OwnerLink, templateName } from './owner-link.tsx';
 
 type Template = Schemas['TemplateSummary'];
@@ -58,7 +59,7 @@ export function TemplatesPage() {
   });
   return (
     <>
-      <PageHeader title="Templates" />
+      <PageHeader title="Templates" actions={<NewTemplate />} />
       <Filters filters={FILTERS} list={list} />
       <QueryView query={query}>
         {(page) => (
@@ -88,7 +89,7 @@ const NoTemplates = () => (
   >
     <p>
       A template is the content of an email or SMS. Messages, campaigns and flows use it, and it takes the
-      name and data of each contact.
+      name and data of each contact. A new one begins with a design, or with a text.
     </p>
   </EmptyState>
 );
