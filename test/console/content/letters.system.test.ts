@@ -198,11 +198,34 @@ describe('the text of a letter', () => {
     await page.keyboard.type('you');
     await page.keyboard.press('Enter');
     await text().getByText('contact.first_name or “you”').waitFor();
+    await page.locator('.rich-content:focus').waitFor();
+    await page.keyboard.type(' and');
+    for (const name of ['Value', 'Link']) {
+      await button(name).click();
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('.rich-content:focus').waitFor();
+    }
+    await page.keyboard.type(' on');
     await checkAccessibility(page);
     const { sections } = await publish();
     const html = String(sections[1]?.props.html);
     expect(html.match(/<a href="https:\/\/a\.example\/">link<\/a>/g)).toHaveLength(2);
-    expect(html).toContain('{{ contact.first_name | default: "you" }}');
+    expect(html).toContain('{{ contact.first_name | default: "you" }} and on');
+  });
+
+  it('goes on behind a value that was put into the subject', async () => {
+    const subject = page.getByLabel('Subject', { exact: true });
+    await subject.fill('For , news');
+    await subject.press('Home');
+    for (let at = 0; at < 4; at += 1) await subject.press('ArrowRight');
+    await button('Insert a value into Subject').click();
+    await page.keyboard.type('contact.city');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await page.locator('.liquid-input input:focus').waitFor();
+    await page.keyboard.type('!');
+    expect(await subject.inputValue()).toBe('For {{ contact.city }}!, news');
   });
 
   it('says at a section what is wrong with it, and sends a test of what is not published', async () => {

@@ -98,7 +98,13 @@ function SourceForm({ source, onChoose, onClose, onFocusBack }: ValueDialogProps
     return onClose();
   };
   return (
-    <SmallForm title={titleOf(source)} submit="Change" onSubmit={submit} onClose={onClose} onFocusBack={onFocusBack}>
+    <SmallForm
+      title={titleOf(source)}
+      submit="Change"
+      onSubmit={submit}
+      onClose={onClose}
+      onFocusBack={onFocusBack}
+    >
       <Field label="Liquid" error={fault}>
         <TextInput
           className="mono"

@@ -54,7 +54,11 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
 const NO_PROVIDER = 'test';
 
 /** For a message that no limit holds: that no message leaves at all, or that it is a test. */
-export function StateNotice({ message: { status, test, provider, channel } }: { message: Schemas['Message'] }) {
+export function StateNotice({
+  message: { status, test, provider, channel },
+}: {
+  message: Schemas['Message'];
+}) {
   const { data } = useQuery({ ...deliveryStatusQuery, enabled: status === 'queued' });
   const stopped = status === 'queued' && data ? stoppedText[data.senders] : null;
   return (
