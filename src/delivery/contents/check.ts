@@ -37,13 +37,18 @@ export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolea
   if (!/^https?:\/\//i.test(text)) {
     return /^[a-z][a-z0-9+.-]*:/i.test(text)
       ? 'has a scheme that is not allowed in email'
-      : 'is relative, and relative URLs do not work in email';
+      : 'is relative; email needs a whole address, such as https://example.com/page';
   }
   const parsed = URL.parse(text);
   if (!parsed || /\s/.test(text)) return 'is not a valid address';
   if (LOCAL_HOST.test(parsed.hostname)) return 'points to a host that recipients cannot reach';
   return DOTTED.test(parsed.hostname) ? null : 'has a host name without a domain';
 }
+
+const OF_KIND = { link: 'a link', image: 'an image' } as const;
+
+/** `"http://…" `, or nothing: an address that is empty is not shown. */
+const quoted = (address: string) => (address.trim() === '' ? '' : `"${shown(address)}" `);
 
 interface Scanned {
   field: string;
@@ -61,11 +66,11 @@ function tagProblems({ field, html }: Scanned, placeholders: Placeholders): Prob
     const words = placeholders.find(html.slice(url.start, url.end));
     const fault = linkFault(url.value, url.kind, words.length > 0);
     if (!fault) continue;
-    const value = shown(placeholders.show(url.value));
+    const address = quoted(placeholders.show(url.value));
     problems.push({
       field,
       code: 'broken_link',
-      message: `line ${lineOf(url.start)}: ${url.name}="${value}" ${fault}`,
+      message: `line ${lineOf(url.start)}: the address ${address}of ${OF_KIND[url.kind]} ${fault}`,
     });
   }
   for (const tag of scan.tags) {
@@ -121,7 +126,7 @@ function designProblems(texts: readonly SourceText[], placeholders: Placeholders
       const kind = /\.(?:src|logo_url)$/.test(field) ? 'image' : 'link';
       const isOptional = kind === 'image' && field.endsWith('logo_url');
       const fault = isOptional && text.trim() === '' ? null : linkFault(html, kind, html !== text);
-      if (fault) problems.push({ field, code: 'broken_link', message: `"${shown(text)}" ${fault}` });
+      if (fault) problems.push({ field, code: 'broken_link', message: `${quoted(text)}${fault}` });
     }
   }
   return problems;
@@ -158,7 +163,7 @@ function unknownNames(texts: readonly SourceText[], known: ReadonlySet<string>):
       problems.push({
         field,
         code: 'unknown_variable',
-        message: `${shown(name)} has no value, so it renders empty`,
+        message: `${shown(name)} has no value, so nothing is shown in its place`,
       });
     }
   }

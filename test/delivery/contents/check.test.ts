@@ -7,6 +7,7 @@ import { brand, sms, withBody, withDesign } from './sources.ts';
 const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
 afterAll(() => engine.close());
 
+const RELATIVE = 'is relative; email needs a whole address, such as https://example.com/page';
 const marketing = { footer: 'marketing' } as const;
 
 async function codes(source: ContentSource, known: string[] = []): Promise<string[]> {
@@ -39,9 +40,9 @@ describe('the check of a content', () => {
     ['', 'is empty'],
     ['  ', 'is empty'],
     ['#', 'leads nowhere'],
-    ['/a', 'is relative, and relative URLs do not work in email'],
-    ['a.example', 'is relative, and relative URLs do not work in email'],
-    ['//a.example', 'is relative, and relative URLs do not work in email'],
+    ['/a', RELATIVE],
+    ['a.example', RELATIVE],
+    ['//a.example', RELATIVE],
     ['javascript:x', 'has a scheme that is not allowed in email'],
     ['http://localhost:3000/', 'points to a host that recipients cannot reach'],
     ['https://a.local/', 'points to a host that recipients cannot reach'],
@@ -52,8 +53,9 @@ describe('the check of a content', () => {
     ['mailto:', 'is empty'],
   ])('finds that the link %j %s', async (href, fault) => {
     const problems = await engine.check(withBody(`<p>\n<a href="${href}">x</a></p>`, marketing), [], 1);
+    const shown = href.trim() === '' ? '' : `"${href}" `;
     expect(problems).toEqual([
-      { field: 'body', code: 'broken_link', message: `line 2: href="${href}" ${fault}` },
+      { field: 'body', code: 'broken_link', message: `line 2: the address ${shown}of a link ${fault}` },
     ]);
   });
 
@@ -88,6 +90,17 @@ describe('the check of a content', () => {
       'design.sections.0.props.alt: missing_alt',
       'design.sections.2.props.columns.0.sections.0.props.alt: missing_alt',
     ]);
+  });
+
+  it('shows the address of a design that is broken, unless it is empty', async () => {
+    const design = {
+      sections: [
+        { type: 'button', props: { label: 'x', href: '' } },
+        { type: 'button', props: { label: 'x', href: '#' } },
+      ],
+    };
+    const problems = await engine.check(withDesign(design, marketing), [], 1);
+    expect(problems.map(({ message }) => message)).toEqual(['is empty', '"#" leads nowhere']);
   });
 
   it('reports a missing unsubscribe link if no footer is added', async () => {

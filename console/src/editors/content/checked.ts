@@ -2,11 +2,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
-import { type ContentEditorProps, type FieldErrors, sentPart } from './content.ts';
+import { type ContentEditorProps, type Design, type FieldErrors, sentPart } from './content.ts';
+import { problemText } from './problem-words.ts';
 
 export interface Problem {
   field: string;
+  /** What the API says; a label of the field stands beside it. */
   message: string;
+  /** The same as a sentence that names the section or field. */
+  text: string;
   /** Whether a send is refused. */
   isError: boolean;
 }
@@ -36,9 +40,9 @@ export function unsavedOf({
   };
 }
 
-const problemsOf = (fields: FieldErrors): Problem[] =>
+const problemsOf = (fields: FieldErrors) =>
   Object.entries(fields).flatMap(([field, messages]) =>
-    messages.map((message) => ({ field, message, isError: true })),
+    messages.map((message) => ({ field, message, code: undefined, isError: true })),
   );
 
 /**
@@ -58,15 +62,17 @@ export function useChecked(unsaved: Unsaved, given: FieldErrors): Problem[] {
   const all = [
     ...problemsOf(given),
     ...problemsOf(refused),
-    ...warnings.map(({ field, message }) => ({ field, message, isError: false })),
+    ...warnings.map((warning) => ({ ...warning, isError: false })),
   ];
-  const texts = new Set<string>();
-  return all.filter(({ field, message }) => {
-    const text = `${field} ${message}`;
-    if (texts.has(text)) return false;
-    texts.add(text);
-    return true;
-  });
+  // The API takes the editor's own design.
+  const design = unsaved.design as Design | null;
+  const byText = new Map(all.map((each) => [`${each.field} ${each.message}`, each] as const));
+  return [...byText.values()].map(({ field, code, message, isError }) => ({
+    field,
+    message,
+    isError,
+    text: problemText({ field, code, message }, design),
+  }));
 }
 
 /** Whether a field is this one, or is below it. */

@@ -105,9 +105,9 @@ function ProblemsBelow({ problems, cannot }: { problems: readonly Problem[]; can
         {cannot > 0 ? `${cannot} to mend before it can be sent` : `${problems.length} could be better`}
       </summary>
       <ul className="section-problems">
-        {problems.map(({ field, message, isError }) => (
-          <li key={`${field} ${message}`} className={isError ? 'bad' : 'warn'}>
-            <span className="muted">{field}</span> {message}
+        {problems.map(({ field, text, isError }) => (
+          <li key={`${field} ${text}`} className={isError ? 'bad' : 'warn'}>
+            {text}
           </li>
         ))}
       </ul>

@@ -62,9 +62,9 @@ export function SectionProblems({ path, isOpen }: { path: SectionPath; isOpen: b
   if (shown.length === 0) return null;
   return (
     <ul className="section-problems">
-      {shown.map(({ field: at, message, isError }) => (
-        <li key={`${at} ${message}`} className={isError ? 'bad' : 'warn'}>
-          <span className="muted">{at.split('.').at(-1)}</span> {message}
+      {shown.map(({ field: at, text, isError }) => (
+        <li key={`${at} ${text}`} className={isError ? 'bad' : 'warn'}>
+          {text}
         </li>
       ))}
     </ul>

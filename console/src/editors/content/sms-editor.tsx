@@ -55,7 +55,7 @@ function Rendered({ asked }: { asked: Asked }) {
         <>
           {text !== null && <p className="sms-text">{text}</p>}
           {sms && <Size sms={sms} isForContact={asked.contact_id !== undefined} />}
-          <ProblemList problems={problems} />
+          <ProblemList problems={problems} design={null} />
         </>
       )}
     </QueryView>

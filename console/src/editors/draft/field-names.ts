@@ -30,6 +30,7 @@ const NAMES: Readonly<Record<string, string>> = {
   href: 'Link',
   src: 'Image',
   alt: 'Description',
+  logo_url: 'Logo',
   height: 'Height',
   links: 'Links',
   columns: 'Columns',

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
+import { problemText } from '../../editors/content/problem-words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/facts.tsx';
 import { PreviewFrame, type PreviewOf } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
 
-type Template = Pick<Schemas['Template'], 'id' | 'channel' | 'revision'>;
+type Template = Pick<Schemas['Template'], 'id' | 'channel' | 'revision' | 'design'>;
 
 const WIDTHS = ['desktop', 'phone'] as const;
 
@@ -66,7 +67,7 @@ function Rendered({ template, contactId }: { template: Template; contactId: numb
           ) : (
             <p className="sms-text">{text}</p>
           )}
-          <ProblemList problems={problems} />
+          <ProblemList problems={problems} design={template.design} />
         </>
       )}
     </QueryView>
@@ -74,14 +75,18 @@ function Rendered({ template, contactId }: { template: Template; contactId: numb
 }
 
 /** What prevents a send of a content, and what could be better. */
-export function ProblemList({ problems }: { problems: readonly Schemas['TemplateProblem'][] }) {
+export function ProblemList({
+  problems,
+  design,
+}: {
+  problems: readonly Schemas['TemplateProblem'][];
+  design: Schemas['Template']['design'];
+}) {
   if (problems.length === 0) return null;
   return (
     <ul className="problems">
       {problems.map(({ field, code, message }) => (
-        <li key={`${field} ${code} ${message}`}>
-          <span className="muted">{field}</span> {message}
-        </li>
+        <li key={`${field} ${code} ${message}`}>{problemText({ field, code, message }, design)}</li>
       ))}
     </ul>
   );

@@ -63,7 +63,7 @@ function TemplateFacts({ template }: { template: Template }) {
 }
 
 /** What a send would refuse, and what could be better. */
-function Checked({ template: { id, revision } }: { template: Template }) {
+function Checked({ template: { id, revision, design } }: { template: Template }) {
   const query = useQuery({
     queryKey: ['templates', id, 'check', revision],
     queryFn: ({ signal }) =>
@@ -73,7 +73,11 @@ function Checked({ template: { id, revision } }: { template: Template }) {
     <Card title="Check">
       <QueryView query={query}>
         {({ problems }) =>
-          problems.length === 0 ? <p>Nothing to improve.</p> : <ProblemList problems={problems} />
+          problems.length === 0 ? (
+            <p>Nothing to improve.</p>
+          ) : (
+            <ProblemList problems={problems} design={design} />
+          )
         }
       </QueryView>
     </Card>

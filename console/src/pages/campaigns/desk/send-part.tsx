@@ -1,4 +1,6 @@
 import { useState } from 'react';
+import type { Content } from '../../../editors/content/content.ts';
+import { problemText } from '../../../editors/content/problem-words.ts';
 import type { Draft } from '../../../editors/draft/draft.ts';
 import { useUnchanged } from '../../../editors/draft/use-unchanged.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -47,7 +49,7 @@ export function SendPart({
   };
   return (
     <Card title="Before it is sent">
-      <Problems checked={checked} errors={errors} />
+      <Problems checked={checked} errors={errors} design={draft.content.template_attributes.design} />
       {checked.needsApproval && (
         <Notice tone="warn">An operator has to approve it after you send it. It waits until then.</Notice>
       )}
@@ -128,7 +130,15 @@ function SendConfirmation({
 }
 
 /** Everything that a send would refuse, with the way to its place. */
-function Problems({ checked, errors }: { checked: Checked; errors: FieldErrors }) {
+function Problems({
+  checked,
+  errors,
+  design,
+}: {
+  checked: Checked;
+  errors: FieldErrors;
+  design: Content['design'];
+}) {
   const items = Object.entries(errors).flatMap(([field, texts]) => texts.map((text) => ({ field, text })));
   if (checked.fault !== null) {
     return (
@@ -147,11 +157,24 @@ function Problems({ checked, errors }: { checked: Checked; errors: FieldErrors }
       <ul className="problems">
         {items.map(({ field, text }) => (
           <li key={`${field} ${text}`}>
-            <Place field={field} /> <span className="muted">{lastOf(field)}</span> {text}
+            <Place field={field} /> <Fault field={field} text={text} design={design} />
           </li>
         ))}
       </ul>
     </div>
+  );
+}
+
+const IN_DESIGN = /^template_attributes\.(?=design\.)/;
+
+function Fault({ field, text, design }: { field: string; text: string; design: Content['design'] }) {
+  if (IN_DESIGN.test(field)) {
+    return problemText({ field: field.replace(IN_DESIGN, ''), message: text }, design);
+  }
+  return (
+    <>
+      <span className="muted">{lastOf(field)}</span> {text}
+    </>
   );
 }
 

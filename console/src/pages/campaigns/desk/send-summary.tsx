@@ -43,7 +43,7 @@ export function SendSummary({
           tone="warn"
           title={`${warnings.length} ${warnings.length === 1 ? 'thing' : 'things'} could be better`}
         >
-          {[...new Set(warnings.map(({ message }) => message))].slice(0, SHOWN).join(' · ')}
+          {[...new Set(warnings.map(({ text }) => text))].slice(0, SHOWN).join(' ')}
         </Notice>
       )}
     </>
