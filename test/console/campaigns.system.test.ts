@@ -123,6 +123,8 @@ describe('a campaign at the console', () => {
       await summary.getByText(/^sandbox-\d+@/).waitFor();
       await summary.getByText('Hi {{ contact.first_name | default: "there" }}', { exact: false }).waitFor();
       await click('Send now');
+      await page.locator(':focus').getByRole('heading', { name: 'Progress' }).waitFor();
+      expect(await page.evaluate('scrollY')).toBe(0);
       await page.getByText('100 of 100').waitFor({ timeout: SENT_FAR_LATER });
       await page.getByText('completed', { exact: true }).waitFor({ timeout: SENT_FAR_LATER });
       await page.getByRole('heading', { level: 1, name: `Sale ${SCRIPT}` }).waitFor();

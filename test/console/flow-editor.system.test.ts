@@ -83,13 +83,14 @@ describe('the editor of flows', () => {
   it('shows the way of a simulated contact, and activates the flow', async () => {
     allowUnfinished();
     await button('Simulate').click();
-    await page.getByLabel('Contact', { exact: true }).fill('contact0@example.com');
+    await page.getByLabel('Contact', { exact: true }).fill('contact0@');
     await page.getByText(`(contact ${contactIds[0]})`).waitFor();
     await page
       .getByLabel('Wait for an event new 1', { exact: true })
       .selectOption({ label: 'An event arrives that fits' });
     await page.locator('form').getByRole('button', { name: 'Simulate' }).click();
-    await page.getByText('It leaves the flow: done').waitFor();
+    // The form is long, so the focus goes to what it found.
+    await page.locator(':focus').getByText('It leaves the flow: done').waitFor();
     await page.getByText('SMS new 1: skipped (no address)').waitFor();
     await button(/^Condition new 1.*yes/s).waitFor();
     const taken = await page.locator('button.flow-box.taken strong').allInnerTexts();

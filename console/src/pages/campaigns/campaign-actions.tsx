@@ -10,7 +10,7 @@ import { toast } from '../../ui/toasts.tsx';
 import type { Campaign } from './campaign-frame.tsx';
 import { SendDialog } from './send-dialog.tsx';
 import type { UnpublishedChanges } from './unpublished-changes.ts';
-import { isBegun } from './waiting.ts';
+import { isBegun, mayBeMoved } from './waiting.ts';
 
 const REFRESH = ['campaigns'] as const;
 
@@ -35,7 +35,7 @@ export function CampaignActions({ campaign, changes }: { campaign: Campaign; cha
           {REASON}
         </span>
       )}
-      {waits && !isBegun(campaign) && <SendButton campaign={campaign} blocked={blocked} />}
+      {mayBeMoved(campaign) && <SendButton campaign={campaign} blocked={blocked} />}
       {status === 'active' && <PauseButton campaign={campaign} mayResume={() => !latest.current} />}
       {status === 'paused' && <ResumeButton campaign={campaign} blocked={blocked} />}
       {waits && <CancelButton campaign={campaign} />}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { api, call } from '../../api/client.ts';
 import { Card, countText, Facts, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
@@ -19,13 +19,23 @@ export function CampaignPage() {
 function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'>) {
   const stage = stageOf(campaign);
   const hasRecipients = campaign.data.progress.audience_count > 0;
+  const isOnItsWay = campaign.status === 'active' || hasRecipients;
+  const progress = useShownAfterDesk(stage !== null, isOnItsWay);
   return (
     <>
-      {hasRecipients && (
-        <Card title="Progress">
-          <CampaignProgress campaign={campaign} />
-          <Counts campaign={campaign} />
-        </Card>
+      {isOnItsWay && (
+        <div ref={progress} tabIndex={-1}>
+          <Card title="Progress">
+            {hasRecipients ? (
+              <>
+                <CampaignProgress campaign={campaign} />
+                <Counts campaign={campaign} />
+              </>
+            ) : (
+              <p className="muted">No recipients yet.</p>
+            )}
+          </Card>
+        </div>
       )}
       {stage && (
         <Suspense
@@ -43,6 +53,20 @@ function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'
       {!stage && <CampaignContent campaign={campaign} />}
     </>
   );
+}
+
+/** The button that sends is at the end of the desk, which is gone then: the focus leads to what becomes of it. */
+function useShownAfterDesk(hasDesk: boolean, isShown: boolean) {
+  const shown = useRef<HTMLDivElement>(null);
+  const hadDesk = useRef(hasDesk);
+  useEffect(() => {
+    if (hadDesk.current && !hasDesk && isShown) {
+      globalThis.scrollTo({ top: 0 });
+      shown.current?.focus({ preventScroll: true });
+    }
+    hadDesk.current = hasDesk;
+  }, [hasDesk, isShown]);
+  return shown;
 }
 
 const COUNTS = ['sent', 'failed', 'skipped', 'unknown', 'canceled', 'remaining'] as const;

@@ -38,6 +38,16 @@ const IN_PROGRESS: readonly Schemas['Campaign']['status'][] = ['active'];
 export const isUnderWay = (campaign: Pick<Schemas['Campaign'], 'status'> | undefined): boolean =>
   campaign !== undefined && IN_PROGRESS.includes(campaign.status);
 
+/** Whether a campaign can be sent at another time, or at once: while it is paused, or waits for its time. */
+export function mayBeMoved(
+  campaign: Pick<Schemas['Campaign'], 'status' | 'scheduled_at' | 'data'>,
+  now = Date.now(),
+): boolean {
+  if (isBegun(campaign)) return false;
+  const { status, scheduled_at: at } = campaign;
+  return status === 'paused' || (status === 'active' && at !== null && Date.parse(at) > now);
+}
+
 /** Whether the service has begun to write recipients; before that, a cancel makes it a draft again. */
 export const isBegun = ({ status, data }: Pick<Schemas['Campaign'], 'status' | 'data'>): boolean =>
   status !== 'draft' && data.progress.audience_count > 0;

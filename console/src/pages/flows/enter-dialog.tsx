@@ -16,7 +16,7 @@ import type { Flow } from './flow-frame.tsx';
 import { runText } from './run-text.ts';
 
 const RUN_POLL_MS = 1_000;
-const HINT = 'Type the address or the id of a contact.';
+const HINT = 'Type a name or an address, or its beginning.';
 
 /** Lets one contact enter a flow, as its trigger does, and shows the run. */
 export function EnterDialog({ flow, onClose }: { flow: Flow; onClose: () => void }) {

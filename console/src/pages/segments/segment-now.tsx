@@ -18,7 +18,7 @@ export function useSegmentNow(filters: Filters | null) {
     contactId: typed,
     field,
     clear,
-  } = useContactChoice('Why is this contact in, or not?', 'Type the address or the id of a contact.');
+  } = useContactChoice('Why is this contact in, or not?', 'Type a name or an address, or its beginning.');
   const [picked, setPicked] = useState<number | null>(null);
   const preview = useSegmentPreview(filters, { contactId: typed ?? picked, live: true });
   const pick = (id: number) => {

@@ -2,23 +2,30 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call } from '../../../api/client.ts';
 import { ApiError } from '../../../api/errors.ts';
+import { useMemo } from 'react';
 import { useSettled } from '../../../ui/settled.ts';
 import { requestOf } from './content.ts';
 import type { FlowContent } from './model.ts';
 import { sortProblems, worded, type FlowProblems, type Problem } from './problems.ts';
+import { unfinishedOf } from './unfinished.ts';
 
 const NONE: FlowProblems = { steps: {}, trigger: {}, others: [] };
 
-/** Checks the flow as it is in the editor, a moment after the last change. */
+/**
+ * Checks the flow as it is in the editor, a moment after the last change. While filters in it are not finished, what was
+ * found before stays.
+ */
 export function useFlowProblems(flowId: number, content: FlowContent): FlowProblems {
   const checked = useSettled(content);
+  const unfinished = useMemo(() => unfinishedOf(checked), [checked]);
   const { data = NONE } = useQuery({
     queryKey: ['flows', flowId, 'check', checked],
+    enabled: unfinished === null,
     gcTime: 0,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => sortProblems(checked, await checkFlow(flowId, checked, signal)),
   });
-  return data;
+  return unfinished ? { ...data, steps: { ...data.steps, ...unfinished.steps } } : data;
 }
 
 /** Asks what an activation would refuse. */

@@ -1,4 +1,4 @@
-import { useState, type KeyboardEvent } from 'react';
+import { useMemo, useState, type KeyboardEvent } from 'react';
 import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
 import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import type { Published } from '../../../editors/draft/draft.ts';
@@ -53,6 +53,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
       <Header flow={flow} editor={editor} />
       <DraftBar
         draft={draft}
+        {...(editor.content.steps.length === 0 && { publishedText: 'Nothing to publish yet.' })}
         disabled={flow.status === 'archived'}
         onPublish={() => setPublishing(true)}
         showVersion={(content) => <FlowVersion content={content} names={names} />}
@@ -129,6 +130,10 @@ function Steps({
   const { content } = editor;
   const [simulated, setSimulated] = useState<Simulated | null>(null);
   const [isSimulating, setSimulating] = useState(false);
+  const way = useMemo(
+    () => (isSimulating ? wayIn(content, simulated) : undefined),
+    [isSimulating, content, simulated],
+  );
   const panel = usePanel(editor);
   const places = usePlaces(flow.id, editor);
   return (
@@ -145,7 +150,7 @@ function Steps({
           triggerText={hasTrigger(content) ? triggerText(content.trigger, names) : 'Nobody yet'}
           addText={places.addText}
           onAdd={places.add}
-          way={isSimulating ? wayIn(content, simulated) : undefined}
+          way={way}
         />
         <div className="flow-side">
           <Button aria-pressed={isSimulating} onClick={() => setSimulating(!isSimulating)}>

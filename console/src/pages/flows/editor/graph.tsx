@@ -13,6 +13,7 @@ import { useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { moveByKeys } from '../flow-graph.tsx';
 import { keyOf, type Edge, type Point } from '../flow-layout.ts';
+import type { Way } from '../way.ts';
 import { moveStep } from './commands.ts';
 import { nodeTypes, ViewContext } from './graph-boxes.tsx';
 import { drawFlow, markNear, type Drawing, type GraphNode, type MarkNode } from './graph-nodes.ts';
@@ -64,7 +65,7 @@ function Canvas(view: EditorViewProps) {
     }
   };
   const context = useMemo(() => ({ view, target: drag?.target?.id ?? null }), [view, drag?.target?.id]);
-  const onFocus = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`);
+  const onFocus = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`, way);
   return (
     <ViewContext value={context}>
       <div
@@ -111,9 +112,13 @@ function isInSight(
   return left >= 0 && top >= 0 && left + width * zoom <= frame.width && top + height * zoom <= frame.height;
 }
 
-/** Begins at the trigger, and moves the drawing if the focus or the selection is out of sight. */
-function useShow(drawing: Drawing, selected: string) {
-  const { setViewport, setCenter, getViewport, viewportInitialized } = useReactFlow();
+const WHOLE = { padding: 0.05, maxZoom: 1 } as const;
+
+/**
+ * Begins at the trigger, and moves the drawing if the focus or the selection is out of sight; a new way is shown whole.
+ */
+function useShow(drawing: Drawing, selected: string, way: Way | undefined) {
+  const { fitView, setViewport, setCenter, getViewport, viewportInitialized } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const hasBegun = useRef(false);
@@ -135,6 +140,13 @@ function useShow(drawing: Drawing, selected: string) {
     if (hasBegun.current) showNode(selected);
     // Only a new selection moves the drawing, not each change of the steps.
   }, [selected]);
+  useEffect(() => {
+    if (!hasBegun.current || !way) return;
+    const nodes = drawing.nodes.filter(
+      ({ id, type, data }) => id === 'trigger' || (type === 'step' && way.stateOf(data.step) === 'taken'),
+    );
+    void fitView({ ...WHOLE, nodes });
+  }, [way]);
   return ({ target }: FocusEvent<HTMLElement>) => {
     if (target.matches(':focus-visible')) showNode(target.closest('[data-id]')?.getAttribute('data-id'));
   };
@@ -177,7 +189,7 @@ function Zoom() {
       <Button aria-label="Zoom out" onClick={() => void zoomOut()}>
         −
       </Button>
-      <Button onClick={() => void fitView({ padding: 0.05, maxZoom: 1 })}>Fit</Button>
+      <Button onClick={() => void fitView(WHOLE)}>Fit</Button>
     </div>
   );
 }

@@ -18,7 +18,7 @@ import { isOfStep, type Problem } from './problems.ts';
 import { differenceOf, type Difference } from './difference.ts';
 import { publishFlow, type PublishChoices } from './publish.ts';
 import { RunsUnderWay } from './runs-under-way.tsx';
-import { nameOf } from './texts.ts';
+import { fullNameOf } from './texts.ts';
 
 const ComparisonView = lazy(async () => ({
   default: (await import('./comparison-view.tsx')).ComparisonView,
@@ -165,7 +165,7 @@ const fieldText = (field: string) => (field === '' || isOfStep(field) ? '' : `, 
 
 function titleOf({ steps }: FlowContent, key: StepKey): string {
   const step = findStep(steps, key)?.step;
-  return step ? nameOf(step) : String(key);
+  return step ? fullNameOf(step) : String(key);
 }
 
 /** What differs from the flow that is live. */
@@ -183,8 +183,8 @@ function Changes({
     <>
       {letters.length > 0 && (
         <p>
-          Changed contents of {letters.map(nameOf).join(', ')} reach every run that has not come to the step
-          yet, whatever its version.
+          Changed contents of {letters.map(fullNameOf).join(', ')} reach every run that has not come to the
+          step yet, whatever its version.
         </p>
       )}
       <Button kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>

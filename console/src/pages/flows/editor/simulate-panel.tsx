@@ -1,4 +1,4 @@
-import { useState, type SubmitEvent } from 'react';
+import { useEffect, useRef, useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../../api/client.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -21,7 +21,8 @@ import {
 } from './assumptions.ts';
 import { requestOf } from './content.ts';
 import { allSteps, findStep, stepAtPath, type FlowContent, type Step } from './model.ts';
-import { nameOf } from './texts.ts';
+import { simulatedText } from './simulated-text.ts';
+import { fullNameOf } from './texts.ts';
 
 type Simulation = Schemas['FlowSimulation'];
 
@@ -37,7 +38,7 @@ export function wayIn({ steps }: FlowContent, simulated: Simulated | null): Way 
   return simulatedWay(simulated.simulation, (position) => stepAtPath(steps, position)?.key ?? null);
 }
 
-const HINT = 'Type the address or the id of a contact. Nothing is sent to it, and nothing is stored.';
+const HINT = 'Type a name or an address, or its beginning. Nothing is sent to it, and nothing is stored.';
 
 /** Where a contact would go, with made-up events. Steps that are not published take part. */
 export function SimulatePanel({
@@ -60,6 +61,11 @@ export function SimulatePanel({
     fields: [],
     onDone: (simulation) => onSimulated({ content, simulation }),
   });
+  const outcome = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // It stands below a long form, in a panel that scrolls.
+    if (action.result) outcome.current?.focus();
+  }, [action.result]);
   const submit = (submitted: SubmitEvent<HTMLFormElement>) => {
     submitted.preventDefault();
     action.run(new FormData(submitted.currentTarget));
@@ -100,7 +106,9 @@ export function SimulatePanel({
           <p>The steps have changed since. Simulate again to see the way in the graph.</p>
         </Notice>
       )}
-      {simulated && <Outcome {...simulated} />}
+      <div ref={outcome} tabIndex={-1}>
+        {simulated && <Outcome {...simulated} />}
+      </div>
     </Card>
   );
 }
@@ -149,7 +157,7 @@ function Assumption({
   const change = (patch: Partial<MadeUpEvent>) => onChange({ choice, event: { ...event, ...patch } });
   return (
     <>
-      <Field label={nameOf(step)}>
+      <Field label={fullNameOf(step)}>
         <Select
           value={choice}
           options={choicesOf(step)}
@@ -192,20 +200,22 @@ function Outcome({ content, simulation }: Simulated) {
   const nameAt = (position: string) => {
     const at = stepAtPath(content.steps, position);
     const step = at && findStep(content.steps, at.key)?.step;
-    return step ? nameOf(step) : position;
+    return step ? fullNameOf(step) : position;
   };
   return (
     <div role="status">
       <ol className="simulated">
-        {path.map(({ step_id: id, position, outcome, detail, entered_at: at }) => (
-          <li key={id}>
-            {nameAt(position)}: {outcome.replaceAll('_', ' ')}
-            {typeof detail?.reason === 'string' && ` (${detail.reason.replaceAll('_', ' ')})`}{' '}
-            <span className="muted">
-              <Time at={at} full />
-            </span>
-          </li>
-        ))}
+        {path.map((passed) => {
+          const { text, at } = simulatedText(passed);
+          return (
+            <li key={passed.step_id}>
+              {nameAt(passed.position)}: {text}{' '}
+              <span className="muted">
+                <Time at={at} full />
+              </span>
+            </li>
+          );
+        })}
       </ol>
       <p>
         {END_TEXTS[ends.state]} {ends.state === 'exited' && ends.reason.replaceAll('_', ' ')}{' '}

@@ -13,6 +13,12 @@ export function keyText(step: Step): string {
 /** Returns a step in words, such as `Condition 4`. */
 export const nameOf = (step: Step): string => `${stepTitle(step)} ${keyText(step)}`;
 
+/** The same away from its box, where the number alone says little: an email by its subject, if it has one. */
+export function fullNameOf(step: Step): string {
+  const { type, subject } = step;
+  return type === 'email' && subject ? `${stepTitle(step)} “${subject}”` : nameOf(step);
+}
+
 /** Returns where a place is, to go on from "Add a step". */
 export function placeText(steps: readonly Step[], { branch, index }: Place): string {
   const before = sequenceAt(steps, branch)?.[index - 1];

@@ -30,6 +30,9 @@ function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTri
 
 const NO_SOURCE = { event: null, contact_list_id: null, segment_id: null } as const;
 
+/** A new flow does not begin with what nobody could have said yet. */
+const withoutMissing = ({ '': _missing, ...others }: FieldErrors): FieldErrors => others;
+
 interface TriggerFormProps {
   content: FlowContent;
   change: (patch: Partial<FlowContent>, about: string) => void;
@@ -39,7 +42,7 @@ interface TriggerFormProps {
 
 /** The name of a flow, who enters, and when they leave it. */
 export function TriggerForm({ content, change, errors, names }: TriggerFormProps) {
-  const { name, goal, trigger } = content;
+  const { name, goal, trigger, steps } = content;
   const { data } = trigger;
   const set = (patch: Partial<FlowTrigger>) => change({ trigger: { ...trigger, ...patch } }, 'trigger');
   const setData = (patch: Partial<FlowTrigger['data']>) => {
@@ -55,7 +58,12 @@ export function TriggerForm({ content, change, errors, names }: TriggerFormProps
           onChange={(event) => change({ name: event.target.value }, 'name')}
         />
       </Field>
-      <SourceFields trigger={trigger} set={set} errors={errors} names={names} />
+      <SourceFields
+        trigger={trigger}
+        set={set}
+        errors={steps.length === 0 ? withoutMissing(errors) : errors}
+        names={names}
+      />
       <ReentryFields trigger={trigger} setData={setData} errors={errors} />
       <EventNameField
         label="Goal"
