@@ -10309,6 +10309,7 @@ export interface operations {
                     variables?: {
                         [key: string]: unknown;
                     };
+                    dark?: boolean;
                 };
             };
         };

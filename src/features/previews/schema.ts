@@ -20,6 +20,14 @@ export const createPreviewBody = z
       description: 'The contact whose values are shown; without it, a sample. Not for messages.',
     }),
     variables: templateValues.optional().meta({ description: 'Values of the variables. Not for messages.' }),
+    dark: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'Shows it about as mail programs do that turn light letters dark: colors are inverted, images are not. ' +
+          'By default false.',
+      }),
   })
   .superRefine((body, issues) => {
     const given = sources.filter((name) => body[name] !== undefined);

@@ -59,5 +59,5 @@ export async function renderPreview(
       problems.length > 0 ? errorsOf(problems) : { message_id: ['has no content that could be shown'] },
     );
   }
-  return pageOf({ html, text });
+  return pageOf({ html, text }, body);
 }

@@ -62,6 +62,8 @@ const SAFE_URL = /^(?:https?:|mailto:|tel:|#|\/|data:image\/(?:png|jpeg|gif|webp
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? character);
 
+const DOCTYPE = '<!doctype html>';
+
 /** Links by which a recipient unsubscribes, of whatever host: mail may be sent with links of other domains. */
 const RECIPIENT_PAGE = /^https?:\/\/[^/]*\/(?:unsubscribe|preferences)\//i;
 
@@ -103,7 +105,7 @@ export function sanitize(html: string): string {
     },
   });
   parser.end(html);
-  return `<!doctype html>${parts.join('')}`;
+  return `${DOCTYPE}${parts.join('')}`;
 }
 
 /** Headers of a preview: it runs no scripts, sends no forms and has an origin of its own. */
@@ -122,10 +124,25 @@ export const PREVIEW_HEADERS: Record<string, string> = {
 
 /** Returns a text as a page. */
 function textPage(text: string): string {
-  return `<!doctype html><pre style="white-space: pre-wrap">${escape(text)}</pre>`;
+  return `${DOCTYPE}<pre style="white-space: pre-wrap">${escape(text)}</pre>`;
 }
 
-/** Returns a rendered content as a page that runs nothing and unsubscribes nobody. */
-export function pageOf({ html, text }: { html: string | null; text: string | null }): string {
-  return html === null ? textPage(text ?? '') : sanitize(html);
+/**
+ * About how mail programs show a light letter that turn it dark: its colors are inverted, but not those of its images,
+ * which are inverted twice. The filter is on the body, as browsers differ in what one of the root does to the canvas.
+ */
+const DARK =
+  '<style>html{background:#000!important}body{background-color:#fff;min-height:100vh}' +
+  'body,img{filter:invert(1) hue-rotate(180deg)}</style>';
+
+/**
+ * Returns a rendered content as a page that runs nothing and unsubscribes nobody.
+ * @param look.dark whether it is shown about as in the dark; by default not
+ */
+export function pageOf(
+  { html, text }: { html: string | null; text: string | null },
+  { dark = false }: { dark?: boolean | undefined } = {},
+): string {
+  const page = html === null ? textPage(text ?? '') : sanitize(html);
+  return dark ? `${DOCTYPE}${DARK}${page.slice(DOCTYPE.length)}` : page;
 }

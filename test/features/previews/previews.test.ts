@@ -64,6 +64,13 @@ describe('a preview', () => {
     }
   });
 
+  it('inverts the colors but not the images of a dark one', async () => {
+    const { text } = await open((await previewOf({ content, dark: true })).path);
+    expect(text).toMatch(/^<!doctype html><style>[^<]*body,img\{filter:invert\(1\)/);
+    const light = await open((await previewOf({ content, dark: false })).path);
+    expect(light.text).not.toContain('invert');
+  });
+
   it('has links to unsubscribe that lead nowhere', async () => {
     const before = await recorded();
     const { text } = await open((await previewOf({ content })).path);

@@ -50,7 +50,11 @@ export function LetterPreview({
       )}
       {view !== 'text' && hasLetter && (
         <div className={`preview-width ${view}`}>
-          <PreviewFrame of={{ content, variables, ...contact }} title="Preview of the letter" height={720} />
+          <PreviewFrame
+            of={{ content, variables, dark: view === 'dark', ...contact }}
+            title="Preview of the letter"
+            height={720}
+          />
         </div>
       )}
       <div className="actions">
