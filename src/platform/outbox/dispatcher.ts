@@ -177,7 +177,8 @@ function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): 
   let retryMs = 0;
   const round = async (): Promise<number> => {
     const claims = await claim(deps.database.pool, maxClaimed, LEASE_SECONDS);
-    if (claims.length === 0) return Infinity;
+    // Another dispatcher may have sent what this one could not.
+    if (claims.length === 0) return retryMs || Infinity;
     if (await dispatch(deps, claims, loop)) {
       if (retryMs > 0) deps.log.info('the engine is available again');
       retryMs = 0;

@@ -210,6 +210,34 @@ describe('the outbox', () => {
     }
   }, 90_000);
 
+  it('sends again after another dispatcher has sent what it could not', async () => {
+    const { pool } = db.database;
+    const own = await createOwnEngine();
+    const unavailable = openEngine(loadConfig({ TEMPORAL_ADDRESS: own.address }));
+    await pool.query(`
+      create table claims (n serial);
+      create function note_claim() returns trigger language plpgsql as
+        $$ begin insert into claims default values; return null; end $$;
+      create trigger note_claim after update on outbox for each statement execute function note_claim()`);
+    const count = async () => Number((await pool.query('select count(*) as n from claims')).rows[0]?.n);
+    try {
+      await append(poke('taken/1'));
+      dispatch(unavailable);
+      // A claim and a release for each try.
+      await until(async () => (await count()) >= 4);
+      await pool.query('delete from outbox');
+      const before = await count();
+      await until(async () => (await count()) > before + 2);
+      await own.start();
+      await append(poke('taken/2'));
+      await emptied();
+    } finally {
+      await pool.query('drop function note_claim cascade; drop table claims');
+      await own.close();
+      await unavailable.close();
+    }
+  }, 90_000);
+
   it('sends a refused entry again after the search attributes are registered', async () => {
     const own = await createOwnEngine();
     const fresh = openEngine(loadConfig({ TEMPORAL_ADDRESS: own.address }));
