@@ -25,11 +25,11 @@ declare
   found_rows int;
   this_bucket timestamptz := date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z');
 begin
-  -- In the order of an intent and of a claim. Each query sees what was committed before the locks were granted.
-  perform pg_advisory_xact_lock_shared(1129468235, (account % 256)::int);
-  perform pg_advisory_xact_lock(1129468234, (account % 2147483647)::int);
-  perform 1 from processes p where p.id = process for key share;
-  if not found then return; end if;
+  -- Each query sees what was committed before the locks were granted. A general claim waits for them; others behind this
+  -- call would wait with it.
+  perform 1 from processes p where p.id = process for key share skip locked;
+  if not found or not pg_try_advisory_xact_lock_shared(1129468235, (account % 256)::int)
+    or not pg_try_advisory_xact_lock(1129468234, (account % 2147483647)::int) then return; end if;
   select * into a from accounts where id = account;
   if a.sending_paused_at is not null or (settings ->> 'pacing_per_minute')::int <> 0
     or exists (select 1 from domain_paces p where p.account_id = account)

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { LiveProcess } from '../../platform/processes/process.ts';
@@ -18,6 +19,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { shareName } from '../backlog.ts';
 import { dropUnknownIntents } from './intend/batch.ts';
+import { MAX_BATCH } from './intend/pace.ts';
 import { type Backlogs, countWaiting, createBacklogs } from './claim/backlogs.ts';
 import { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
 import { createBlockRound, createClaimRound } from './claim/claim-round.ts';
@@ -48,6 +50,12 @@ export interface SenderDeps {
   firstBackoffMs?: number;
   log: Logger;
 }
+
+const concurrencyOf = (channels: readonly ProviderChannel[]) =>
+  Math.max(
+    1,
+    channels.reduce((sum, { concurrency }) => sum + concurrency, 0),
+  );
 
 /** A batch that waits for its record to be committed. */
 interface PendingRecord {
@@ -116,7 +124,8 @@ class SendQueue implements QueueAdapter<Claim> {
       intervalMs: 0,
       gatherMs: GATHER_MS,
       sizeOf: ({ batch }) => batch.outcomes.length,
-      fullSize: FULL_RECORD,
+      // With a single connection, a full batch waits for no other.
+      fullSize: Math.min(FULL_RECORD, MAX_BATCH * concurrencyOf(deps.channels)),
       maxGroup: MAX_BATCHES_PER_RECORD,
       // A worker waits for its record, so retries must stay frequent.
       maxRetryMs: RETRY_MS,
@@ -230,7 +239,13 @@ class SendQueue implements QueueAdapter<Claim> {
     const [only] = due;
     if (!only || due.length > 1 || !this.#plain.mayBe(only.backlog)) return null;
     const { share, backlog } = only;
-    const result = await share.takePlain(owner, backlog);
+    const result = await share.takePlain(owner, backlog).catch((error: unknown) => {
+      if (isConnectionError(error)) throw error;
+      // The general claim can do without the function, which an older database does not have.
+      this.#deps.log.warn({ err: error }, 'plain messages not taken: claiming them');
+      this.#plain.leaveFailed(backlog);
+      return null;
+    });
     if (!result) return null;
     if (result.more) this.#plain.leaveDeep(backlog);
     else if (result.taken > 0) this.#backlogs.emptied(backlog);

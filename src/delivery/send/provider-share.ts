@@ -109,12 +109,17 @@ function createUnrecorded() {
   };
 }
 
-/** A batch whose intent was written when it was claimed. */
+/** A batch with its intent. */
 interface IntendedBatch {
   owner: number;
   seq: number;
   messages: BatchMessage[];
+  /** Whether the sweep may have given its claims back before they were known here, so that it must not be sent. */
+  isLate?: boolean;
 }
+
+/** A sweep gives back claims that it has found unknown twice, two seconds apart. */
+const LATE_MS = 1_500;
 
 /** A batch whose outcomes are known. */
 interface HandedOver {
@@ -208,6 +213,7 @@ export class ProviderShare {
     const worker = buffer.reserve(MAX_TAKEN_BYTES);
     if (!worker) return null;
     const seq = intents.begin();
+    const startedAt = performance.now();
     let taken: Taken | null = null;
     try {
       const { accountId, providerId } = backlog;
@@ -222,7 +228,8 @@ export class ProviderShare {
     }
     if (!taken) return { taken: 0, more: false };
     loop.register(taken.claims);
-    this.#intended.set(taken.claims, { owner, seq, messages: taken.messages });
+    const isLate = performance.now() - startedAt > LATE_MS;
+    this.#intended.set(taken.claims, { owner, seq, messages: taken.messages, isLate });
     worker.give(taken.claims);
     return { taken: taken.claims.length, more: taken.claims.length === worker.room };
   }
@@ -232,7 +239,7 @@ export class ProviderShare {
     const { loop, log } = this.#deps;
     const intended = this.#intended.get(claims);
     try {
-      const leave = breaker.tryEnter();
+      const leave = intended?.isLate ? null : breaker.tryEnter();
       if (leave) return await this.#send(claims, intended).finally(leave);
       if (intended) {
         const untried = intended.messages.map(() => ({ kind: 'not_tried' as const }));

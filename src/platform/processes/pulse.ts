@@ -85,6 +85,9 @@ interface PulseOptions {
   intervalMs?: number;
 }
 
+/** A look that takes longer, for a lost connection or a locked table, must not keep all queues waiting. */
+const LIMIT_MS = 3_000;
+
 /** No process has this id. */
 const NO_ID = 0;
 
@@ -102,7 +105,8 @@ export function createPulse({ db, log, self = () => null, intervalMs = INTERVAL_
       ', $1::bigint as process_id',
     );
     try {
-      const { rows } = await db.query<{ are: boolean[] }>({ ...statement, values: [self() ?? NO_ID] });
+      const query = { ...statement, values: [self() ?? NO_ID], query_timeout: LIMIT_MS };
+      const { rows } = await db.query<{ are: boolean[] }>(query);
       return asked.filter((_, n) => rows[0]?.are[n]);
     } catch (error) {
       log.warn({ err: error }, 'looking for work failed: trying each queue');

@@ -283,7 +283,7 @@ function createReserve(
       room: Math.min(worker.room, pace.batchSize()),
       give(batch) {
         budget.take(bytesOf(batch));
-        stalls.took(false);
+        stalls.took(worker.campaigns);
         worker.resolve(batch);
       },
       putBack: () => putBack(worker),

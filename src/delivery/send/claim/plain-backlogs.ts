@@ -5,6 +5,8 @@ import type { DueBacklog } from './backlogs.ts';
 const DEEP_MS = 100;
 /** How long a backlog is claimed after one of its messages was not plain. */
 const NOT_PLAIN_MS = 1_000;
+/** How long it is claimed after the database failed to take its messages. */
+const FAILED_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
 
 /** Which backlogs may consist of a few plain messages. */
@@ -14,6 +16,8 @@ export interface PlainBacklogs {
   leaveDeep(backlog: DueBacklog): void;
   /** Notes that one of its messages is not plain. */
   leave(backlog: DueBacklog): void;
+  /** Notes that its messages could not be taken. */
+  leaveFailed(backlog: DueBacklog): void;
 }
 
 /** @param now returns milliseconds of a monotonic clock */
@@ -32,5 +36,6 @@ export function createPlainBacklogs(now: () => number = () => performance.now())
       now() >= (leftUntil.get(name) ?? -Infinity),
     leaveDeep: ({ name }) => leaveFor(name, DEEP_MS),
     leave: ({ name }) => leaveFor(name, NOT_PLAIN_MS),
+    leaveFailed: ({ name }) => leaveFor(name, FAILED_MS),
   };
 }

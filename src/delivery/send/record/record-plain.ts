@@ -15,6 +15,8 @@ import type { BatchRecord } from './record.ts';
 const WANTED_MS = 5_000;
 /** The same for all messages, if the server cannot run the function. */
 const UNABLE_MS = 60_000;
+/** An older database does not have the function. */
+const MISSING_FUNCTION = '42883';
 const MAX_REMEMBERED = 10_000;
 
 const isPlain = (outcome: OutcomeRecord) =>
@@ -103,7 +105,9 @@ export function createPlainRecording(
       else if (!rows[0]?.recorded) unableUntil = now() + UNABLE_MS;
       return rows[0]?.recorded ?? false;
     } catch (error) {
-      if ((error as { code?: string }).code === NOT_PLAIN) return false;
+      const { code } = error as { code?: string };
+      if (code === MISSING_FUNCTION) unableUntil = now() + UNABLE_MS;
+      if (code === NOT_PLAIN || code === MISSING_FUNCTION) return false;
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 // Taking plain messages does what a claim and an intent do, and leaves all other messages to them, unchanged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../../src/delivery/message.ts';
-import { claimBacklog } from '../../../../src/delivery/send/claim/claim.ts';
+import { ACCOUNT_LOCK, claimBacklog } from '../../../../src/delivery/send/claim/claim.ts';
 import { takePlainMessages } from '../../../../src/delivery/send/claim/take.ts';
 import { intendBatch } from '../../../../src/delivery/send/intend/batch.ts';
 import { pauseSending } from '../../../../src/features/accounts/service.ts';
@@ -243,19 +243,40 @@ describe('a pause', () => {
     expect(await take()).toBeNull();
   });
 
-  it('that is under way is waited for, and then seen', async () => {
-    await queueEmails(database, account, 1);
-    let taking: ReturnType<typeof take> = Promise.resolve(null);
+  it('that is under way leaves the messages to a claim, which waits for it', async () => {
+    await queueEmails(test.database, account, 1);
+    const before = await state();
     await inTransaction(database.pool, async (client) => {
       await pauseSending(client, account.accountId, 'a test');
-      taking = take();
+      expect(await take()).toBeNull();
+    });
+    expect((await state()).queue).toEqual(before.queue);
+    expect(await take()).toBeNull();
+  });
+
+  it('that waits is not overtaken', async () => {
+    await queueEmails(test.database, account, 2);
+    let pausing: Promise<unknown> = Promise.resolve();
+    await inTransaction(database.pool, async (client) => {
+      expect((await take({ messages: 1, client }))?.claims).toHaveLength(1);
+      pausing = inTransaction(database.pool, (trx) => pauseSending(trx, account.accountId, 'a test'));
       await eventually(async () =>
         expect(
           (await database.pool.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`))
             .rowCount,
         ).toBe(1),
       );
+      expect(await take({ messages: 1 })).toBeNull();
     });
-    expect(await taking).toBeNull();
+    await pausing;
   });
+});
+
+it('leaves messages to a claim while another claim of the account is under way', async () => {
+  await queueEmails(test.database, account, 1);
+  await inTransaction(database.pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1, $2::int)', [ACCOUNT_LOCK, account.accountId]);
+    expect(await take()).toBeNull();
+  });
+  expect((await take())?.claims).toHaveLength(1);
 });
