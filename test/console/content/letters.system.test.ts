@@ -234,6 +234,8 @@ describe('the text of a letter', () => {
     await head.locator('.section-title').click();
     await head.getByLabel('Link', { exact: true }).fill('{{ oops');
     await head.getByRole('alert').waitFor();
+    await head.getByLabel('Link', { exact: true }).fill('');
+    await head.getByText('The button has no link.').waitFor();
     await head.getByLabel('Link', { exact: true }).fill('https://example.com/new');
     await head.getByRole('alert').waitFor({ state: 'detached' });
     await page.getByLabel('Subject', { exact: true }).fill('Unpublished for {{ contact.first_name }}');
@@ -245,8 +247,10 @@ describe('the text of a letter', () => {
       .getByRole('link', { name: /^Message \d+ to/ })
       .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
-    const { body } = await stage().request('GET', '/v1/my/messages?limit=1');
+    const { body, list } = await stage().request('GET', '/v1/my/messages?limit=1');
     expect(body).toMatchObject([{ test: true, subject: '[Test] Unpublished for Hedy' }]);
+    const message = await stage().signIn({ at: `/messages/${String(list[0]?.id)}` });
+    await message.getByText('It is sent to its recipient').waitFor();
   });
 
   it('can become source and a design again, and nothing is lost by an undo', async () => {
@@ -259,5 +263,24 @@ describe('the text of a letter', () => {
     await page.setViewportSize({ width: 360, height: 800 });
     const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
     expect(isWide).toBe(false);
+  });
+});
+
+describe('a new template', () => {
+  it('begins as a letter at the list, and as an SMS from anywhere', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await stage().open(page, '/templates');
+    await button('New template').click();
+    await page.getByRole('menuitem', { name: 'For email' }).click();
+    await page.getByRole('heading', { name: 'Choose a design' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('A page, an address, an id or a name').fill('new template sms');
+    await page.getByRole('option', { name: 'New template for SMS' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Text', { exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'New template' }).waitFor();
+    const { list } = await stage().request('GET', '/v1/my/templates');
+    expect(list.map(({ channel }) => channel)).toEqual(expect.arrayContaining(['email', 'sms']));
+    expect(list).toHaveLength(3);
   });
 });

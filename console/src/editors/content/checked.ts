@@ -7,9 +7,7 @@ import { problemText } from './problem-words.ts';
 
 export interface Problem {
   field: string;
-  /** What the API says; a label of the field stands beside it. */
-  message: string;
-  /** The same as a sentence that names the section or field. */
+  /** A sentence that names the section or field. */
   text: string;
   /** Whether a send is refused. */
   isError: boolean;
@@ -69,7 +67,6 @@ export function useChecked(unsaved: Unsaved, given: FieldErrors): Problem[] {
   const byText = new Map(all.map((each) => [`${each.field} ${each.message}`, each] as const));
   return [...byText.values()].map(({ field, code, message, isError }) => ({
     field,
-    message,
     isError,
     text: problemText({ field, code, message }, design),
   }));
@@ -79,4 +76,4 @@ export function useChecked(unsaved: Unsaved, given: FieldErrors): Problem[] {
 export const isAt = (field: string, path: string): boolean => field === path || field.startsWith(`${path}.`);
 
 export const messagesAt = (problems: readonly Problem[], path: string): string[] =>
-  problems.filter(({ field }) => field === path).map(({ message }) => message);
+  problems.filter(({ field }) => field === path).map(({ text }) => text);
