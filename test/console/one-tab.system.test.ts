@@ -72,7 +72,7 @@ it('says what is wrong with a form that was closed while it was sent', async () 
   await page.getByRole('button', { name: 'New contact' }).click();
   await page.getByLabel('Phone number', { exact: true }).fill('12');
   const sent = page.waitForRequest((each) => each.method() === 'POST');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await sent;
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -86,7 +86,7 @@ it('stays on a page that the user has gone to while something was created', asyn
   await page.getByRole('button', { name: 'New list' }).click();
   await page.getByRole('dialog').getByLabel('Name').fill('Late');
   const sent = page.waitForRequest((each) => each.method() === 'POST');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await sent;
   await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'Segments' }).click();

@@ -82,7 +82,7 @@ describe('the page for signing in', () => {
     const page = await stage().newPage();
     await page.goto('/console/sign-in');
     await page.evaluate(`document.body.innerHTML = '<img src="data:," onerror="document.title = 1">'`);
-    await page.waitForFunction('document.images[0].complete');
+    await eventually(async () => expect(await page.evaluate('document.images[0].complete')).toBe(true));
     await expect(page.title()).resolves.not.toBe('1');
     await eventually(() =>
       expect(stage().requireNoProblems).toThrow(/violation of the policy: script-src-attr blocks inline/),

@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { listGrants } from '../../../src/features/oauth/service.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { launchChromium } from '../../support/chromium.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type Receiver, startReceiver } from '../../support/https-receiver.ts';
 import { testsThatNeed } from '../../support/tests-that-need.ts';
 
@@ -73,8 +74,9 @@ async function signIn(page: Page, password = TEST_PASSWORD): Promise<void> {
 }
 
 const titleOf = (text: string) => `${text} – Carillon`;
+/** Playwright's own wait would evaluate text in the page, which its policy forbids. */
 const titled = (page: Page, text: string) =>
-  page.waitForFunction(`document.title === ${JSON.stringify(titleOf(text))}`);
+  eventually(async () => expect(await page.title()).toBe(titleOf(text)));
 const CONSENT = 'Allow access to your account?';
 
 /** Opens an authorization, and signs in unless the browser still is. */
