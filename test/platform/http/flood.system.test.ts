@@ -13,7 +13,8 @@ import { addTestProvider, sendgridCallback } from '../../support/signed-callback
 
 const MIB = 1024 * 1024;
 const MEMORY_LIMIT = 600 * MIB;
-const P99_LIMIT_MS = 1_000;
+/** Generous, because another test may use the other core meanwhile; alone it is below 200. */
+const P99_LIMIT_MS = 3_000;
 /** On a machine that is busy with other work: so many times as much as without the flood. */
 const P99_FACTOR = 10;
 /** `CARILLON_TEST_IMPORT_MB=1000` sends the largest file that an import may have. */
