@@ -7,8 +7,9 @@ const RANGE_IDS = 4_294_967_296;
 /**
  * SQL: the function `hold_messages`.
  * @param holdable condition on the message `m`: its status shows that it is held
+ * @param further more assignments, each after a comma
  */
-export const holdMessagesSql = (holdable: string) => `
+export const holdMessagesSql = (holdable: string, further = '') => `
 create or replace function hold_messages(holds jsonb) returns setof bigint language plpgsql strict rows 50 as $$
 declare
   ids bigint[] := array(select key::bigint from jsonb_object_keys(holds) as k (key));
@@ -20,7 +21,7 @@ begin
     select m.id from messages m where m.id = any(ids) and m.id between first and last
     order by m.id for no key update skip locked
   ), marked as (
-    update messages m set status = 'held', updated_at = now(), hold = holds -> m.id::text -> 'hold'
+    update messages m set status = 'held', updated_at = now(), hold = holds -> m.id::text -> 'hold'${further}
     where m.id = any(array(select id from lockable)) and m.id between first and last
       and ${holdable}
   )

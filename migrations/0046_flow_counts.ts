@@ -3,6 +3,9 @@ import { holdMessagesSql, OPEN } from './0011_message_ranges.ts';
 /** Counts of flows by day and by hour: entries, ends, and the outcomes of their messages. */
 export const name = '0046_flow_counts';
 
+/** SQL condition on the message `m`: a message of a campaign or flow that may have arrived stays `unknown`. */
+export const HOLDABLE = `${OPEN} and (m.status <> 'unknown' or m.class = 0)`;
+
 export const up = `
 create table flow_count_changes (
   flow_id bigint not null,
@@ -48,7 +51,7 @@ create index flow_outcomes_since on flow_outcomes (since);
 create index flow_outcomes_unjudged on flow_outcomes (flow_id) where unjudged;
 
 -- A message of a flow whose outcome is unknown stays so while another attempt waits, like those of campaigns.
-${holdMessagesSql(`${OPEN} and (m.status <> 'unknown' or m.class = 0)`)}
+${holdMessagesSql(HOLDABLE)}
 `;
 
 export const down = `

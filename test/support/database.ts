@@ -11,13 +11,19 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Takes a clone of the migrated template. Call `drop` in `afterAll`. */
-export async function createTestDatabase(options: { poolMax?: number } = {}): Promise<TestDatabase> {
+/**
+ * Takes a clone of the migrated template. Call `drop` in `afterAll`.
+ * @param options.keyedPlans whether it plans statements as a sender's database does
+ */
+export async function createTestDatabase(
+  options: { poolMax?: number; keyedPlans?: boolean } = {},
+): Promise<TestDatabase> {
   const { name, url } = await askService<DatabaseService>('database');
   const database = openDatabase({
     url,
     poolMax: options.poolMax ?? 5,
     applicationName: 'carillon test',
+    keyedPlans: options.keyedPlans ?? false,
   });
   return {
     url,

@@ -20,7 +20,7 @@ import type { LimitSettings } from '../limits/authority.ts';
 import { shareName } from '../backlog.ts';
 import { dropUnknownIntents } from './intend/batch.ts';
 import { MAX_BATCH } from './intend/pace.ts';
-import { type Backlogs, countWaiting, createBacklogs } from './claim/backlogs.ts';
+import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from './claim/backlogs.ts';
 import { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
 import { createBlockRound, createClaimRound } from './claim/claim-round.ts';
 import { type Claim, releaseClaims } from './claim/claim.ts';
@@ -30,7 +30,7 @@ import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
 import { startReleasing } from '../limits/releasing.ts';
 import { createPlainBacklogs } from './claim/plain-backlogs.ts';
-import { createServiceOrder, type ServiceOrder } from './claim/service-order.ts';
+import { createServiceOrder } from './claim/service-order.ts';
 import { ProviderShares } from './shares.ts';
 
 export interface SenderDeps {
@@ -104,7 +104,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #recorder: Recorder<PendingRecord>;
   readonly #intents = createIntents();
   readonly #plain = createPlainBacklogs();
-  readonly #order: ServiceOrder;
+  readonly #order = createServiceOrder();
   #following: Repeating[] = [];
   /** When to claim from other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
@@ -112,8 +112,7 @@ class SendQueue implements QueueAdapter<Claim> {
   constructor(deps: SenderDeps) {
     this.#deps = deps;
     const { pool, process, log } = deps;
-    const order = createServiceOrder();
-    this.#order = order;
+    const order = this.#order;
     this.#backlogs = createBacklogs(pool);
     this.#claimRound = createClaimRound(pool, deps.limits, this.#backlogs, order);
     this.#blockRound = createBlockRound(pool, deps.limits, this.#backlogs, order);
@@ -233,11 +232,8 @@ class SendQueue implements QueueAdapter<Claim> {
    */
   async #takePlain(owner: number, working: readonly ProviderShare[]) {
     await this.#backlogs.refresh();
-    const due = working.flatMap((share) =>
-      [...this.#backlogs.due(share.name)].map((backlog) => ({ share, backlog })),
-    );
-    const [only] = due;
-    if (!only || due.length > 1 || !this.#plain.mayBe(only.backlog)) return null;
+    const only = this.#onlyDue(working);
+    if (!only || !this.#plain.mayBe(only.backlog)) return null;
     const { share, backlog } = only;
     const result = await share.takePlain(owner, backlog).catch((error: unknown) => {
       if (isConnectionError(error)) throw error;
@@ -251,6 +247,18 @@ class SendQueue implements QueueAdapter<Claim> {
     else if (result.taken > 0) this.#backlogs.emptied(backlog);
     if (result.taken > 0) this.#order.served(backlog.name);
     return { taken: result.taken, backlog };
+  }
+
+  /** @returns the backlog that is due; null if there is none, or more than one: there may be thousands */
+  #onlyDue(working: readonly ProviderShare[]): { share: ProviderShare; backlog: DueBacklog } | null {
+    let only: { share: ProviderShare; backlog: DueBacklog } | null = null;
+    for (const share of working) {
+      for (const backlog of this.#backlogs.due(share.name)) {
+        if (only) return null;
+        only = { share, backlog };
+      }
+    }
+    return only;
   }
 
   #giveBackStalled(shares: readonly ProviderShare[]): void {

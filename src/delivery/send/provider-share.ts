@@ -114,6 +114,8 @@ interface IntendedBatch {
   owner: number;
   seq: number;
   messages: BatchMessage[];
+  /** Those of the messages that may leave. */
+  leaving: BatchMessage[];
   /** Whether the sweep may have given its claims back before they were known here, so that it must not be sent. */
   isLate?: boolean;
 }
@@ -228,10 +230,11 @@ export class ProviderShare {
     }
     if (!taken) return { taken: 0, more: false };
     loop.register(taken.claims);
+    const { claims, messages } = taken;
     const isLate = performance.now() - startedAt > LATE_MS;
-    this.#intended.set(taken.claims, { owner, seq, messages: taken.messages, isLate });
-    worker.give(taken.claims);
-    return { taken: taken.claims.length, more: taken.claims.length === worker.room };
+    this.#intended.set(claims, { owner, seq, messages, leaving: messages, isLate });
+    worker.give(claims);
+    return { taken: claims.length, more: claims.length === worker.room };
   }
 
   async #sendOrGiveBack(claims: Claim[]): Promise<HandedOver> {
@@ -242,7 +245,7 @@ export class ProviderShare {
       const leave = intended?.isLate ? null : breaker.tryEnter();
       if (leave) return await this.#send(claims, intended).finally(leave);
       if (intended) {
-        const untried = intended.messages.map(() => ({ kind: 'not_tried' as const }));
+        const untried = intended.leaving.map(() => ({ kind: 'not_tried' as const }));
         return this.#record(claims, intended, untried);
       }
       await loop.giveBack([...claims, ...buffer.drain()]);
@@ -258,11 +261,11 @@ export class ProviderShare {
     const { pool, log } = this.#deps;
     const batch = intended ?? (await this.#intendBatch(claims));
     if (!batch) return { recorded: Promise.resolve() };
+    const { owner, leaving } = batch;
     try {
-      const leaving = batch.messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
       if (!claims[0]?.block) {
-        await countLosses(pool, batch.owner, leaving, outcomes).catch((error: unknown) =>
+        await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
           log.warn({ err: error, provider: this.channel.provider }, 'lost connections not counted'),
         );
       }
@@ -284,7 +287,8 @@ export class ProviderShare {
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
       const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring };
-      return { owner, seq, messages: await this.#intend(request, claims) };
+      const messages = await this.#intend(request, claims);
+      return { owner, seq, messages, leaving: messages.filter(({ verdict }) => verdict === 'send') };
     } catch (error) {
       intents.end(seq);
       throw error;
@@ -294,12 +298,11 @@ export class ProviderShare {
   /** @param outcomes of the messages that may leave, in their order */
   #record(
     claims: Claim[],
-    { owner, seq, messages }: IntendedBatch,
+    { owner, seq, messages, leaving }: IntendedBatch,
     outcomes: readonly HandOverOutcome[],
   ): HandedOver {
     const { provider, reportSeconds, repeatable } = this.channel;
     const { intents, loop, record } = this.#deps;
-    const leaving = messages.filter((message) => message.verdict === 'send');
     const records = outcomeRecords(provider, messages, outcomes, reportSeconds, repeatable);
     const block = claims[0]?.block;
     const batch = block

@@ -16,7 +16,7 @@ import { holdUnavailableBlocks, rerouteBlocks } from '../../../src/delivery/send
 import { setAccount } from '../../../src/features/accounts/service.ts';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../src/features/contacts/remove.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -36,14 +36,11 @@ let seq = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
   campaign = await writeCampaign(database, account, {

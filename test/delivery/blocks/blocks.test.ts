@@ -15,7 +15,7 @@ import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
 import { recordUnappliedOptOut } from '../../../src/delivery/consent/unapplied-opt-outs.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, claimRecipients, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -38,15 +38,12 @@ let seq = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
   await insertSender(database, OTHER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
   campaign = await writeCampaign(database, account, {

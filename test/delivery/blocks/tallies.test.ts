@@ -10,7 +10,7 @@ import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../../src/delivery/send/record/record.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import {
   claimRecipients,
@@ -40,15 +40,12 @@ let seq = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
   await insertSender(database, OTHER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
   const size = { recipients: BLOCKS * BLOCK, blockSize: BLOCK };

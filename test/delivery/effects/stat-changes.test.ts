@@ -1,7 +1,7 @@
 // The figures equal a count of the messages, whatever is recorded, and each message counts once under each name.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { foldStats } from '../../../src/features/stats/fold.ts';
-import { openDatabase, type Database } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -20,15 +20,12 @@ let account: QueuedAccount;
 let sender: ReturnType<typeof createOutcomes>;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
   sender = createOutcomes(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
 });

@@ -4,7 +4,7 @@ import { messageClasses } from '../../../src/delivery/message.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { startReleasing } from '../../../src/delivery/limits/releasing.ts';
 import { pauseSending, resumeSending } from '../../../src/features/accounts/service.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, insertSender, queueEmails, statusCounts } from '../../support/queued.ts';
@@ -19,14 +19,11 @@ let test: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 
 /** Writes held messages of a paused account, as many claims would leave them. */
 async function holdMessages(accountId: number, brandId: number): Promise<void> {

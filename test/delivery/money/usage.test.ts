@@ -5,7 +5,7 @@ import { requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts'
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import { countAi, foldUsage, usageSql } from '../../../src/delivery/money/usage.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -30,15 +30,12 @@ let sender: ReturnType<typeof createOutcomes>;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
   sender = createOutcomes(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
 });

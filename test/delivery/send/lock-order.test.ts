@@ -25,13 +25,10 @@ let accounts: QueuedAccount[];
 let claims: Claim[];
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 
 beforeEach(async () => {
   await insertSender(database, OWNER);

@@ -6,7 +6,7 @@ import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts'
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { claimRecipients, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -25,15 +25,12 @@ let campaign: WrittenCampaign;
 let seq = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
   await insertSender(database, OTHER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
   campaign = await writeCampaign(database, account, { recipients: 20, blockSize: 10, prefix: `u${seq}-` });

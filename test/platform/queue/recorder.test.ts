@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { createRecorder, type Recorder } from '../../../src/platform/queue/recorder.ts';
+import { createRecorder, type Recorder, type RecorderOptions } from '../../../src/platform/queue/recorder.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const MAX_GROUP = 3;
@@ -43,17 +43,22 @@ function add(...items: number[]): void {
   for (const item of items) recorder.add(item);
 }
 
+/** A recorder whose groups are limited by time only, unless the options say otherwise. */
+const createGathering = (options: Partial<RecorderOptions<number>>) =>
+  createRecorder<number>({
+    noun: 'numbers',
+    maxGroup: 100,
+    intervalMs: 0,
+    maxRetryMs: 500,
+    commit: (items) => Promise.resolve(void groups.push([...items])),
+    describe: (item) => ({ item }),
+    log: pino({ enabled: false }),
+    ...options,
+  });
+
 describe('the recorder', () => {
   it('commits a lone item at once, and gathers those that follow within the interval', async () => {
-    const gathering = createRecorder<number>({
-      noun: 'numbers',
-      maxGroup: 100,
-      intervalMs: 300,
-      maxRetryMs: 500,
-      commit: (items) => Promise.resolve(void groups.push([...items])),
-      describe: (item) => ({ item }),
-      log: pino({ enabled: false }),
-    });
+    const gathering = createGathering({ intervalMs: 300 });
     gathering.add(1);
     await eventually(() => expect(groups).toEqual([[1]]));
     gathering.add(2);
@@ -64,18 +69,7 @@ describe('the recorder', () => {
   });
 
   it('gathers from the first item on, until the group has its full size', async () => {
-    const gathering = createRecorder<number>({
-      noun: 'numbers',
-      maxGroup: 100,
-      intervalMs: 0,
-      gatherMs: 600_000,
-      sizeOf: (item) => item,
-      fullSize: 50,
-      maxRetryMs: 500,
-      commit: (items) => Promise.resolve(void groups.push([...items])),
-      describe: (item) => ({ item }),
-      log: pino({ enabled: false }),
-    });
+    const gathering = createGathering({ gatherMs: 600_000, sizeOf: (item) => item, fullSize: 50 });
     gathering.add(20);
     await nextTurn();
     gathering.add(29);
@@ -87,16 +81,7 @@ describe('the recorder', () => {
   });
 
   it('gathers no longer than it should', async () => {
-    const gathering = createRecorder<number>({
-      noun: 'numbers',
-      maxGroup: 100,
-      intervalMs: 0,
-      gatherMs: 30,
-      maxRetryMs: 500,
-      commit: (items) => Promise.resolve(void groups.push([...items])),
-      describe: (item) => ({ item }),
-      log: pino({ enabled: false }),
-    });
+    const gathering = createGathering({ gatherMs: 30 });
     gathering.add(1);
     await eventually(() => expect(groups).toEqual([[1]]));
   });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { messageClasses } from '../../message.ts';
 import type { DueBacklog } from './backlogs.ts';
 
@@ -20,20 +21,12 @@ export interface PlainBacklogs {
   leaveFailed(backlog: DueBacklog): void;
 }
 
-/** @param now returns milliseconds of a monotonic clock */
-export function createPlainBacklogs(now: () => number = () => performance.now()): PlainBacklogs {
-  const leftUntil = new Map<string, number>();
-
-  function leaveFor(name: string, ms: number): void {
-    if (leftUntil.size >= MAX_REMEMBERED) leftUntil.clear();
-    leftUntil.set(name, now() + ms);
-  }
-
+export function createPlainBacklogs(): PlainBacklogs {
+  const left = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  const leaveFor = (name: string, ttl: number) => void left.set(name, true, { ttl });
   return {
     mayBe: ({ name, channel, class: priority }) =>
-      channel === 'email' &&
-      priority === messageClasses.transactional &&
-      now() >= (leftUntil.get(name) ?? -Infinity),
+      channel === 'email' && priority === messageClasses.transactional && !left.has(name),
     leaveDeep: ({ name }) => leaveFor(name, DEEP_MS),
     leave: ({ name }) => leaveFor(name, NOT_PLAIN_MS),
     leaveFailed: ({ name }) => leaveFor(name, FAILED_MS),

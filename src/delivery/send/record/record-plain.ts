@@ -1,8 +1,9 @@
 /**
  * Records plain messages: transactional emails of accounts without contacts that a provider accepted at the first
- * attempt, and whose events nobody has subscribed to. The function runs only the few statements that such messages need.
+ * attempt, and whose events no consumer wants. The function runs only the few statements that such messages need.
  * It has the same effects as the general statement in `record-sql.ts`.
  */
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { defineStatement } from '../../../platform/db/statements.ts';
 import type { Publication } from '../../../platform/events/publish.ts';
@@ -64,30 +65,24 @@ function providerOf(batches: readonly BatchRecord[]): string | null {
 /**
  * Returns a function that records batches if all of their messages are plain.
  * @param parts always the same object
- * @param now returns milliseconds of a monotonic clock
  */
 export function createPlainRecording(
   pool: pg.Pool,
   parts: { publication: Publication },
-  now: () => number = () => performance.now(),
 ): (batches: readonly BatchRecord[]) => Promise<boolean> {
-  const wantedUntil = new Map<number, number>();
+  const wanted = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: WANTED_MS });
   let unableUntil = -Infinity;
-
-  function noteWanted(brands: readonly number[]): void {
-    if (wantedUntil.size >= MAX_REMEMBERED) wantedUntil.clear();
-    for (const brand of brands) wantedUntil.set(brand, now() + WANTED_MS);
-  }
+  const noteUnable = () => void (unableUntil = performance.now() + UNABLE_MS);
 
   return async (batches) => {
     const provider = providerOf(batches);
-    if (provider === null || now() < unableUntil) return false;
+    if (provider === null || performance.now() < unableUntil) return false;
     // All statements lock messages in this order, as two senders may have outcomes of the same messages.
     const outcomes = batches
       .flatMap((batch) => batch.outcomes)
       .sort((one, other) => one.messageId - other.messageId);
     const brands = [...new Set(outcomes.map(({ message }) => message.brandId))];
-    if (brands.some((brand) => now() < (wantedUntil.get(brand) ?? -Infinity))) return false;
+    if (brands.some((brand) => wanted.has(brand))) return false;
     try {
       const { rows } = await pool.query<{ recorded: boolean }>({
         ...recordPlainStatement.prepared('record_plain_messages', parts),
@@ -101,12 +96,12 @@ export function createPlainRecording(
           brands,
         ],
       });
-      if (rows.length === 0) noteWanted(brands);
-      else if (!rows[0]?.recorded) unableUntil = now() + UNABLE_MS;
+      if (rows.length === 0) for (const brand of brands) wanted.set(brand, true);
+      else if (!rows[0]?.recorded) noteUnable();
       return rows[0]?.recorded ?? false;
     } catch (error) {
       const { code } = error as { code?: string };
-      if (code === MISSING_FUNCTION) unableUntil = now() + UNABLE_MS;
+      if (code === MISSING_FUNCTION) noteUnable();
       if (code === NOT_PLAIN || code === MISSING_FUNCTION) return false;
       throw error;
     }

@@ -164,7 +164,8 @@ export interface BatchRecordingDeps {
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches, in one statement for each kind of batch (plain messages, blocks in which all was sent, others): attempts, message states, events and the work that they
+ * Records batches, in one statement for each kind of batch (plain messages, blocks in which all was sent, others):
+ * attempts, message states, events and the work that they
  * queue, suppressions, counters, and the end of the intents.
  */
 export function createBatchRecording(

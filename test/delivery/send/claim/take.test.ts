@@ -5,7 +5,7 @@ import { ACCOUNT_LOCK, claimBacklog } from '../../../../src/delivery/send/claim/
 import { takePlainMessages } from '../../../../src/delivery/send/claim/take.ts';
 import { intendBatch } from '../../../../src/delivery/send/intend/batch.ts';
 import { pauseSending } from '../../../../src/features/accounts/service.ts';
-import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
+import type { Database } from '../../../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -21,14 +21,11 @@ let account: QueuedAccount;
 let seq = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database, 1_000);
 });

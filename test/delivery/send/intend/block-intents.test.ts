@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createBlockIntents } from '../../../../src/delivery/send/intend/block-intents.ts';
 import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
-import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
+import type { Database } from '../../../../src/platform/db/database.ts';
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
 import { claimRecipients, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
@@ -22,14 +22,11 @@ let statements = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   const account = await insertAccount(database);
   campaign = await writeCampaign(database, account, {

@@ -6,7 +6,7 @@ import type { BatchMessage } from '../../../../src/delivery/send/intend/batch.ts
 import { outcomeRecords } from '../../../../src/delivery/send/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../../../src/delivery/send/record/record.ts';
 import { createPlainRecording } from '../../../../src/delivery/send/record/record-plain.ts';
-import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
+import type { Database } from '../../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
@@ -24,14 +24,11 @@ let account: QueuedAccount;
 let seq = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
 });

@@ -5,7 +5,7 @@ import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording, type BatchRecord } from '../../../../src/delivery/send/record/record.ts';
 import { divideSent } from '../../../../src/delivery/send/record/record-sent.ts';
-import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
+import type { Database } from '../../../../src/platform/db/database.ts';
 import {
   blocksOf,
   claimRecipients,
@@ -30,14 +30,11 @@ let seq = 0;
 let prefix = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
   await insertSender(database, OWNER);
 });
-afterAll(async () => {
-  await database.close();
-  await test.drop();
-});
+afterAll(() => test.drop());
 beforeEach(async () => {
   account = await insertAccount(database);
   campaign = await writeCampaign(database, account, { recipients: RECIPIENTS, prefix: `c${++prefix}-` });
