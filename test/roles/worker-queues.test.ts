@@ -130,7 +130,7 @@ interface WorkerQueue {
   table: string;
   /** Columns of a row that starts the loop. */
   due: Record<string, string>;
-  /** Columns of a row that does not start it yet, or no more. */
+  /** Columns of a row that does not start it yet, or no longer does. */
   notDue?: Record<string, string>;
 }
 

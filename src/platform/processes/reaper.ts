@@ -97,8 +97,8 @@ export interface ReaperDeps {
 }
 
 /**
- * Looks for dead processes every two seconds while a process is silent, and recovers their work. A process is dead if, in two checks in a row, its
- * lock is free and it has been silent for five seconds. Any number of reapers may run at once.
+ * Looks for dead processes every two seconds while a process is silent, and recovers their work. A process is dead if,
+ * in two checks in a row, its lock is free and it has been silent for five seconds. Any number of reapers may run at once.
  */
 export function startReaper({ pool, process, work, waker, pulse, log }: ReaperDeps): {
   stop(): Promise<void>;

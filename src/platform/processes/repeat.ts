@@ -29,7 +29,8 @@ function pause(state: State, milliseconds: number): Promise<void> {
 
 /**
  * Repeats `work`; the first round starts at once.
- * @param work one round; returns the milliseconds until the next, or Infinity to wait until it is woken. Errors are logged, and the next round follows.
+ * @param work one round; returns the milliseconds until the next, or Infinity to wait until it is woken. Errors are
+ *   logged, and the next round follows.
  * @param options.name names the work in the log, such as `claiming messages`
  * @param options.retryMs pause after a round that threw; 1 s by default
  */

@@ -1,4 +1,4 @@
-// A sender that is idle and that nobody wakes finds new messages, and claims that it does not know, by its pulse alone.
+// An idle sender that gets no wake-ups finds new messages, and claims that it does not know, by its pulse alone.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -76,7 +76,7 @@ export const STARTERS: readonly Starter[] = [
       header,
       text(`<h1>You are invited</h1>${GREETING}<p>Say what will happen, and who will be there.</p>`),
       columns([text('<h3>When</h3><p>Day and time</p>')], [text('<h3>Where</h3><p>Place, or link</p>')]),
-      button('Say that you come'),
+      button('I’ll be there'),
     ],
   },
 ];

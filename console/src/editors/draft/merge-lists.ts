@@ -3,6 +3,7 @@
  * that are equal, and those that stand between the same neighbours and are of the same kind.
  */
 import { hashKey } from '@tanstack/react-query';
+import { commonItems } from '../../ui/common-items.ts';
 import { collide, kindOf, type Merging, type Path, type Three } from './merging.ts';
 import { isSame } from './same.ts';
 
@@ -11,32 +12,10 @@ type List = readonly unknown[];
 /** Finding equal items takes the product of both lengths. */
 const MAX_PAIRS = 250_000;
 
-/** Finds the longest sequence of equal items. @returns for each index of `from`, that of the equal item, or undefined */
-function equalItems(from: readonly string[], to: readonly string[]): (number | undefined)[] {
-  const lengths = Array.from({ length: from.length + 1 }, () => new Array<number>(to.length + 1).fill(0));
-  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
-  for (let i = from.length - 1; i >= 0; i -= 1) {
-    const row = lengths[i] ?? [];
-    for (let j = to.length - 1; j >= 0; j -= 1) {
-      row[j] = from[i] === to[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const found: (number | undefined)[] = from.map(() => undefined);
-  for (let i = 0, j = 0; i < from.length && j < to.length;) {
-    if (from[i] === to[j]) {
-      found[i] = j;
-      i += 1;
-      j += 1;
-    } else if (at(i + 1, j) >= at(i, j + 1)) i += 1;
-    else j += 1;
-  }
-  return found;
-}
-
 /** Says for each item of the base where it is in another list; undefined if it was removed or moved. */
 function alignmentOf(base: List, list: List): (number | undefined)[] {
   const [from, to] = [base.map((item) => hashKey([item])), list.map((item) => hashKey([item]))];
-  const found = equalItems(from, to);
+  const found = commonItems(from, to);
   const [before, after] = [new Set(from), new Set(to)];
   const aligned = [...found];
   let [start, first] = [0, 0];

@@ -125,7 +125,7 @@ function DeleteFile({ file }: { file: Upload }) {
 function NoFiles() {
   return (
     <EmptyState title="No files yet">
-      <p>Images that you upload for letters, and logos, stand here. A file has at most 5 MB.</p>
+      <p>Logos and the images that you upload for letters appear here. A file can have at most 5 MB.</p>
     </EmptyState>
   );
 }

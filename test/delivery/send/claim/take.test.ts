@@ -207,7 +207,7 @@ describe('nothing is taken, and nothing changes,', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('if only a tag tells the recipient from a suppressed one, unless tags matter', async () => {
+  it('if the recipient differs from a suppressed one only by a tag, unless tags matter', async () => {
     await queueEmails(database, account, 1, { prefix: 'ada+' });
     await change(
       `insert into suppressions (account_id, address_key, email, reason)

@@ -1,5 +1,6 @@
 /** What differs between the steps of two versions of a flow. A step is the same step if it has the same id or `ref`. */
 import { isSame } from '../../../editors/draft/same.ts';
+import { commonItems } from '../../../ui/common-items.ts';
 import { branchesOf as namedBranches, keyOf, type StepKey } from '../flow-layout.ts';
 import { allSteps, type Step } from './model.ts';
 
@@ -50,27 +51,10 @@ function fieldChanges(left: Step, right: Step): FieldChange[] {
     .map((field) => ({ field, before: before.get(field), after: after.get(field) }));
 }
 
-/** Finds the longest sequence of keys that both have in the same order. */
+/** The longest sequence of keys that both have in the same order. */
 function commonKeys(left: readonly StepKey[], right: readonly StepKey[]): Set<StepKey> {
-  const lengths = Array.from({ length: left.length + 1 }, () => new Array<number>(right.length + 1).fill(0));
-  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
-  for (let i = left.length - 1; i >= 0; i -= 1) {
-    const row = lengths[i] ?? [];
-    for (let j = right.length - 1; j >= 0; j -= 1) {
-      row[j] = left[i] === right[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const common = new Set<StepKey>();
-  for (let i = 0, j = 0; i < left.length && j < right.length;) {
-    const key = left[i];
-    if (key !== undefined && key === right[j]) {
-      common.add(key);
-      i += 1;
-      j += 1;
-    } else if (at(i + 1, j) >= at(i, j + 1)) i += 1;
-    else j += 1;
-  }
-  return common;
+  const places = commonItems(left, right);
+  return new Set(left.filter((_, n) => places[n] !== undefined));
 }
 
 const byKey = (steps: readonly Step[]) => new Map(allSteps(steps).map(({ step }) => [keyOf(step), step]));
