@@ -132,21 +132,18 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
   const { lane, loop } = watch;
   const end = Date.now() + ATTACHED_MS;
   let isRunning = false;
-  let changes = 0;
   let ring: () => void = () => undefined;
   const unwatch = deps.pulse.watch(isSteeredSql(lane), () => {
     isRunning = false;
-    changes += 1;
     ring();
   });
   try {
     for (;;) {
       const isOwn = loop.report().processId === watch.processId;
       if (!isRunning || !isOwn) {
-        const before = changes;
-        const mode = await applyMode(watch, deps);
-        // A change that the pulse found meanwhile may be newer than what was read.
-        isRunning = mode === 'running' && changes === before;
+        // If the pulse finds a newer change during the read, this stays false.
+        isRunning = true;
+        if ((await applyMode(watch, deps)) !== 'running') isRunning = false;
       }
       const report = loop.report();
       Context.current().heartbeat(report);

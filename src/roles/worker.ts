@@ -170,9 +170,12 @@ function startAudienceWork(config: Config, keyring: Keyring, { database: { pool 
 }
 
 /** Entries into flows, changes of all runs of a flow, and counts of flows. */
-function startFlowWork(config: Config, events: EventPublisher, deps: LoopDeps) {
-  const { pool } = deps.database;
-  const shared = { pool, waker: deps.waker, pulse: deps.pulse, log: deps.log };
+function startFlowWork(
+  config: Config,
+  events: EventPublisher,
+  { database: { pool }, waker, pulse, log }: LoopDeps,
+) {
+  const shared = { pool, waker, pulse, log };
   const versions = createFlowVersionReader(pool);
   const loops = [
     startFlowEntries(shared),

@@ -16,6 +16,7 @@ import { median, percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 import { type Interactive, type Measured, startInteractive, startRole } from './programs.ts';
+import { untilCount } from './runs.ts';
 import { openStage, type Stage } from './stage.ts';
 import { senderSettings } from './webhooks.ts';
 
@@ -55,7 +56,7 @@ const WEEK_DAYS = 7;
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 
 /** Makes the partitions that a database has after so many days, without messages. */
-export async function fillDays({ database: { pool } }: Stage, days: number): Promise<void> {
+async function fillDays({ database: { pool } }: Stage, days: number): Promise<void> {
   const weeks = Math.floor(days / WEEK_DAYS);
   for (let week = 1; week <= weeks; week += 1) {
     await pool.query(`select setval('messages_id_seq', $1, false)`, [week * RANGE_IDS + 1]);
@@ -231,11 +232,7 @@ async function loaded(bench: Bench, processes: Processes, { name: _, ...shape }:
   const results = await Promise.all(loads);
   const seconds = (performance.now() - startedAt) / 1_000;
   const sentInTime = arrivals.size - arrivedBefore;
-  const end = performance.now() + LIMIT_MS;
-  const left = () => [...starts.keys()].filter((to) => !arrivals.has(to));
-  while (arrivals.size - arrivedBefore < starts.size && performance.now() < end) await sleep(20);
-  const lost = left().length;
-  if (lost > 0) throw new Error(`${lost} of ${starts.size} messages did not arrive`);
+  await untilCount(() => Promise.resolve(arrivals.size - arrivedBefore), starts.size, LIMIT_MS);
   const used = usedBy(before, cpuOf(processes), (cpu) => rounded((cpu / starts.size) * 1e6));
   const times = [...starts].map(([to, at]) => (arrivals.get(to) ?? Infinity) - at);
   for (const to of starts.keys()) arrivals.delete(to);

@@ -64,7 +64,7 @@ async function makeFree({ database, accountId }: Stage): Promise<void> {
   await database.pool.query('update accounts set spend_cap_monthly_cents = null where id = $1', [accountId]);
 }
 
-export function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, 'seconds'> {
+function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, 'seconds'> {
   return {
     port: stage.apiPort,
     path: '/v1/my/messages',

@@ -137,7 +137,7 @@ const DARK =
 
 /**
  * Returns a rendered content as a page that runs nothing and unsubscribes nobody.
- * @param look.dark whether it is shown about as in the dark; by default not
+ * @param options.dark whether to show it roughly as in dark mode; by default not
  */
 export function pageOf(
   { html, text }: { html: string | null; text: string | null },
