@@ -63,6 +63,9 @@ interface PendingRecord {
   done: () => void;
 }
 
+const countOutcomes = (pending: readonly PendingRecord[]) =>
+  pending.reduce((sum, { batch }) => sum + batch.outcomes.length, 0);
+
 const RETRY_MS = 250;
 /**
  * Minimum pause between two claims from other backlogs while the buffers are full; longer if such a claim takes long.
@@ -118,13 +121,13 @@ class SendQueue implements QueueAdapter<Claim> {
     this.#blockRound = createBlockRound(pool, deps.limits, this.#backlogs, order);
     this.#blocks = new ClaimedBlocks(pool, log);
     this.#recordBatches = createBatchRecording(deps);
+    // With a single connection, a full batch waits for no other.
+    const full = Math.min(FULL_RECORD, MAX_BATCH * concurrencyOf(deps.channels));
     this.#recorder = createRecorder({
       noun: 'outcomes',
       intervalMs: 0,
       gatherMs: GATHER_MS,
-      sizeOf: ({ batch }) => batch.outcomes.length,
-      // With a single connection, a full batch waits for no other.
-      fullSize: Math.min(FULL_RECORD, MAX_BATCH * concurrencyOf(deps.channels)),
+      isFull: (pending) => countOutcomes(pending) >= full,
       maxGroup: MAX_BATCHES_PER_RECORD,
       // A worker waits for its record, so retries must stay frequent.
       maxRetryMs: RETRY_MS,

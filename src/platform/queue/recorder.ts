@@ -19,10 +19,8 @@ export interface RecorderOptions<Item> {
   intervalMs: number;
   /** How long a group gathers items from its first one on, unless it is full earlier; by default not at all. */
   gatherMs?: number;
-  /** How much an item counts; by default 1. */
-  sizeOf?(item: Item): number;
-  /** A group of this size is full; by default one of `maxGroup` items. */
-  fullSize?: number;
+  /** Whether a group waits for no more items; it never does with `maxGroup` items. */
+  isFull?(waiting: readonly Item[]): boolean;
   /** Longest pause between two attempts to record an item that the database refuses. */
   maxRetryMs: number;
   /** Records items in one transaction; throws if that failed. */
@@ -80,14 +78,14 @@ function createSetAside<Item>({ noun, commit, maxRetryMs, describe, log }: Recor
 
 /** Decides when the next group starts. */
 function createGroupPace<Item>(options: RecorderOptions<Item>) {
-  const { intervalMs, gatherMs = 0, maxGroup, sizeOf = () => 1, fullSize = maxGroup } = options;
+  const { intervalMs, gatherMs = 0, maxGroup } = options;
   let startedAt = -Infinity;
   /** When the first of the waiting items was added. */
   let firstAt = -Infinity;
   let start: (() => void) | null = null;
 
   const isFull = (waiting: readonly Item[]) =>
-    waiting.length >= maxGroup || waiting.reduce((size, item) => size + sizeOf(item), 0) >= fullSize;
+    waiting.length >= maxGroup || options.isFull?.(waiting) === true;
 
   return {
     /** Notes that an item was added to those that wait. */

@@ -69,7 +69,10 @@ describe('the recorder', () => {
   });
 
   it('gathers from the first item on, until the group has its full size', async () => {
-    const gathering = createGathering({ gatherMs: 600_000, sizeOf: (item) => item, fullSize: 50 });
+    const gathering = createGathering({
+      gatherMs: 600_000,
+      isFull: (items) => items.reduce((sum, item) => sum + item, 0) >= 50,
+    });
     gathering.add(20);
     await nextTurn();
     gathering.add(29);
