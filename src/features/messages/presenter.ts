@@ -141,7 +141,7 @@ function eventsOfRow(row: MessageRow): MessageEventRow[] {
 }
 
 /**
- * A hold belongs to the attempt that it delays: the one after those that were made before.
+ * A hold belongs to the attempt that it delays: the one after those that were made before, or in the same millisecond.
  * @param events of the attempts
  */
 function eventsOfHold(
@@ -150,7 +150,7 @@ function eventsOfHold(
 ): MessageEventRow[] {
   if (!hold) return [];
   const heldAt = new Date(hold.held_at);
-  const before = events.filter(({ occurred_at: at }) => at < heldAt);
+  const before = events.filter(({ occurred_at: at }) => at <= heldAt);
   const attempt = Math.max(0, ...before.map((event) => event.attempt)) + 1;
   const data = { reason: hold.reason };
   const held = { type: 'held' as const, attempt, occurred_at: heldAt, data };

