@@ -11,7 +11,7 @@ export interface Letter {
   body?: string;
 }
 
-const readLetter = (value: unknown): Letter | null =>
+export const readLetter = (value: unknown): Letter | null =>
   isObject(value) && typeof value.subject === 'string' ? { ...value, subject: value.subject } : null;
 
 /** A letter that is about nothing must have no body. */
@@ -26,11 +26,13 @@ const outdated = () => new ApiError({ status: 412, code: 'precondition_failed', 
 export class MemoryStorage implements Storage {
   [name: string]: unknown;
   readonly #room: () => number;
-  /** @param room how long a value may be */
+  /** The keys that were written, in order. */
+  readonly #written: string[] = [];
+  /** @param room how long all values together may be */
   constructor(room: () => number = () => Infinity) {
     this.#room = room;
     // As in a browser, the entries are the own enumerable properties.
-    for (const name of ['getItem', 'setItem', 'removeItem', 'key', 'clear'] as const) {
+    for (const name of ['getItem', 'setItem', 'removeItem', 'key', 'clear', 'countWrites'] as const) {
       Object.defineProperty(this, name, { enumerable: false, value: this[name] });
     }
   }
@@ -41,8 +43,15 @@ export class MemoryStorage implements Storage {
     return Object.hasOwn(this, key) ? String(this[key]) : null;
   }
   setItem(key: string, value: string): void {
-    if (value.length > this.#room()) throw new DOMException('it is full', 'QuotaExceededError');
+    const others = Object.entries(this).filter(([name]) => name !== key);
+    const used = others.reduce((sum, [, text]) => sum + String(text).length, 0);
+    if (used + value.length > this.#room()) throw new DOMException('it is full', 'QuotaExceededError');
     this[key] = value;
+    this.#written.push(key);
+  }
+  /** Returns how often entries were written whose keys begin with a prefix. */
+  countWrites(prefix: string): number {
+    return this.#written.filter((key) => key.startsWith(prefix)).length;
   }
   removeItem(key: string): void {
     Reflect.deleteProperty(this, key);

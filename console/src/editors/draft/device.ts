@@ -3,33 +3,95 @@ import type { ReadContent } from './draft.ts';
 import type { KeptContent } from './versions.ts';
 
 const PREFIX = 'draft:';
+const FROM_PREFIX = 'draft-from:';
 const KEPT_MS = 30 * 86_400_000;
 
-interface Entry<Content> extends KeptContent<Content> {
-  at: number;
-}
+type Entry<Content> = Pick<KeptContent<Content>, 'content' | 'base' | 'over'> & { at: number };
 
-/** @returns null if the entry is not one of this version */
-function parse(text: string | null): Entry<object> | null {
+/** What a content was made from. It is as large as the content and changes rarely, so it has an entry of its own. */
+type From<Content> = Omit<KeptContent<Content>, 'content'>;
+
+/** Older versions of the console wrote both into one entry. */
+type Stored = Entry<object> & Partial<From<object>>;
+
+const keyOfFrom = (key: string): string => FROM_PREFIX + key.slice(PREFIX.length);
+
+function parse(text: string | null): unknown {
   try {
-    const entry = JSON.parse(text ?? '') as Partial<Entry<object>> | null;
-    const isEntry = typeof entry?.content === 'object' && typeof entry.base === 'string';
-    return isEntry && typeof entry.at === 'number' ? (entry as Entry<object>) : null;
+    return JSON.parse(text ?? '');
   } catch {
     return null;
   }
 }
 
+/** @returns null if the entry is not one of this version */
+function entryAt(storage: Storage, key: string): Stored | null {
+  const entry = parse(storage.getItem(key)) as Partial<Stored> | null;
+  const isEntry = typeof entry?.content === 'object' && typeof entry.base === 'string';
+  return isEntry && typeof entry.at === 'number' ? (entry as Stored) : null;
+}
+
+/** Reads an entry with what its content was made from, as far as that is known. */
+function keptAt(storage: Storage, key: string): Stored | null {
+  const entry = entryAt(storage, key);
+  if (!entry) return null;
+  const from = parse(storage.getItem(keyOfFrom(key))) as Partial<From<object>> | null;
+  // It belongs to another version if the browser was closed before it was written, too.
+  const { baseContent } = from?.base === entry.base ? from : entry;
+  const { overContent } = from?.over === entry.over ? from : entry;
+  return { ...entry, baseContent, overContent };
+}
+
+function drop(storage: Storage, key: string): void {
+  for (const each of [key, keyOfFrom(key)]) storage.removeItem(each);
+}
+
 function dropOld(storage: Storage, now: number): void {
   for (const key of Object.keys(storage)) {
-    if (!key.startsWith(PREFIX)) continue;
-    const entry = parse(storage.getItem(key));
-    if (!entry || entry.at < now - KEPT_MS) storage.removeItem(key);
+    if (key.startsWith(FROM_PREFIX)) {
+      const isAlone = storage.getItem(PREFIX + key.slice(FROM_PREFIX.length)) === null;
+      if (isAlone) storage.removeItem(key);
+    } else if (key.startsWith(PREFIX)) {
+      const entry = entryAt(storage, key);
+      if (!entry || entry.at < now - KEPT_MS) drop(storage, key);
+    }
   }
 }
 
+function keep(storage: Storage, key: string, value: unknown): boolean {
+  try {
+    storage.setItem(key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes what a content was made from, unless it is there already. */
+function createFrom<Content>(storage: Storage, key: string) {
+  let written: From<Content> | null = null;
+  const remove = () => {
+    written = null;
+    storage.removeItem(key);
+  };
+  return {
+    write(from: From<Content>): void {
+      const { base, over, baseContent, overContent } = from;
+      const isWritten =
+        written?.base === base &&
+        written.over === over &&
+        written.baseContent === baseContent &&
+        written.overContent === overContent;
+      if (isWritten) return;
+      if (keep(storage, key, from)) written = from;
+      else remove();
+    },
+    remove,
+  };
+}
+
 /**
- * Each tab has an entry of its own, so that two tabs do not overwrite each other's. An editor that opens adopts the
+ * Each tab has entries of its own, so that two tabs do not overwrite each other's. An editor that opens adopts the
  * newest one that was left; others are offered when it opens the next time.
  * @param name of the draft, with its user and brand
  * @param tab of this editor
@@ -44,24 +106,21 @@ export function createDevice<Content>(
 ) {
   const prefix = `${PREFIX}${name}:`;
   const own = `${prefix}${tab}`;
+  const from = createFrom<Content>(storage, keyOfFrom(own));
   let adopted: string | null = null;
+  const dropAdopted = () => {
+    if (adopted !== null && adopted !== own) drop(storage, adopted);
+    adopted = null;
+  };
   const entriesAt = (key: string) => {
-    const entry = parse(storage.getItem(key));
+    const entry = keptAt(storage, key);
     const content = entry && readContent(entry.content);
     if (entry && content !== null) {
       const [baseContent, overContent] = [readContent(entry.baseContent), readContent(entry.overContent)];
       return [{ key, entry: { ...entry, content, baseContent, overContent } }];
     }
-    storage.removeItem(key);
+    drop(storage, key);
     return [];
-  };
-  const keep = (entry: Entry<Content>): boolean => {
-    try {
-      storage.setItem(own, JSON.stringify(entry));
-      return true;
-    } catch {
-      return false;
-    }
   };
   return {
     read(): KeptContent<Content> | null {
@@ -74,18 +133,23 @@ export function createDevice<Content>(
       return newest?.entry ?? null;
     },
     /** @returns whether it is kept: the storage may be full or turned off */
-    write(kept: KeptContent<Content>): boolean {
-      const entry = { ...kept, at: now() };
-      // Without what it was made from, it cannot be merged, but it is not lost.
-      const isKept = keep(entry) || keep({ ...entry, baseContent: null, overContent: null });
-      if (!isKept) return false;
-      if (adopted !== null && adopted !== own) storage.removeItem(adopted);
-      adopted = null;
-      return true;
+    write({ content, ...madeFrom }: KeptContent<Content>): boolean {
+      const { base, over } = madeFrom;
+      const entry: Entry<Content> = { content, base, over, at: now() };
+      let isKept = keep(storage, own, entry);
+      if (!isKept) {
+        // Without what it was made from, it cannot be merged, but it is not lost.
+        from.remove();
+        isKept = keep(storage, own, entry);
+      }
+      if (isKept) dropAdopted();
+      if (storage.getItem(own) !== null) from.write(madeFrom);
+      return isKept;
     },
     clear(): void {
-      for (const key of [own, adopted]) if (key !== null) storage.removeItem(key);
-      adopted = null;
+      storage.removeItem(own);
+      from.remove();
+      dropAdopted();
     },
   };
 }
