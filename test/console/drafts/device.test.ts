@@ -99,7 +99,8 @@ describe('a browser with little room', () => {
     room = 500;
     const { write } = device('1');
     const kept = made('New', { baseContent: { subject: long } });
-    for (const subject of ['New', 'Newer', 'Newest']) expect(write({ ...kept, content: { subject } })).toBe(true);
+    for (const subject of ['New', 'Newer', 'Newest'])
+      expect(write({ ...kept, content: { subject } })).toBe(true);
     expect(device('2').read()).toMatchObject({ content: { subject: 'Newest' }, baseContent: null });
     room = Infinity;
     write({ ...kept, content: { subject: 'Last' } });
