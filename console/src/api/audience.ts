@@ -20,6 +20,16 @@ export interface Choice {
   label: string;
 }
 
+/** The lists and segments of a brand, which the API names by their ids. */
+export interface AudienceNames {
+  lists: readonly Choice[];
+  segments: readonly Choice[];
+}
+
+/** Returns the label of a choice. @param fallback if there is no such choice, or it is not loaded */
+export const labelOf = (choices: readonly Choice[], value: unknown, fallback = String(value)): string =>
+  choices.find((choice) => choice.value === String(value))?.label ?? fallback;
+
 const choiceOf = ({ id, name }: { id: number; name: string }): Choice => ({ value: String(id), label: name });
 
 /** Returns the lists of the brand, by name; none until they are loaded. */
@@ -47,3 +57,8 @@ export function useSegmentChoices(): Choice[] {
   });
   return data.map(choiceOf).sort((one, other) => one.label.localeCompare(other.label));
 }
+
+export const useAudienceNames = (): AudienceNames => ({
+  lists: useListChoices(),
+  segments: useSegmentChoices(),
+});

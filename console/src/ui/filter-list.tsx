@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
+import type { AudienceNames } from '../api/audience.ts';
 import type { Schemas } from '../api/client.ts';
-import { filterText, membersOf, type AudienceNames } from './filter-text.ts';
+import { filterText, membersOf } from './filter-text.ts';
 
 type Filter = Schemas['Filter'];
 

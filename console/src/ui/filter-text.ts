@@ -1,16 +1,10 @@
 /** Filters of segments in words. */
-import type { Choice } from '../api/audience.ts';
+import { type AudienceNames, labelOf } from '../api/audience.ts';
 import type { Schemas } from '../api/client.ts';
 import { isObject } from './json-text.ts';
 
 type Filter = Schemas['Filter'];
 type Predicate = Filter['predicate'];
-
-/** The lists and segments that filters may name by id. */
-export interface AudienceNames {
-  lists: readonly Choice[];
-  segments: readonly Choice[];
-}
 
 const IS: Partial<Record<Predicate, string>> = {
   eq: 'is',
@@ -102,7 +96,7 @@ function deedText({ name, predicate, value }: Filter): string {
 function membershipText({ name, predicate, value }: Filter, names: AudienceNames): string {
   const choices = name === 'list' ? names.lists : names.segments;
   const ids = Array.isArray(value) ? value : [value];
-  const labels = ids.map((id) => choices.find((choice) => choice.value === String(id))?.label ?? String(id));
+  const labels = ids.map((id) => labelOf(choices, id));
   const isNegative = predicate === 'not_eq' || predicate === 'not_in';
   const which =
     labels.length === 1 ? `the ${name}` : isNegative ? `any of the ${name}s` : `one of the ${name}s`;

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useListChoices, useSegmentChoices, type Choice } from '../../api/audience.ts';
+import { type Choice, labelOf, useAudienceNames } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Time } from '../../ui/facts.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
@@ -54,7 +54,7 @@ export function FieldValue({
   /** What the page itself can say about a value, such as a step; null if nothing. */
   textOf?: TextOf | undefined;
 }): ReactNode {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const own = textOf?.(value, path) ?? null;
   if (own !== null) return own;
   if (isRemoved(path, value)) return <span className="muted">Removed</span>;
@@ -78,9 +78,7 @@ function SimpleValue({ value, choices, textOf }: SimpleProps & { value: unknown 
   if (typeof value === 'string') return <TextValue value={value} />;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (value === null || value === undefined) return <span className="muted">Nothing</span>;
-  if (typeof value === 'number') {
-    return choices?.find((choice) => choice.value === String(value))?.label ?? String(value);
-  }
+  if (typeof value === 'number') return labelOf(choices ?? [], value);
   if (isSection(value)) return sectionText(value);
   return isObject(value) ? <ObjectValue value={value} textOf={textOf} /> : null;
 }

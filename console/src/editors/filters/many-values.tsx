@@ -1,4 +1,5 @@
 import { useId, useState } from 'react';
+import { labelOf } from '../../api/audience.ts';
 import { Button } from '../../ui/button.tsx';
 import { codeOfCountry, countryName } from '../../ui/countries.ts';
 import { CountryList } from '../../ui/country-input.tsx';
@@ -20,19 +21,19 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
   const given: readonly unknown[] = Array.isArray(values) ? values : [];
   const { choices, toValue } = useChoices(name);
   const isChosen = type === 'choice' || type === 'id';
-  const labelOf = (value: unknown) =>
-    choices.find((choice) => choice.value === String(value))?.label ??
+  const otherName = (value: unknown) =>
     (name === 'country_code' ? countryName(String(value)) : null) ??
     (type === 'id' ? `${name} ${String(value)}` : String(value));
+  const nameOf = (value: unknown) => labelOf(choices, value, otherName(value));
   const add = (more: readonly unknown[]) => onChange([...new Set([...given, ...more])]);
   return (
     <div className="filter-many">
       {given.map((value) => (
         <span className="filter-chip" key={`${typeof value} ${String(value)}`}>
-          {labelOf(value)}
+          {nameOf(value)}
           <button
             type="button"
-            aria-label={`Remove ${labelOf(value)}`}
+            aria-label={`Remove ${nameOf(value)}`}
             onClick={() => onChange(given.filter((each) => each !== value))}
           >
             ✕

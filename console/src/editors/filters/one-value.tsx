@@ -1,4 +1,4 @@
-import { useListChoices, useSegmentChoices, type Choice } from '../../api/audience.ts';
+import { type Choice, useAudienceNames } from '../../api/audience.ts';
 import { CountryInput } from '../../ui/country-input.tsx';
 import { Select, TextInput } from '../../ui/field.tsx';
 import { NumberInput } from '../../ui/number-input.tsx';
@@ -104,7 +104,7 @@ export function useChoices(name: string): {
   choices: readonly Choice[];
   toValue: (chosen: string) => unknown;
 } {
-  const [lists, segments] = [useListChoices(), useSegmentChoices()];
+  const { lists, segments } = useAudienceNames();
   const statuses = (STATUSES[name] ?? []).map((status) => ({
     value: status,
     label: status.replaceAll('_', ' '),

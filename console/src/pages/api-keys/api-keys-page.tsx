@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { labelOf } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
@@ -30,7 +31,7 @@ export function ApiKeysPage() {
     queryFn: ({ signal }) =>
       callPage(() => api.GET('/v1/my/api_keys', { params: { query: list.query }, signal })),
   });
-  const brandText = (id: number) => brands.find(({ value }) => value === String(id))?.label ?? `Brand ${id}`;
+  const brandText = (id: number) => labelOf(brands, id, `Brand ${id}`);
   const create = (
     <Button kind="primary" onClick={() => setCreating(true)}>
       Create a key

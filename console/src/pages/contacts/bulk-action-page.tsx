@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { labelOf, useAudienceNames, useListChoices } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
@@ -73,7 +73,7 @@ export function BulkActionPage() {
 
 function State({ action }: { action: BulkAction }) {
   const { status, total_count: total, list_id: listId } = action;
-  const list = useListChoices().find(({ value }) => value === String(listId));
+  const lists = useListChoices();
   return (
     <Card title="Progress">
       {action.error !== null && <Notice tone="bad">{ERRORS[action.error]}</Notice>}
@@ -91,7 +91,7 @@ function State({ action }: { action: BulkAction }) {
                 [
                   'List',
                   <BrandLink key="list" to={`/lists/${listId}`}>
-                    {list?.label ?? `List ${listId}`}
+                    {labelOf(lists, listId, `List ${listId}`)}
                   </BrandLink>,
                 ] as const,
               ]),
@@ -109,12 +109,12 @@ function State({ action }: { action: BulkAction }) {
 
 /** Whom the action is about, as the API was asked. */
 function Audience({ action }: { action: BulkAction }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const { all, filters, ...plain }: Schemas['BulkFilter'] = action.filter;
   if (all === true) return <p>All contacts of the brand.</p>;
   const nameOf = (key: string, value: unknown) => {
     const choices = { list_id: names.lists, segment_id: names.segments }[key] ?? [];
-    return choices.find((choice) => choice.value === String(value))?.label ?? String(value);
+    return labelOf(choices, value);
   };
   return (
     <>

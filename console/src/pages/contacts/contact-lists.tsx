@@ -1,4 +1,4 @@
-import { useListChoices } from '../../api/audience.ts';
+import { labelOf, useListChoices } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
@@ -10,7 +10,7 @@ import { useMemberChange } from '../lists/list-members.ts';
 export function ContactLists({ contact }: { contact: Schemas['Contact'] }) {
   const lists = useListChoices();
   const change = useMemberChange();
-  const labelOf = (id: number) => lists.find(({ value }) => value === String(id))?.label ?? `List ${id}`;
+  const nameOf = (id: number) => labelOf(lists, id, `List ${id}`);
   const others = lists.filter(({ value }) => !contact.list_ids.includes(Number(value)));
   const run = (listId: number, kind: 'add' | 'remove') => change.run({ listId, contactId: contact.id, kind });
   return (
@@ -19,12 +19,12 @@ export function ContactLists({ contact }: { contact: Schemas['Contact'] }) {
       <ul className="plain">
         {contact.list_ids.map((id) => (
           <li key={id} className="actions">
-            <BrandLink to={`/lists/${id}`}>{labelOf(id)}</BrandLink>
+            <BrandLink to={`/lists/${id}`}>{nameOf(id)}</BrandLink>
             <span className="grow" />
             <Button
               kind="quiet"
               disabled={change.busy}
-              aria-label={`Remove from ${labelOf(id)}`}
+              aria-label={`Remove from ${nameOf(id)}`}
               onClick={() => run(id, 'remove')}
             >
               Remove

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, callPage } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
@@ -18,8 +18,7 @@ import { ContactTable } from './contact-table.tsx';
 import { contactTabs } from './contact-tabs.ts';
 
 function useContactFilters(): readonly Filter[] {
-  const lists = useListChoices();
-  const segments = useSegmentChoices();
+  const { lists, segments } = useAudienceNames();
   return [
     { name: 'search', label: 'Name or beginning of address', type: 'search' },
     { name: 'list_id', label: 'List', options: lists },

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useListChoices } from '../../api/audience.ts';
+import { labelOf, useListChoices } from '../../api/audience.ts';
 import { api, call } from '../../api/client.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
 import { useAction } from '../../ui/action.ts';
@@ -78,7 +78,7 @@ function Way({ way }: { way: EntryWay }) {
         </p>
       );
     case 'list': {
-      const list = lists.find(({ value }) => value === String(way.listId))?.label ?? String(way.listId);
+      const list = labelOf(lists, way.listId);
       return (
         <p>
           This adds the contact to the list <strong>{list}</strong>, where it stays.

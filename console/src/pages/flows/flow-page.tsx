@@ -1,7 +1,6 @@
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Card, countText, Facts } from '../../ui/facts.tsx';
-import type { AudienceNames } from '../../ui/filter-text.ts';
 import { useListSearch } from '../../ui/list-search.ts';
 import { FlowFrame, useFlowReport, type Flow } from './flow-frame.tsx';
 import { FlowGraph } from './flow-graph.tsx';
@@ -20,7 +19,7 @@ type StepReport = Schemas['FlowReport']['steps'][number];
 export const FlowPage = () => <FlowFrame>{(flow) => <Steps flow={flow} />}</FlowFrame>;
 
 function Steps({ flow }: { flow: Flow }) {
-  const names: AudienceNames = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const { data: report } = useFlowReport(flow);
   const { search, set } = useListSearch([]);
   const selected = Number(search.step) || null;

@@ -1,7 +1,6 @@
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
-import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import { Filters, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -22,7 +21,7 @@ export const FlowReportPage = () => <FlowFrame>{(flow) => <FlowReport flow={flow
 
 function FlowReport({ flow }: { flow: Flow }) {
   const list = useListSearch([]);
-  const names: AudienceNames = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const { from, to } = list.search;
   const query = useFlowReport(flow, { ...(from ? { from } : {}), ...(to ? { to } : {}) });
   return (

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
-import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -79,7 +78,7 @@ export const FlowRunsPage = () => <FlowFrame>{(flow) => <Runs flow={flow} />}</F
 
 function Runs({ flow }: { flow: Flow }) {
   const { id } = flow;
-  const names: AudienceNames = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const filters = filtersOf(flow.steps, names);
   const list = useListSearch(filters.map(({ name }) => name));
   const open = useOpen();

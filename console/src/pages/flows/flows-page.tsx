@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
-import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -52,7 +51,7 @@ const columnsOf = (names: AudienceNames): readonly TableColumn<Flow>[] => [
 export function FlowsPage() {
   const list = useListSearch(FILTERS.map(({ name }) => name));
   const open = useOpen();
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const query = useQuery({
     queryKey: ['flows', list.query],
     queryFn: ({ signal }) =>

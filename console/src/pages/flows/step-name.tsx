@@ -1,4 +1,4 @@
-import type { AudienceNames } from '../../ui/filter-text.ts';
+import type { AudienceNames } from '../../api/audience.ts';
 import { keyText } from './editor/texts.ts';
 import { findStep, stepSummary, stepTitle, type FlowStep } from './step-text.ts';
 

@@ -1,9 +1,9 @@
 import { useState } from 'react';
+import type { AudienceNames } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { JsonBlock } from '../../ui/code.tsx';
 import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
-import type { AudienceNames } from '../../ui/filter-text.ts';
 import { BrandLink } from '../../ui/links.tsx';
 import { PreviewPanel } from '../templates/preview-panel.tsx';
 import { nameOf } from './editor/texts.ts';

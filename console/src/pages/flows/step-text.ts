@@ -1,6 +1,7 @@
 /** What a step does, in words. */
+import { type AudienceNames, labelOf } from '../../api/audience.ts';
 import type { Schemas } from '../../api/client.ts';
-import { filtersText, type AudienceNames } from '../../ui/filter-text.ts';
+import { filtersText } from '../../ui/filter-text.ts';
 import { branchesOf } from './flow-layout.ts';
 
 export type FlowStep = Schemas['FlowStep'];
@@ -84,7 +85,7 @@ export function stepSummary(step: FlowStep, names: AudienceNames): string {
         .join(', ');
     case 'add_to_list':
     case 'remove_from_list':
-      return labelOf(names.lists, step.list_id);
+      return labelOf(names.lists, step.list_id ?? '');
     case 'webhook':
       return `${step.method ?? 'POST'} ${step.url ?? ''}`;
     case 'split':
@@ -93,9 +94,6 @@ export function stepSummary(step: FlowStep, names: AudienceNames): string {
       return step.reason ?? 'exit';
   }
 }
-
-const labelOf = (choices: AudienceNames['lists'], id: number | undefined) =>
-  choices.find(({ value }) => value === String(id))?.label ?? String(id ?? '');
 
 /** Returns who enters a flow, in words. */
 export function triggerText(trigger: Schemas['FlowTrigger'], names: AudienceNames): string {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices } from '../../api/audience.ts';
+import { labelOf, useListChoices } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
@@ -138,7 +138,7 @@ function FailedRows({ run }: { run: Import }) {
 
 function Options({ run: { resource, options, ...run } }: { run: Import }) {
   const lists = useListChoices();
-  const labelOf = (id: number) => lists.find(({ value }) => value === String(id))?.label ?? `List ${id}`;
+  const nameOf = (id: number) => labelOf(lists, id, `List ${id}`);
   const mapped = Object.entries(options.mapping).map(([name, field]) => `${name}: ${field ?? 'ignored'}`);
   const yesNo = (value: boolean) => (value ? 'yes' : 'no');
   return (
@@ -149,7 +149,7 @@ function Options({ run: { resource, options, ...run } }: { run: Import }) {
           ['Columns', mapped.length > 0 ? mapped.join(', ') : 'recognized by their names'],
           ...(resource === 'contacts'
             ? ([
-                ['Lists', options.list_ids.map(labelOf).join(', ')],
+                ['Lists', options.list_ids.map(nameOf).join(', ')],
                 ['Change existing contacts', yesNo(options.update_existing)],
                 ['Subscribe new contacts', yesNo(options.subscribe)],
               ] as const)

@@ -1,13 +1,9 @@
 /** What conversations can be filtered by and assigned to. */
 import { useQuery } from '@tanstack/react-query';
+import type { Choice } from '../../api/audience.ts';
 import { api, call } from '../../api/client.ts';
 
 const MAX = 100;
-
-export interface Choice {
-  value: string;
-  label: string;
-}
 
 /** Users of the account. */
 export function useAssignees(): readonly Choice[] {
@@ -33,10 +29,6 @@ export function useInboxes(): readonly Choice[] {
   });
   return (data ?? []).map(({ id, address }) => ({ value: String(id), label: address }));
 }
-
-/** Returns the label of a choice; its number if it is not there any more. */
-export const labelOf = (choices: readonly Choice[], id: number): string =>
-  choices.find(({ value }) => value === String(id))?.label ?? `number ${id}`;
 
 /** Returns the id in a parameter of the URL. */
 export const idOf = (text: string | undefined): number | undefined => Number(text) || undefined;

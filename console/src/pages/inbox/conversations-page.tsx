@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { type Choice, labelOf } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { EmptyState } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
@@ -8,7 +9,7 @@ import { Filters, PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch, type ListState } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { type Choice, idOf, labelOf, useAssignees, useInboxes } from './choices.ts';
+import { idOf, useAssignees, useInboxes } from './choices.ts';
 import { InboxTabs } from './inbox-tabs.tsx';
 
 type Conversation = Schemas['Conversation'];
@@ -37,9 +38,15 @@ const columnsOf = (
   {
     key: 'assignee',
     header: 'Assigned to',
-    cell: ({ assignee_id: id }) => (id === null ? <span className="muted">–</span> : labelOf(assignees, id)),
+    cell: ({ assignee_id: id }) =>
+      id === null ? <span className="muted">–</span> : labelOf(assignees, id, `number ${id}`),
   },
-  { key: 'inbox', header: 'Inbox', cell: ({ inbox_id: id }) => labelOf(inboxes, id), wideOnly: true },
+  {
+    key: 'inbox',
+    header: 'Inbox',
+    cell: ({ inbox_id: id }) => labelOf(inboxes, id, `number ${id}`),
+    wideOnly: true,
+  },
   { key: 'last', header: 'Last message', cell: ({ last_message_at: at }) => <Time at={at} /> },
 ];
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, callWithTag, type Schemas } from '../../api/client.ts';
 import { DraftBar } from '../../editors/draft/draft-bar.tsx';
 import type { Draft } from '../../editors/draft/draft.ts';
@@ -81,7 +81,7 @@ function SegmentEditor({ segment, etag }: { segment: Segment; etag: string }) {
 }
 
 function Version({ content: { name, filters } }: { content: SegmentContent }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   return (
     <>
       <p>{name}</p>

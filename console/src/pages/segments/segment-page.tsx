@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, callPage, callWithTag, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
@@ -74,7 +74,7 @@ function Actions({ segment, etag }: { segment: Segment; etag: string }) {
 }
 
 function Filters({ segment }: { segment: Segment }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const [asJson, setAsJson] = useState(false);
   return (
     <Card

@@ -1,6 +1,6 @@
 /** Why one contact is in what filters select, or is not. */
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { StatusBadge } from '../../ui/facts.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
@@ -20,7 +20,7 @@ const useContact = (id: number) =>
 
 /** @param props.filters those that the match is about */
 export function SegmentWhy({ match, filters }: { match: Match; filters: Filters }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const { data: contact } = useContact(match.contact_id);
   const results = new Map(match.filters.map(({ path, matches }) => [path, matches]));
   const name = contact ? contactName(contact) : `Contact ${match.contact_id}`;

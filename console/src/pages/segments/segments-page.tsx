@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useListChoices, useSegmentChoices } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
@@ -13,7 +13,7 @@ import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { SegmentCount } from './segment-count.tsx';
 
 function useColumns(): readonly TableColumn<Schemas['Segment']>[] {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   return [
     {
       key: 'name',

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
@@ -6,7 +7,6 @@ import { centsText, countText, Facts } from '../../ui/facts.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { useAudienceNames } from './audience-text.ts';
 
 type Audience = { list_id: number } | { segment_id: number };
 const FIELDS = ['list_id', 'segment_id'];

@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
@@ -13,7 +14,7 @@ import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
-import { audienceText, useAudienceNames } from './audience-text.ts';
+import { audienceText } from './audience-text.ts';
 
 type Operation = Schemas['ValidationOperation'];
 type Item = Schemas['ValidationItem'];

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
@@ -12,7 +13,7 @@ import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx'
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { audienceText, useAudienceNames, type AudienceNames } from './audience-text.ts';
+import { audienceText } from './audience-text.ts';
 import { ValidationForm } from './validation-form.tsx';
 
 type Operation = Schemas['ValidationOperation'];

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { useAudienceNames } from '../../../api/audience.ts';
 import { api, callWithTag } from '../../../api/client.ts';
 import { UnpublishedMark } from '../../../editors/draft/unpublished.tsx';
 import { Button } from '../../../ui/button.tsx';
@@ -37,7 +37,7 @@ export function AudiencePart({
   errors: FieldErrors;
   onChange: (next: Audience) => void;
 }) {
-  const [lists, segments] = [useListChoices(), useSegmentChoices()];
+  const { lists, segments } = useAudienceNames();
   const [creates, setCreates] = useState(false);
   const errors = errorsBelow(all, 'trigger_attributes');
   const { contact_list_id: listId, segment_id: segmentId, data } = audience;

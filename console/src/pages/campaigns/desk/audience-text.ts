@@ -1,10 +1,6 @@
 /** The audience of a campaign, and whom it is from, in words. */
-import type { Choice } from '../../../api/audience.ts';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
+import { type AudienceNames, type Choice, labelOf } from '../../../api/audience.ts';
 import type { Audience } from './content.ts';
-
-const labelOf = (choices: readonly Choice[], id: number) =>
-  choices.find(({ value }) => value === String(id))?.label ?? String(id);
 
 function named(noun: 'list' | 'segment', ids: readonly number[], choices: readonly Choice[]): string[] {
   if (ids.length === 0) return [];

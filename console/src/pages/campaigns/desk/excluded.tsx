@@ -1,4 +1,4 @@
-import type { Choice } from '../../../api/audience.ts';
+import { type Choice, labelOf } from '../../../api/audience.ts';
 import { Field, Select } from '../../../ui/field.tsx';
 
 /** Several lists or segments: each can be taken away, and others added. */
@@ -15,7 +15,7 @@ export function Excluded({
   errors: readonly string[];
   onChange: (ids: number[]) => void;
 }) {
-  const nameOf = (id: number) => choices.find(({ value }) => value === String(id))?.label ?? String(id);
+  const nameOf = (id: number) => labelOf(choices, id);
   const others = choices.filter(({ value }) => !ids.includes(Number(value)));
   return (
     <div className="stack">

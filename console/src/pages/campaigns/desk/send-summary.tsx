@@ -1,4 +1,4 @@
-import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { useAudienceNames } from '../../../api/audience.ts';
 import { unsavedOf, useChecked } from '../../../editors/content/checked.ts';
 import type { Content } from '../../../editors/content/content.ts';
 import { Facts } from '../../../ui/facts.tsx';
@@ -18,7 +18,7 @@ export function SendSummary({
   channel: Campaign['channel'];
   sender: string | null;
 }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const variants = data.options.ab?.variants.length ?? 0;
   const what = channel === 'email' ? letter.subject : letter.body;
   const warnings = useWarnings(letter, channel);

@@ -1,7 +1,6 @@
 import { useMemo } from 'react';
-import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { type AudienceNames, useAudienceNames } from '../../../api/audience.ts';
 import { countText } from '../../../ui/facts.tsx';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
 import {
   conditionsText,
   reentryText,
@@ -47,7 +46,7 @@ function factsOf({ goal, trigger }: Compared, names: AudienceNames): readonly Fa
 
 /** Two versions side by side: who enters, and each step with what became of it. */
 export function ComparisonView({ left, right }: { left: Side; right: Side }) {
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const comparison = useMemo(() => compareSteps(left.flow.steps, right.flow.steps), [left.flow, right.flow]);
   const before = factsOf(left.flow, names);
   const after = factsOf(right.flow, names);

@@ -1,5 +1,5 @@
 import { useMemo, useState, type KeyboardEvent } from 'react';
-import { useListChoices, useSegmentChoices } from '../../../api/audience.ts';
+import { useAudienceNames } from '../../../api/audience.ts';
 import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import type { Published } from '../../../editors/draft/draft.ts';
 import { useDraft } from '../../../editors/draft/use-draft.ts';
@@ -42,7 +42,7 @@ function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
 export function FlowDesk({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
   const draft = useDraft({ kind: 'flows', id: flow.id }, published, flowForm);
   const editor = useFlowEditor(draft);
-  const names = { lists: useListChoices(), segments: useSegmentChoices() };
+  const names = useAudienceNames();
   const problems = useFlowProblems(flow.id, editor.content);
   const [isPublishing, setPublishing] = useState(false);
   const [letter, setLetter] = useState<string | number | null>(null);

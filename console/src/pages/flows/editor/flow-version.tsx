@@ -1,5 +1,5 @@
+import type { AudienceNames } from '../../../api/audience.ts';
 import type { Path } from '../../../editors/draft/merging.ts';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { branchesOf, keyOf } from '../flow-layout.ts';
 import { periodText, stepSummary, triggerText, type FlowStep } from '../step-text.ts';
 import type { FlowContent, Step } from './model.ts';

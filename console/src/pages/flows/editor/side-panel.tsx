@@ -1,6 +1,6 @@
 import { useEffect, useRef, type ReactNode } from 'react';
+import type { AudienceNames } from '../../../api/audience.ts';
 import { Button } from '../../../ui/button.tsx';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
 import type { Flow } from '../flow-frame.tsx';
 import { keyOf, type StepKey } from '../flow-layout.ts';
 import { findStep, type Place, type Step } from './model.ts';

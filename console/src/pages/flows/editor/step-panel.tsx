@@ -1,6 +1,6 @@
+import type { AudienceNames } from '../../../api/audience.ts';
 import { Button } from '../../../ui/button.tsx';
 import { JsonBlock } from '../../../ui/code.tsx';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { Menu } from '../../../ui/menu.tsx';
 import type { Flow } from '../flow-frame.tsx';
 import { changeStep, removeStep } from './commands.ts';

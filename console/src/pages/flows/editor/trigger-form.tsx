@@ -1,7 +1,7 @@
 import { useState } from 'react';
+import type { AudienceNames } from '../../../api/audience.ts';
 import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
 import { Field, Select, TextInput } from '../../../ui/field.tsx';
-import type { AudienceNames } from '../../../ui/filter-text.ts';
 import { DurationField } from './forms/duration-field.tsx';
 import { NoneYet } from './forms/none-yet.tsx';
 import { EventNameField } from './forms/event-name-field.tsx';
