@@ -1,5 +1,6 @@
 /** The lists and segments of the brand, to choose from. */
 import { useQuery } from '@tanstack/react-query';
+import type { AudienceNames, Choice } from './choices.ts';
 import { api, callPage, type Page, type Schemas } from './client.ts';
 
 const PAGE = 100;
@@ -14,21 +15,6 @@ async function loadAll<Row>(loadPage: (page: number) => Promise<Page<Row>>): Pro
   for (const page of others) rows.push((await loadPage(page)).rows);
   return rows.flat();
 }
-
-export interface Choice {
-  value: string;
-  label: string;
-}
-
-/** The lists and segments of a brand, which the API names by their ids. */
-export interface AudienceNames {
-  lists: readonly Choice[];
-  segments: readonly Choice[];
-}
-
-/** Returns the label of a choice. @param fallback if there is no such choice, or it is not loaded */
-export const labelOf = (choices: readonly Choice[], value: unknown, fallback = String(value)): string =>
-  choices.find((choice) => choice.value === String(value))?.label ?? fallback;
 
 const choiceOf = ({ id, name }: { id: number; name: string }): Choice => ({ value: String(id), label: name });
 

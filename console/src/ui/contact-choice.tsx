@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState, type ReactNode } from 'react';
 import { api, call, callPage, type Schemas } from '../api/client.ts';
+import { fullNameOf, mainAddressOf } from './contact-text.ts';
 import { Field, TextInput } from './field.tsx';
 import { useSettled } from './settled.ts';
-
-type Contact = Schemas['Contact'];
 
 interface Found {
   id: number;
@@ -18,12 +17,10 @@ const HINT =
   'Type a name or an address, or its beginning; without a contact, the samples of the template are shown.';
 
 /** What to type for exactly this contact, and what to call it. */
-function suggestionOf({ id, channels, first_name: first, last_name: last }: Contact) {
-  const name = [first, last].filter(Boolean).join(' ');
-  const address =
-    channels.find(({ kind }) => kind === 'email') ?? channels.find(({ kind }) => kind === 'phone');
-  const value = address?.value ?? String(id);
-  return { id, value, name, text: name === '' ? value : `${name}, ${value}` };
+function suggestionOf(contact: Schemas['Contact']) {
+  const name = fullNameOf(contact);
+  const value = mainAddressOf(contact) ?? String(contact.id);
+  return { id: contact.id, value, name, text: name === '' ? value : `${name}, ${value}` };
 }
 
 const SHOWN = 3;

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { AudienceNames } from '../api/audience.ts';
+import type { AudienceNames } from '../api/choices.ts';
 import type { Schemas } from '../api/client.ts';
 import { filterText, membersOf } from './filter-text.ts';
 

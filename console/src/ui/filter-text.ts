@@ -1,5 +1,5 @@
 /** Filters of segments in words. */
-import { type AudienceNames, labelOf } from '../api/audience.ts';
+import { type AudienceNames, labelOf } from '../api/choices.ts';
 import type { Schemas } from '../api/client.ts';
 import { isObject } from './json-text.ts';
 

@@ -15,7 +15,7 @@ const condition = (filters: Step['filters']): Step => ({
   ...newStep('condition', 'condition_1'),
   ...(filters && { filters }),
 });
-const keysOf = (content: FlowContent) => Object.keys(unfinishedOf(content)?.steps ?? {});
+const keysOf = (content: FlowContent) => Object.keys(unfinishedOf(content) ?? {});
 
 describe('filters of a flow', () => {
   it.each<[string, Step['filters']]>([
@@ -38,9 +38,6 @@ describe('filters of a flow', () => {
     const blank = { ...isPro, value: null };
     const inner = { ...newStep('wait_for_event', 'wait_for_event_1'), filters: [blank] };
     expect(keysOf(flow([{ ...condition([isPro]), no: [inner] }]))).toEqual(['wait_for_event_1']);
-    expect(unfinishedOf(flow([], { exit_filters: [blank] }))).toEqual({
-      steps: {},
-      isTrigger: true,
-    });
+    expect(unfinishedOf(flow([], { exit_filters: [blank] }))).toEqual({});
   });
 });

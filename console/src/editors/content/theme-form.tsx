@@ -1,9 +1,9 @@
+import { useOwnBrand } from '../../api/brand.ts';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { messagesAt, type Problem } from './checked.ts';
 import { ColorField } from './color-field.tsx';
 import type { Theme } from './content.ts';
 import { ImageField } from './image-field.tsx';
-import { useOwnBrand } from './own-brand.ts';
 
 const COLORS = [
   ['brand_color', 'Buttons and links'],

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Command } from 'cmdk';
+import { useOwnBrand } from '../../api/brand.ts';
 import { api, callPage } from '../../api/client.ts';
 import { rank } from '../../ui/rank.ts';
 import { useFilterNames } from '../filters/names.ts';
 import { isName } from './liquid-value.ts';
-import { useOwnBrand } from './own-brand.ts';
 import { valueGroups } from './value-choices.ts';
 
 const EXAMPLES = { limit: 25 } as const;

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { type Choice, labelOf, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import { type Choice, labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Time } from '../../ui/facts.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';

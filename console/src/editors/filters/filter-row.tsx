@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { predicateText } from '../../ui/filter-text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
-import { kindOf, PREDICATES, type Filter, type NameKind, type Predicate } from './language.ts';
+import { isCountry, kindOf, PREDICATES, type Filter, type NameKind, type Predicate } from './language.ts';
 import { NameChoice, type Notes } from './name-choice.tsx';
 import { numberOf, usePlace } from './place.ts';
 import { ValueEditor } from './value-editor.tsx';
@@ -28,7 +28,7 @@ const REDUNDANT_OF_COUNTRIES: readonly Predicate[] = ['cont', 'not_cont', 'start
 function predicateOptions({ name, predicate, value }: Filter, kind: NameKind) {
   const values: unknown[] = Array.isArray(value) ? value : [value];
   const isTime = kind === 'time' || (kind === 'json' && typeOfAll(values, ['date', 'time']) !== null);
-  const redundant = name === 'country_code' ? REDUNDANT_OF_COUNTRIES : REDUNDANT[kind];
+  const redundant = isCountry(name) ? REDUNDANT_OF_COUNTRIES : REDUNDANT[kind];
   const isOffered = (each: Predicate) => each === predicate || redundant?.includes(each) !== true;
   return PREDICATES[kind]
     .filter(isOffered)

@@ -43,6 +43,9 @@ export const PREDICATES: Readonly<Record<NameKind, readonly Predicate[]>> = {
   all: ['and'],
 };
 
+/** Whether a filter is about countries: people know them by their names, the API by their codes. */
+export const isCountry = (name: string): boolean => name === 'country_code';
+
 export const COLUMNS: Readonly<Record<string, NameKind>> = {
   first_name: 'text',
   last_name: 'text',

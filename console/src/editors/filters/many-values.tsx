@@ -1,9 +1,10 @@
 import { useId, useState } from 'react';
-import { labelOf } from '../../api/audience.ts';
+import { labelOf } from '../../api/choices.ts';
 import { Button } from '../../ui/button.tsx';
 import { codeOfCountry, countryName } from '../../ui/countries.ts';
 import { CountryList } from '../../ui/country-input.tsx';
 import { Select, TextInput } from '../../ui/field.tsx';
+import { isCountry } from './language.ts';
 import type { Notes } from './name-choice.tsx';
 import { useChoices } from './one-value.tsx';
 import { asType, type ValueType } from './values.ts';
@@ -22,7 +23,7 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
   const { choices, toValue } = useChoices(name);
   const isChosen = type === 'choice' || type === 'id';
   const otherName = (value: unknown) =>
-    (name === 'country_code' ? countryName(String(value)) : null) ??
+    (isCountry(name) ? countryName(String(value)) : null) ??
     (type === 'id' ? `${name} ${String(value)}` : String(value));
   const nameOf = (value: unknown) => labelOf(choices, value, otherName(value));
   const add = (more: readonly unknown[]) => onChange([...new Set([...given, ...more])]);
@@ -52,7 +53,7 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
           {...notes}
         />
       ) : (
-        <NextValue isCountry={name === 'country_code'} type={type} onAdd={add} notes={notes} />
+        <NextValue takesCountries={isCountry(name)} type={type} onAdd={add} notes={notes} />
       )}
     </div>
   );
@@ -60,12 +61,12 @@ export function ManyValues({ name, type, values, onChange, notes }: ManyProps) {
 
 /** Takes a value with Enter, with its button, or when the input loses the focus; pasted lines are a value each. */
 function NextValue({
-  isCountry,
+  takesCountries,
   type,
   onAdd,
   notes,
 }: {
-  isCountry: boolean;
+  takesCountries: boolean;
   type: ValueType;
   onAdd: (values: readonly unknown[]) => void;
   notes: Notes;
@@ -74,7 +75,7 @@ function NextValue({
   const [text, setText] = useState('');
   const valueOf = (line: string) => {
     if (type === 'boolean') return line === 'true';
-    return isCountry ? codeOfCountry(line) : asType(line, type);
+    return takesCountries ? codeOfCountry(line) : asType(line, type);
   };
   const take = (lines: readonly string[]) => {
     const typed = lines.map((line) => line.trim()).filter((line) => line !== '');
@@ -82,7 +83,7 @@ function NextValue({
     const usable = values.filter((value) => value !== null);
     if (usable.length > 0) onAdd(usable);
     // A country that is not found can be corrected.
-    setText(isCountry ? typed.filter((_, index) => values[index] === null).join(', ') : '');
+    setText(takesCountries ? typed.filter((_, index) => values[index] === null).join(', ') : '');
   };
   if (type === 'boolean') {
     return (
@@ -102,7 +103,7 @@ function NextValue({
         className="filter-value"
         inputMode={type === 'number' ? 'decimal' : 'text'}
         value={text}
-        list={isCountry ? listId : undefined}
+        list={takesCountries ? listId : undefined}
         onChange={(event) => setText(event.target.value)}
         onBlur={() => take([text])}
         onKeyDown={(event) => {
@@ -118,7 +119,7 @@ function NextValue({
         }}
         {...notes}
       />
-      {isCountry && <CountryList id={listId} />}
+      {takesCountries && <CountryList id={listId} />}
       <Button onClick={() => take([text])} disabled={text.trim() === ''}>
         Add
       </Button>

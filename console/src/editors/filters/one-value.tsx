@@ -1,8 +1,9 @@
-import { type Choice, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { Choice } from '../../api/choices.ts';
 import { CountryInput } from '../../ui/country-input.tsx';
 import { Select, TextInput } from '../../ui/field.tsx';
 import { NumberInput } from '../../ui/number-input.tsx';
-import { STATUSES } from './language.ts';
+import { isCountry, STATUSES } from './language.ts';
 import type { Notes } from './name-choice.tsx';
 import { textOf, type ValueType } from './values.ts';
 
@@ -28,7 +29,7 @@ export function OneValue({ name, type, ...input }: InputProps & { name: string; 
     case 'id':
       return <ChosenValue name={name} {...input} />;
     default:
-      if (name === 'country_code') return <CountryValue {...input} />;
+      if (isCountry(name)) return <CountryValue {...input} />;
       return (
         <TextInput
           aria-label={label}

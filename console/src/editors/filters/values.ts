@@ -183,6 +183,9 @@ export function isComplete(filter: Filter, scope: Scope): boolean {
   return isValueComplete(filter.value, shapeOf(kind, filter.predicate));
 }
 
+export const areComplete = (filters: readonly Filter[], scope: Scope): boolean =>
+  filters.every((filter) => isComplete(filter, scope));
+
 const BLANK: Readonly<Record<ValueShape['form'], unknown>> = {
   none: null,
   one: null,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { labelOf } from '../../api/audience.ts';
+import { labelOf } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { brandQuery } from '../../api/brand.ts';
+import { POLL_MS } from '../../api/query-client.ts';
 import { Card } from '../../ui/facts.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { BrandForm } from './brand-form.tsx';
-import { brandQuery } from './brand-query.ts';
 import { LogoCard } from './logo-card.tsx';
 import { ScrapeCard } from './scrape-card.tsx';
 
@@ -26,7 +27,11 @@ const SAMPLE = {
 
 /** Who the messages are from, and how they look. */
 export function BrandPage() {
-  const query = useQuery(brandQuery);
+  const query = useQuery({
+    ...brandQuery,
+    // While a website is read, the brand is asked for again.
+    refetchInterval: ({ state }) => (state.data?.data?.scrape?.status === 'scraping' ? POLL_MS : false),
+  });
   return (
     <>
       <PageHeader title="Brand">

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { labelOf, useAudienceNames, useListChoices } from '../../api/audience.ts';
+import { useAudienceNames, useListChoices } from '../../api/audience.ts';
+import { labelOf } from '../../api/choices.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';

@@ -8,7 +8,7 @@ import { blankRows, objectOf, type Row } from '../../ui/data-rows.ts';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
-import { addressOf } from './contact-text.ts';
+import { addressOf } from '../../ui/contact-text.ts';
 
 type Contact = Schemas['Contact'];
 type Data = Contact['data'];

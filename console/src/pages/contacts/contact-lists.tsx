@@ -1,4 +1,5 @@
-import { labelOf, useListChoices } from '../../api/audience.ts';
+import { useListChoices } from '../../api/audience.ts';
+import { labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';

@@ -13,7 +13,7 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { ContactChannels } from './contact-channels.tsx';
 import { ContactForm } from './contact-form.tsx';
 import { ContactLists } from './contact-lists.tsx';
-import { contactName } from './contact-text.ts';
+import { contactName } from '../../ui/contact-text.ts';
 import { ContactTimeline } from './contact-timeline.tsx';
 
 type Contact = Schemas['Contact'];

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/client.ts';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
-import { addressOf, contactName } from './contact-text.ts';
+import { addressOf, contactName } from '../../ui/contact-text.ts';
 
 type Contact = Schemas['Contact'];
 

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { labelOf, useListChoices } from '../../api/audience.ts';
+import { useListChoices } from '../../api/audience.ts';
+import { labelOf } from '../../api/choices.ts';
 import { api, call } from '../../api/client.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
 import { useAction } from '../../ui/action.ts';

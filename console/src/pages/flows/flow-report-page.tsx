@@ -1,4 +1,5 @@
-import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
@@ -9,12 +10,12 @@ import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { allSteps, type Step } from './editor/model.ts';
-import { nameOf } from './editor/texts.ts';
+import { stepLine } from './editor/texts.ts';
 import { FlowFrame, useStepsOfVersions, type Flow } from './flow-frame.tsx';
 import { RunContact } from './run-contact.tsx';
 import { runText } from './run-text.ts';
 import { StepName } from './step-name.tsx';
-import { stepSummary, type FlowStep } from './step-text.ts';
+import type { FlowStep } from './step-text.ts';
 
 type Run = Schemas['FlowRunSummary'];
 
@@ -30,7 +31,7 @@ const filtersOf = (steps: readonly Step[], names: AudienceNames): readonly Filte
     label: 'At step',
     options: allSteps(steps).map(({ step }) => ({
       value: String(step.id),
-      label: `${nameOf(step)}: ${stepSummary(step as FlowStep, names)}`.slice(0, MAX_LABEL),
+      label: stepLine(step, names).slice(0, MAX_LABEL),
     })),
   },
   { name: 'contact_id', label: 'Contact id', type: 'number' },

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';

@@ -1,4 +1,4 @@
-import type { AudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';

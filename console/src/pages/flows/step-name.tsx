@@ -1,4 +1,4 @@
-import type { AudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import { keyText } from './editor/texts.ts';
 import { findStep, stepSummary, stepTitle, type FlowStep } from './step-text.ts';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { AudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { JsonBlock } from '../../ui/code.tsx';

@@ -1,5 +1,5 @@
 /** What a step does, in words. */
-import { type AudienceNames, labelOf } from '../../api/audience.ts';
+import { type AudienceNames, labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { filtersText } from '../../ui/filter-text.ts';
 import { branchesOf } from './flow-layout.ts';

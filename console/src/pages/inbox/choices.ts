@@ -1,7 +1,8 @@
 /** What conversations can be filtered by and assigned to. */
 import { useQuery } from '@tanstack/react-query';
-import type { Choice } from '../../api/audience.ts';
+import type { Choice } from '../../api/choices.ts';
 import { api, call } from '../../api/client.ts';
+import { fullNameOf } from '../../ui/contact-text.ts';
 
 const MAX = 100;
 
@@ -13,10 +14,7 @@ export function useAssignees(): readonly Choice[] {
       call(() => api.GET('/v1/my/users', { params: { query: { limit: MAX } }, signal })),
     staleTime: 60_000,
   });
-  return (data ?? []).map(({ id, first_name: first, last_name: last, email }) => ({
-    value: String(id),
-    label: `${first} ${last}`.trim() || email,
-  }));
+  return (data ?? []).map((user) => ({ value: String(user.id), label: fullNameOf(user) || user.email }));
 }
 
 /** The inboxes of the brand; a brand has at most 100. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { type Choice, labelOf } from '../../api/audience.ts';
+import { type Choice, labelOf } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { EmptyState } from '../../ui/code.tsx';
 import { StatusBadge, Time } from '../../ui/facts.tsx';

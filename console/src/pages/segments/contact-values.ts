@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
 import { isObject } from '../../ui/json-text.ts';
-import { addressOf } from '../contacts/contact-text.ts';
+import { addressOf } from '../../ui/contact-text.ts';
 
 const COLUMNS = [
   'first_name',

@@ -1,5 +1,5 @@
 /** A segment before it is created. */
-import { isComplete } from '../../editors/filters/values.ts';
+import { areComplete } from '../../editors/filters/values.ts';
 import { parseJson } from '../../ui/json-text.ts';
 import type { Filters } from './preview.ts';
 import { readDraft, type SegmentContent } from './read-draft.ts';
@@ -19,6 +19,6 @@ export function readKept(key: string, storage: Storage = localStorage): SegmentC
  */
 export function whyNotYet(filters: Filters, isRefused: boolean): string | null {
   if (filters.length === 0) return 'Add a filter first. Without one, all contacts would be in the segment.';
-  if (!filters.every((filter) => isComplete(filter, 'segment'))) return 'Complete the filters first.';
+  if (!areComplete(filters, 'segment')) return 'Complete the filters first.';
   return isRefused ? 'Correct the filters first.' : null;
 }

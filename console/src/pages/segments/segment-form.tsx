@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { FilterBuilder } from '../../editors/filters/filter-builder.tsx';
-import { isComplete } from '../../editors/filters/values.ts';
+import { areComplete } from '../../editors/filters/values.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
@@ -10,13 +10,11 @@ import type { Filters } from './preview.ts';
 import type { SegmentContent } from './read-draft.ts';
 import { SegmentNow, useSegmentNow } from './segment-now.tsx';
 
-const areComplete = (filters: Filters) => filters.every((filter) => isComplete(filter, 'segment'));
-
 /** What filters that are being edited select now. */
 export function useSelection(filters: Filters) {
-  const complete = areComplete(filters);
+  const complete = areComplete(filters, 'segment');
   const quiet = useSettled(filters);
-  const counted = complete && areComplete(quiet) ? quiet : null;
+  const counted = complete && areComplete(quiet, 'segment') ? quiet : null;
   const now = useSegmentNow(counted);
   return { counted, now, isComplete: complete, isRefused: Object.keys(now.errors).length > 0 };
 }

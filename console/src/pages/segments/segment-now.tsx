@@ -6,7 +6,7 @@ import { useContactChoice } from '../../ui/contact-choice.tsx';
 import { Card, countText } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { contactName } from '../contacts/contact-text.ts';
+import { contactName } from '../../ui/contact-text.ts';
 import { filterErrors, useSegmentPreview, type Filters } from './preview.ts';
 import { SegmentWhy } from './segment-why.tsx';
 

@@ -5,7 +5,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { StatusBadge } from '../../ui/facts.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink } from '../../ui/links.tsx';
-import { contactName } from '../contacts/contact-text.ts';
+import { contactName } from '../../ui/contact-text.ts';
 import { contactValueText } from './contact-values.ts';
 import type { Filters } from './preview.ts';
 

@@ -4,6 +4,7 @@ import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { LeaveButton } from '../../shell/leave-button.tsx';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
+import { fullNameOf } from '../../ui/contact-text.ts';
 import { StatusBadge, Time } from '../../ui/facts.tsx';
 import { Select } from '../../ui/field.tsx';
 import type { TableColumn } from '../../ui/table.tsx';
@@ -16,8 +17,6 @@ interface Viewer {
   ownRole: Role;
 }
 
-const nameOf = ({ first_name: first, last_name: last }: Member) => `${first} ${last}`.trim();
-
 /** The columns of the table of users, with what the viewer may do to each. */
 export function memberColumns(viewer: Viewer): readonly TableColumn<Member>[] {
   return [
@@ -27,9 +26,9 @@ export function memberColumns(viewer: Viewer): readonly TableColumn<Member>[] {
       width: '20rem',
       cell: (member) => (
         <>
-          {nameOf(member) || member.email}
+          {fullNameOf(member) || member.email}
           {member.id === viewer.ownId && <span className="muted"> (you)</span>}
-          {nameOf(member) !== '' && <div className="muted">{member.email}</div>}
+          {fullNameOf(member) !== '' && <div className="muted">{member.email}</div>}
         </>
       ),
     },

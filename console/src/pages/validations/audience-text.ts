@@ -1,4 +1,4 @@
-import { type AudienceNames, labelOf } from '../../api/audience.ts';
+import { type AudienceNames, labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { countText } from '../../ui/facts.tsx';
 

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type AudienceNames, useAudienceNames } from '../../api/audience.ts';
+import { useAudienceNames } from '../../api/audience.ts';
+import type { AudienceNames } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';

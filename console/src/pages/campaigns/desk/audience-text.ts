@@ -1,5 +1,5 @@
 /** The audience of a campaign, and whom it is from, in words. */
-import { type AudienceNames, type Choice, labelOf } from '../../../api/audience.ts';
+import { type AudienceNames, type Choice, labelOf } from '../../../api/choices.ts';
 import type { Audience } from './content.ts';
 
 function named(noun: 'list' | 'segment', ids: readonly number[], choices: readonly Choice[]): string[] {

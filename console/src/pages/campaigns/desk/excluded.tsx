@@ -1,4 +1,4 @@
-import { type Choice, labelOf } from '../../../api/audience.ts';
+import { type Choice, labelOf } from '../../../api/choices.ts';
 import { Field, Select } from '../../../ui/field.tsx';
 
 /** Several lists or segments: each can be taken away, and others added. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Choice } from '../../../api/audience.ts';
+import type { Choice } from '../../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../../api/client.ts';
 import { templateName } from '../../templates/owner-link.tsx';
 

@@ -25,7 +25,7 @@ export function useFlowProblems(flowId: number, content: FlowContent): FlowProbl
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => sortProblems(checked, await checkFlow(flowId, checked, signal)),
   });
-  return unfinished ? { ...data, steps: { ...data.steps, ...unfinished.steps } } : data;
+  return unfinished ? { ...data, steps: { ...data.steps, ...unfinished } } : data;
 }
 
 /** Asks what an activation would refuse. */
@@ -35,16 +35,16 @@ export async function checkFlow(
   signal: AbortSignal,
 ): Promise<Problem[]> {
   const { name: _, ...body } = requestOf(content);
-  try {
-    const { problems } = await call(() =>
-      api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...body }, signal }),
-    );
-    return worded(content, problems);
-  } catch (error) {
-    if (!(error instanceof ApiError) || Object.keys(error.fields).length === 0) throw error;
-    const problems = Object.entries(error.fields).flatMap(([field, texts]) =>
-      texts.map((message) => ({ field, message })),
-    );
-    return worded(content, problems);
-  }
+  const problems = await call(() =>
+    api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...body }, signal }),
+  ).then((check) => check.problems, refusedFields);
+  return worded(content, problems);
+}
+
+/** What the API refuses of a form that is no flow. @throws any other failure */
+function refusedFields(error: unknown): Problem[] {
+  if (!(error instanceof ApiError) || Object.keys(error.fields).length === 0) throw error;
+  return Object.entries(error.fields).flatMap(([field, texts]) =>
+    texts.map((message) => ({ field, message })),
+  );
 }

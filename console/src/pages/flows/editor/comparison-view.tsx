@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { type AudienceNames, useAudienceNames } from '../../../api/audience.ts';
+import { useAudienceNames } from '../../../api/audience.ts';
+import type { AudienceNames } from '../../../api/choices.ts';
 import { countText } from '../../../ui/facts.tsx';
 import {
   conditionsText,

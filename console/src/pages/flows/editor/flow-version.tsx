@@ -1,10 +1,10 @@
-import type { AudienceNames } from '../../../api/audience.ts';
+import type { AudienceNames } from '../../../api/choices.ts';
 import type { Path } from '../../../editors/draft/merging.ts';
 import { branchesOf, keyOf } from '../flow-layout.ts';
-import { periodText, stepSummary, triggerText, type FlowStep } from '../step-text.ts';
+import { periodText, triggerText } from '../step-text.ts';
 import type { FlowContent, Step } from './model.ts';
 import { isStep } from './read-draft.ts';
-import { nameOf } from './texts.ts';
+import { stepLine } from './texts.ts';
 
 /** A flow in words, for someone who has to choose between two versions. */
 export const FlowVersion = ({ content, names }: { content: FlowContent; names: AudienceNames }) => (
@@ -20,14 +20,14 @@ export const FlowVersion = ({ content, names }: { content: FlowContent; names: A
 /** Says what a step of a flow, or its duration, is. */
 export function flowText(value: unknown, path: Path, names: AudienceNames): string | null {
   if (path.at(-1) === 'duration' && typeof value === 'number') return periodText(value);
-  return isStep(value) ? `${nameOf(value)}: ${stepSummary(value as FlowStep, names)}` : null;
+  return isStep(value) ? stepLine(value, names) : null;
 }
 
 const StepList = ({ steps, names }: { steps: readonly Step[]; names: AudienceNames }) => (
   <ol>
     {steps.map((step) => (
       <li key={keyOf(step)}>
-        {nameOf(step)}: {stepSummary(step as FlowStep, names)}
+        {stepLine(step, names)}
         {branchesOf(step).map(({ key, label, steps: inner }) => (
           <div key={key}>
             {label}:{inner.length === 0 ? ' nothing' : <StepList steps={inner} names={names} />}

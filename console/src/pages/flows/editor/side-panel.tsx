@@ -1,5 +1,5 @@
 import { useEffect, useRef, type ReactNode } from 'react';
-import type { AudienceNames } from '../../../api/audience.ts';
+import type { AudienceNames } from '../../../api/choices.ts';
 import { Button } from '../../../ui/button.tsx';
 import type { Flow } from '../flow-frame.tsx';
 import { keyOf, type StepKey } from '../flow-layout.ts';

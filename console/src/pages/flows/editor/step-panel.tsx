@@ -1,4 +1,4 @@
-import type { AudienceNames } from '../../../api/audience.ts';
+import type { AudienceNames } from '../../../api/choices.ts';
 import { Button } from '../../../ui/button.tsx';
 import { JsonBlock } from '../../../ui/code.tsx';
 import { Menu } from '../../../ui/menu.tsx';

@@ -1,6 +1,7 @@
 /** Steps and places in words. */
+import type { AudienceNames } from '../../../api/choices.ts';
 import { branchesOf } from '../flow-layout.ts';
-import { stepTitle } from '../step-text.ts';
+import { stepSummary, stepTitle, type FlowStep } from '../step-text.ts';
 import { findStep, sequenceAt, type Place, type Step } from './model.ts';
 
 /** Returns the id of a step; `new 2` for the second of its type that is not yet published. */
@@ -18,6 +19,10 @@ export function fullNameOf(step: Step): string {
   const { type, subject } = step;
   return type === 'email' && subject ? `${stepTitle(step)} “${subject}”` : nameOf(step);
 }
+
+/** Returns a step with what it does, such as `Wait 2: 2 days`. */
+export const stepLine = (step: Step, names: AudienceNames): string =>
+  `${nameOf(step)}: ${stepSummary(step as FlowStep, names)}`;
 
 /** Returns where a place is, to go on from "Add a step". */
 export function placeText(steps: readonly Step[], { branch, index }: Place): string {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { AudienceNames } from '../../../api/audience.ts';
+import type { AudienceNames } from '../../../api/choices.ts';
 import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
 import { Field, Select, TextInput } from '../../../ui/field.tsx';
 import { DurationField } from './forms/duration-field.tsx';

@@ -1,31 +1,26 @@
 /** Which filters the user has not finished, so that there is no need to ask the API about them. */
 import type { Filter, Scope } from '../../../editors/filters/language.ts';
-import { isComplete } from '../../../editors/filters/values.ts';
+import { areComplete } from '../../../editors/filters/values.ts';
 import { keyOf } from '../flow-layout.ts';
 import { allSteps, type FlowContent, type Step } from './model.ts';
 import type { FieldErrors, FlowProblems } from './problems.ts';
 
-const areComplete = (filters: unknown, scope: Scope) =>
-  ((filters ?? []) as readonly Filter[]).every((filter) => isComplete(filter, scope));
+const areFinished = (filters: unknown, scope: Scope) =>
+  areComplete((filters ?? []) as readonly Filter[], scope);
 
 function isFinished({ type, filters }: Step): boolean {
-  if (type === 'condition') return (filters ?? []).length > 0 && areComplete(filters, 'step');
-  return type !== 'wait_for_event' || areComplete(filters, 'received');
+  if (type === 'condition') return (filters ?? []).length > 0 && areFinished(filters, 'step');
+  return type !== 'wait_for_event' || areFinished(filters, 'received');
 }
 
 const UNFINISHED: FieldErrors = { '': ['Its filters are not complete.'] };
 
-export interface Unfinished {
-  /** By the key of the step as text. */
-  steps: FlowProblems['steps'];
-  isTrigger: boolean;
-}
-
-/** @returns null if all filters are finished */
-export function unfinishedOf({ trigger: { data }, steps }: FlowContent): Unfinished | null {
+/** @returns the steps with unfinished filters, by their keys as text; null if all filters are finished */
+export function unfinishedOf({ trigger: { data }, steps }: FlowContent): FlowProblems['steps'] | null {
   const unfinished = allSteps(steps).filter(({ step }) => !isFinished(step));
-  const isTrigger = !areComplete(data.filters, 'trigger') || !areComplete(data.exit_filters, 'trigger');
-  if (unfinished.length === 0 && !isTrigger) return null;
-  const errors: [string, FieldErrors][] = unfinished.map(({ step }) => [String(keyOf(step)), UNFINISHED]);
-  return { steps: Object.fromEntries(errors), isTrigger };
+  const isTriggerFinished = [data.filters, data.exit_filters].every((filters) =>
+    areFinished(filters, 'trigger'),
+  );
+  if (unfinished.length === 0 && isTriggerFinished) return null;
+  return Object.fromEntries(unfinished.map(({ step }) => [String(keyOf(step)), UNFINISHED]));
 }

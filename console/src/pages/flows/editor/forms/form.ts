@@ -1,5 +1,5 @@
 /** What the form of a step gets. */
-import type { AudienceNames } from '../../../../api/audience.ts';
+import type { AudienceNames } from '../../../../api/choices.ts';
 import type { FlowContent, Step } from '../model.ts';
 import type { FieldErrors } from '../problems.ts';
 
