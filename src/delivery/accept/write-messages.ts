@@ -2,7 +2,13 @@ import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
-import { type Addition, nameOf, type TrackingDefaults, type WriteStatement } from './write-statement.ts';
+import {
+  type Addition,
+  hasSettings,
+  nameOf,
+  type TrackingDefaults,
+  type WriteStatement,
+} from './write-statement.ts';
 
 export interface WriteOptions {
   /** The statement of the caller. One of its shapes must have exactly the parts that these options ask for. */
@@ -10,6 +16,8 @@ export interface WriteOptions {
   source: MessageSource;
   /** Settings of the limits, which count the messages and may refuse them. By default, no limit counts them. */
   limits?: LimitSettings;
+  /** Whether a limit counts one of the messages, if there are limits. By default, one may. */
+  counted?: boolean;
   /** By default, no message is tracked. */
   tracking?: TrackingDefaults;
   additions?: readonly Addition[];
@@ -41,17 +49,16 @@ function errorOf(error: unknown, additions: readonly Addition[]): unknown {
 export async function writeMessages(
   client: Queryable,
   messages: readonly (NewMessage | NewRenderedMessage)[],
-  { statement, source, limits, tracking, additions = [], rendered = false }: WriteOptions,
+  { statement, source, limits, counted = true, tracking, additions = [], rendered = false }: WriteOptions,
 ): Promise<Map<number, WrittenMessage>> {
-  const shape = { additions, limited: limits !== undefined, tracked: tracking !== undefined, rendered };
+  const limited = limits !== undefined && counted;
+  const shape = { additions, limited, tracked: tracking !== undefined, rendered };
+  const settings = [hasSettings(shape) ? limits : undefined, tracking];
   const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
   try {
     const { rows } = await client.query<WrittenMessage>({
       ...statement.prepared(nameOf(shape)),
-      values: [
-        input,
-        ...[limits, tracking].flatMap((settings) => (settings ? [JSON.stringify(settings)] : [])),
-      ],
+      values: [input, ...settings.flatMap((each) => (each ? [JSON.stringify(each)] : []))],
     });
     return new Map(rows.map((row) => [row.id, row]));
   } catch (error) {

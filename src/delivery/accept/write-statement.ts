@@ -34,8 +34,8 @@ export interface Addition {
    * Needs the settings of the limits.
    */
   first?: { name: string; sql: (accountIds: string, setting: Setting) => string };
-  /** A CTE over `input`, and the condition over `i` under which a message is written. */
-  admit?: { cte: string; condition: string };
+  /** The condition over `i` and its account `a` under which a message is written, and a CTE over `input` that it reads. */
+  admit?: { cte?: string; condition: string };
   /** A select that adds columns to `admitted`, the messages with the columns of their accounts. */
   extend?: string;
   /** A CTE over `accepted`, the messages that are written. */
@@ -168,11 +168,14 @@ function inputShape(additions: readonly Addition[], rendered: boolean): string {
 }
 
 /** SQL: stores the contents of messages. */
-const CONTENTS = `contents as (
-      insert into message_contents (message_id, ${contentNames.join(', ')})
-      select id, ${contentNames.join(', ')} from accepted
-      returning 1
-    )`;
+const CONTENTS = `insert into message_contents (message_id, ${contentNames.join(', ')})
+      select id, ${contentNames.join(', ')} from accepted`;
+
+/** SQL: true, but not before all rows are written. It reads what their inserts return. */
+const writtenSql = (rendered: boolean): string =>
+  `${(rendered ? ['written', 'queued'] : ['written', 'contents', 'queued'])
+    .map((name) => `(select count(*) from ${name})`)
+    .join(' + ')} > 0`;
 
 /** SQL: the messages, which are read only after the first CTEs have taken their locks. */
 function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']>[]): string[] {
@@ -206,18 +209,12 @@ function statementText(
   const refuses = additions.flatMap(({ refuse }) => refuse ?? []);
   const queueNames = additions.flatMap(({ queue }) => queue ?? []).map((name) => `, ${name}`);
   const accountColumns = new Set([...rules, ...refuses].flatMap((each) => each.accountColumns));
-  const reservations = rules.flatMap((rule) =>
-    rule.reserve({
-      messages: 'accepted',
-      written: `(select count(*) from written)${
-        rendered ? '' : ' + (select count(*) from contents)'
-      } + (select count(*) from queued) > 0`,
-      setting: settingIn('$2::jsonb'),
-    }),
-  );
+  const counting = { messages: 'accepted', written: writtenSql(rendered), setting: settingIn('$2::jsonb') };
+  const reservations = rules.flatMap((rule) => rule.reserve(counting));
+  const returning = rules.length > 0 ? 'returning 1' : '';
   const ctes = [
     ...inputCtes(inputShape(additions, rendered), firsts),
-    ...admits.map(({ cte }) => cte),
+    ...admits.flatMap(({ cte }) => cte ?? []),
     `${extensions.length > 0 ? 'admitted' : 'accepted'} as (
       select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
         ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
@@ -227,17 +224,15 @@ function statementText(
     ...extensions.map((sql) => `accepted as (${sql})`),
     `written as (
       insert into messages (${names.join(', ')})
-      select ${names.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
-      returning id, from_address, reply_to, tracking, created_at
+      select ${names.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted ${returning}
     )`,
-    ...(rendered ? [] : [CONTENTS]),
+    ...(rendered ? [] : [`contents as (${CONTENTS} ${returning})`]),
     `queued as (
       insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
         content_weight, domain_id, provider_id${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.columns}` : ''})
       select id, account_id, channel, class, now(), now(), ${rendered ? 'coalesce(version_bytes, 0)' : contentBytesSql},
         ${rendered ? '0' : contentWeightSql}, domain_id, route${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.values}` : ''}
-      from accepted where status = 'queued'
-      returning message_id, provider_id
+      from accepted where status = 'queued' ${returning}
     )`,
     ...follows,
     ...[...reservations, ...refuses].map(({ name, sql }) => `${name} as (${sql})`),
@@ -246,12 +241,10 @@ function statementText(
   const refusals = [...rules.map(({ refusals: name }) => name), ...refuses.map(({ name }) => name)].map(
     (name) => `, (select count(refused) from ${name})`,
   );
-  // A join of `written` and `queued` would compare all pairs. Few messages have a named provider.
   return `with ${ctes.join(', ')}
-    select id, from_address, reply_to, tracking, created_at,
-      ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> ${DEFAULT_PROVIDER}) from queued)
-        ->> id::text)::bigint as provider_id${refusals.join('')}
-    from written`;
+    select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+      case when status = 'queued' then nullif(route, ${DEFAULT_PROVIDER}) end as provider_id${refusals.join('')}
+    from accepted`;
 }
 
 /** The prepared name: the same name means the same SQL. */
@@ -265,6 +258,10 @@ export function nameOf({ additions = [], limited, tracked, rendered }: WriteShap
   return ['write_messages', ...parts].join('+');
 }
 
+/** Whether the settings of the limits are a parameter of the statement. */
+export const hasSettings = ({ additions = [], limited = false }: WriteShape): boolean =>
+  limited || additions.some(({ first }) => first);
+
 /** The statement of a function that writes messages, in the shapes that the function needs. */
 export type WriteStatement = ReturnType<typeof defineWriting>;
 
@@ -277,8 +274,9 @@ export const defineWriting = ({ shapes, ...caller }: Writing) =>
       'jsonb: the address and the key of tracked links',
     ],
     shapes: Object.fromEntries(shapes.map((shape) => [nameOf(shape), shape])),
+    version: 2,
     compose({ additions = [], limited = false, tracked = false, rendered = false }: WriteShape) {
-      const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
+      const defaults = tracked ? `$${hasSettings({ additions, limited }) ? 3 : 2}::jsonb` : null;
       return statementText(limited ? acceptRules : [], additions, defaults, rendered);
     },
   });

@@ -8,7 +8,7 @@ import { domainDeleted } from './domain-deleted.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import { expired } from './expired.ts';
 import { gone } from './gone.ts';
-import type { AcceptRule, Cte, Limit, Setting } from './limit.ts';
+import type { AcceptRule, CountedMessage, Cte, Limit, Setting } from './limit.ts';
 import { pacing } from './pacing.ts';
 import { sandboxCap } from './sandbox-cap.ts';
 import { spendCap, spendCapEnd } from './spend-cap.ts';
@@ -72,6 +72,10 @@ export const refusalCodes: readonly ErrorCode[] = (limits as Limits).flatMap(
 
 /** The rules of the limits that refuse messages at accept by the statement that writes them. */
 export const acceptRules: readonly AcceptRule[] = (limits as Limits).flatMap(({ accept }) => accept ?? []);
+
+/** Whether one of the rules counts a message. Not for tests of templates, which leave the service. */
+export const isCounted = (message: CountedMessage): boolean =>
+  acceptRules.some((rule) => rule.takes(message) > 0);
 
 export const holdReasons: readonly HoldReason[] = [
   ...(limits as Limits).filter(({ claim }) => claim?.effect === 'hold').map(({ name }) => name as HoldReason),

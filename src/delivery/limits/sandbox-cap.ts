@@ -27,7 +27,7 @@ export const sandboxCap = {
     code: 'sandbox_limit_reached',
     message: 'the sandbox has no messages left this month; register and verify a sending domain',
     sqlstate: 'CL001',
-    accountColumns: ['kind', 'sandbox_monthly_cap'],
+    accountColumns: ['kind'],
     reserve: ({ messages, written, setting }) => [
       {
         name: 'sandbox_used',
@@ -38,18 +38,13 @@ export const sandboxCap = {
             and ${written}
           group by 1 order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
-          returning account_id, used`,
-      },
-      {
-        name: 'sandbox_refusals',
-        sql: `
-          select refuse_over_sandbox_cap(u.account_id) as refused from sandbox_used u
-          where u.used > (
-            select coalesce(min(w.sandbox_monthly_cap), ${setting('sandbox_monthly_cap')})
-            from ${messages} w where w.account_id = u.account_id)`,
+          returning case when u.used > (
+              select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')})
+              from accounts a where a.id = u.account_id)
+            then refuse_over_sandbox_cap(u.account_id) end as refused`,
       },
     ],
-    refusals: 'sandbox_refusals',
+    refusals: 'sandbox_used',
     // Only POST /messages and flows check this, and they write their tests with the outcome.
     takes: ({ channel, test, domain_id }) => (channel === 'email' && !test && !domain_id ? 1 : 0),
     left: (setting) =>

@@ -25,13 +25,11 @@ const UNRESERVED = 'CL002';
 export const UNPRICED: Addition = {
   name: 'unpriced',
   fields: {},
-  refuse: {
-    accountColumns: ['kind', 'tier', 'comped'],
-    name: 'unreserved',
-    sql: `
-      select refuse_unreserved(w.account_id) as refused
-      from prices p join accepted w on w.tier = p.tier and w.channel = p.kind
-      where (p.kind = 'sms' or p.millicents > 0) and w.kind = 'customer' and not w.comped and not w.test`,
+  admit: {
+    condition: `case when a.kind = 'customer' and not a.comped and not i.test and exists (
+          select from prices p
+          where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0))
+        then refuse_unreserved(a.id) else true end`,
   },
 };
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { isCounted, type LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { isPaidByMessage } from '../../delivery/money/units.ts';
 import {
@@ -59,7 +59,9 @@ export const groupStatement = defineWriting({
   sentBy: 'writeRows',
   does: 'Writes a group of messages of POST /messages.',
   shapes: [UNPRICED, PRICED, RESERVED].flatMap((money) =>
-    LIVE_OR_TEST.map((needed) => ({ additions: [...needed, money], limited: true, tracked: true })),
+    LIVE_OR_TEST.flatMap((needed) =>
+      [true, false].map((limited) => ({ additions: [...needed, money], limited, tracked: true })),
+    ),
   ),
 });
 
@@ -88,6 +90,7 @@ function writeRows(
     statement: groupStatement,
     source,
     limits,
+    counted: rows.some(({ draft }) => isCounted(draft)),
     tracking,
     additions: needed,
   });

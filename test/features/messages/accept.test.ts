@@ -101,6 +101,27 @@ it('leaves a capped account out of the group and writes all others in one statem
   expect(statements.filter((each) => each === 'write')).toHaveLength(1);
 });
 
+it('counts only what a limit counts, also in a group with mail from domains', async () => {
+  const [owned, mixed, own] = (await accounts(3)) as [QueuedAccount, QueuedAccount, QueuedAccount];
+  const fromDomain = (account: QueuedAccount): Submission => {
+    const { draft, ...others } = submission(account);
+    return { ...others, draft: { ...draft, domain_id: 1 } };
+  };
+  await useUp(owned);
+  expect(await outcomes([fromDomain(owned), fromDomain(owned)])).toEqual(['accepted', 'accepted']);
+  expect(await used(owned)).toEqual({ used: CAP, messages: 2 });
+  expect(await outcomes([fromDomain(mixed), submission(mixed), fromDomain(owned)])).toEqual(
+    times(3, () => 'accepted'),
+  );
+  expect(await used(mixed)).toEqual({ used: 1, messages: 2 });
+  // An account may have a cap of its own.
+  await test.database.pool.query('update accounts set sandbox_monthly_cap = 1 where id = $1', [
+    own.accountId,
+  ]);
+  expect(await outcomes([submission(own), submission(own)])).toEqual(['accepted', 'sandbox_limit_reached']);
+  expect(await used(own)).toEqual({ used: 1, messages: 1 });
+});
+
 it('accepts as many messages of an account as fit, in the order of their ids', async () => {
   const [account, other] = (await accounts(2)) as [QueuedAccount, QueuedAccount];
   await useUp(account, 3);

@@ -1,4 +1,4 @@
--- Prepared as write_messages+unpriced+all_limits+tracking
+-- Prepared as write_messages+unpriced+all_limits+tracking_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -41,10 +41,12 @@ with input as (select *
             $3::jsonb->>'publicUrl') as host) h
       where b.id = i.brand_id
     ) w
-  ) else case i.channel
-    when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.kind, a.sandbox_monthly_cap,
-    a.tier, a.comped
+  ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.kind
   from input i join accounts a on a.id = i.account_id
+  where (case when a.kind = 'customer' and not a.comped and not i.test and exists (
+      select from prices p
+      where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0))
+      then refuse_unreserved(a.id) else true end)
 ), written as (
   insert into messages (id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key,
       from_address, reply_to, subject, campaign_id, flow_id, template_id, content_version_id, tags, tracking,
@@ -52,13 +54,9 @@ with input as (select *
   select id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address,
     subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
     delivered_at, failure, bounce
-  from accepted
-  returning id, from_address, reply_to, tracking, created_at
-), contents as (
-  insert into message_contents (message_id, html, text, headers)
-  select id, html, text, headers from accepted
-  returning 1
-), queued as (
+  from accepted returning 1
+), contents as (insert into message_contents (message_id, html, text, headers)
+  select id, html, text, headers from accepted returning 1), queued as (
   insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
       content_weight, domain_id, provider_id)
   select id, account_id, channel, class, now(), now(), coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
@@ -66,8 +64,7 @@ with input as (select *
     coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
     + coalesce(octet_length(headers::text), 0) + 4 * (coalesce(octet_length(headers::text), 0)
       + case when text is null then coalesce(octet_length(html), 0) else 0 end), domain_id, route
-  from accepted where status = 'queued'
-  returning message_id, provider_id
+  from accepted where status = 'queued' returning 1
 ), sandbox_used as (
   insert into sandbox_usage as u (account_id, month, used)
   select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
@@ -75,16 +72,10 @@ with input as (select *
     and (select count(*) from written) + (select count(*) from contents) + (select count(*) from queued) > 0
   group by 1 order by 1
   on conflict (account_id, month) do update set used = u.used + excluded.used
-  returning account_id, used), sandbox_refusals as (
-  select refuse_over_sandbox_cap(u.account_id) as refused from sandbox_used u
-  where u.used > (
-    select coalesce(min(w.sandbox_monthly_cap), ($2::jsonb ->> 'sandbox_monthly_cap')::int)
-    from accepted w where w.account_id = u.account_id)), unreserved as (
-  select refuse_unreserved(w.account_id) as refused
-  from prices p join accepted w on w.tier = p.tier and w.channel = p.kind
-  where (p.kind = 'sms' or p.millicents > 0) and w.kind = 'customer' and not w.comped and not w.test)
-select id, from_address, reply_to, tracking, created_at,
-  ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> 0) from queued)
-    ->> id::text)::bigint as provider_id, (select count(refused) from sandbox_refusals),
-  (select count(refused) from unreserved)
-from written
+  returning case when u.used > (
+    select coalesce(a.sandbox_monthly_cap, ($2::jsonb ->> 'sandbox_monthly_cap')::int)
+    from accounts a where a.id = u.account_id)
+    then refuse_over_sandbox_cap(u.account_id) end as refused)
+select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from sandbox_used)
+from accepted

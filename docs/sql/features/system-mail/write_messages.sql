@@ -1,4 +1,4 @@
--- Prepared as write_messages
+-- Prepared as write_messages_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes mail of the installation to the owners of an account, or to one address.
@@ -33,12 +33,8 @@ with input as (select *
     subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
     delivered_at, failure, bounce
   from accepted
-  returning id, from_address, reply_to, tracking, created_at
-), contents as (
-  insert into message_contents (message_id, html, text, headers)
-  select id, html, text, headers from accepted
-  returning 1
-), queued as (
+), contents as (insert into message_contents (message_id, html, text, headers)
+  select id, html, text, headers from accepted ), queued as (
   insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
       content_weight, domain_id, provider_id)
   select id, account_id, channel, class, now(), now(), coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
@@ -47,9 +43,7 @@ with input as (select *
     + coalesce(octet_length(headers::text), 0) + 4 * (coalesce(octet_length(headers::text), 0)
       + case when text is null then coalesce(octet_length(html), 0) else 0 end), domain_id, route
   from accepted where status = 'queued'
-  returning message_id, provider_id
 )
-select id, from_address, reply_to, tracking, created_at,
-  ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> 0) from queued)
-    ->> id::text)::bigint as provider_id
-from written
+select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+  case when status = 'queued' then nullif(route, 0) end as provider_id
+from accepted

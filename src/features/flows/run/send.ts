@@ -3,7 +3,7 @@ import { byChannelSql, channelFacts } from '../../../delivery/channels/index.ts'
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
 import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
-import { acceptRules, type LimitSettings } from '../../../delivery/limits/authority.ts';
+import { isCounted, type LimitSettings } from '../../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../../delivery/message.ts';
 import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
 import { paidBySegmentSql } from '../../../delivery/money/units.ts';
@@ -297,12 +297,9 @@ export const stepMessageStatement = defineWriting({
   from: import.meta.url,
   sentBy: 'writeStepMessage',
   does: 'Writes the message of a step of a flow.',
-  shapes: [[counted], [counted, testEvents]].map((additions) => ({
-    additions,
-    limited: true,
-    tracked: true,
-    rendered: true,
-  })),
+  shapes: [[counted], [counted, testEvents]].flatMap((additions) =>
+    [true, false].map((limited) => ({ additions, limited, tracked: true, rendered: true })),
+  ),
 });
 
 async function writeStepMessage(
@@ -317,6 +314,7 @@ async function writeStepMessage(
     statement: stepMessageStatement,
     source,
     limits,
+    counted: isCounted(message),
     tracking,
     additions,
     rendered: true,
@@ -336,7 +334,7 @@ async function writeIfAllowed(
   run: SendingRun,
   message: NewRenderedMessage,
 ): Promise<Awaited<ReturnType<typeof writeStepMessage>> | { refused: string }> {
-  if (!message.test && !acceptRules.some((rule) => rule.takes(message) > 0)) {
+  if (!message.test && !isCounted(message)) {
     return writeStepMessage(trx, deps, run, message);
   }
   await trx.query('savepoint flow_message');

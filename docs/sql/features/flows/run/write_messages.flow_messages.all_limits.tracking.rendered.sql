@@ -1,4 +1,4 @@
--- Prepared as write_messages+flow_messages+all_limits+tracking+rendered
+-- Prepared as write_messages+flow_messages+all_limits+tracking+rendered_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message of a step of a flow.
@@ -42,8 +42,7 @@ with input as (select *
             $3::jsonb->>'publicUrl') as host) h
       where b.id = i.brand_id
     ) w
-  ) else case i.channel
-    when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.kind, a.sandbox_monthly_cap
+  ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.kind
   from input i join accounts a on a.id = i.account_id
 ), written as (
   insert into messages (id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key,
@@ -52,8 +51,7 @@ with input as (select *
   select id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address,
     subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
     delivered_at, failure, bounce, flow_run_id, flow_step_id, contact_id
-  from accepted
-  returning id, from_address, reply_to, tracking, created_at
+  from accepted returning 1
 ), queued as (
   insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
       content_weight, domain_id, provider_id, flow_id, price_units, price_country)
@@ -61,8 +59,7 @@ with input as (select *
     0, domain_id, route, flow_id, case when channel = 'sms' then (
     select v.segments from template_versions v where v.id = content_version_id) end,
     case when channel = 'sms' then phone_country(to_key) end
-  from accepted where status = 'queued'
-  returning message_id, provider_id
+  from accepted where status = 'queued' returning 1
 ), flow_accepted as (
   insert into flow_count_changes (flow_id, step_id, name, change)
   select flow_id, flow_step_id, 'accepted', 1 from accepted where not test
@@ -73,12 +70,10 @@ with input as (select *
     and (select count(*) from written) + (select count(*) from queued) > 0
   group by 1 order by 1
   on conflict (account_id, month) do update set used = u.used + excluded.used
-  returning account_id, used), sandbox_refusals as (
-  select refuse_over_sandbox_cap(u.account_id) as refused from sandbox_used u
-  where u.used > (
-    select coalesce(min(w.sandbox_monthly_cap), ($2::jsonb ->> 'sandbox_monthly_cap')::int)
-    from accepted w where w.account_id = u.account_id))
-select id, from_address, reply_to, tracking, created_at,
-  ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> 0) from queued)
-    ->> id::text)::bigint as provider_id, (select count(refused) from sandbox_refusals)
-from written
+  returning case when u.used > (
+    select coalesce(a.sandbox_monthly_cap, ($2::jsonb ->> 'sandbox_monthly_cap')::int)
+    from accounts a where a.id = u.account_id)
+    then refuse_over_sandbox_cap(u.account_id) end as refused)
+select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from sandbox_used)
+from accepted

@@ -1,0 +1,104 @@
+-- Prepared as write_messages+priced+tracking_2
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Writes a group of messages of POST /messages.
+-- Defined in src/features/messages/write-group.ts, sent by writeRows().
+--
+-- $1 json: the messages, with the fields of their source
+-- $2 jsonb: the settings of the limits
+-- $3 jsonb: the address and the key of tracked links
+
+with given as materialized (select *
+  from json_to_recordset($1) as i ("id" bigint, "account_id" bigint, "brand_id" bigint, "channel" text,
+      "class" smallint, "status" text, "test" boolean, "segments" smallint, "to_address" text, "to_key" text,
+      "from_address" text, "reply_to" text, "subject" text, "campaign_id" bigint, "flow_id" bigint, "template_id" bigint,
+      "content_version_id" bigint, "tags" jsonb, "tracking" jsonb, "idempotency_key" text, "provider" text,
+      "sent_at" timestamptz, "delivered_at" timestamptz, "failure" jsonb, "bounce" jsonb, "html" text, "text" text,
+      "headers" jsonb, "domain_id" bigint, "provider_id" bigint, "default_from" text)),
+  purses as materialized (
+  select l.account_id, l.month, a.comped
+    or a.kind <> 'customer' as exempt,
+    coalesce((select p.millicents from prices p where p.tier = a.tier and p.kind = 'email'), 0) as email_price,
+    greatest(0, coalesce(a.monthly_email_allowance, case a.tier
+        when 'free' then ($2::jsonb ->> 'monthly_emails_free')::int
+        when 'paid' then ($2::jsonb ->> 'monthly_emails_paid')::int
+        else ($2::jsonb ->> 'monthly_emails_trusted')::int end) - l.free_units) as free,
+    least((a.spend_cap_monthly_cents::bigint * 1000) - l.spent_millicents, l.balance_millicents) as left_over
+  from lock_purses((select array_agg(distinct account_id) from given)) l join accounts a on a.id = l.account_id),
+  input as materialized (select * from given where (select count(*) from purses) > 0), admitted as (
+  select i.*, coalesce(i.from_address,
+      case when coalesce(a.email_from_name, '') = '' then i.default_from
+      else '"' || replace(replace(a.email_from_name, '\', '\\'), '"',
+        '\"') || '" <' || i.default_from || '>' end) as sender,
+    coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end) as reply_address, case
+    when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
+    then coalesce(i.provider_id, 0)
+    else choose_provider(i.channel, i.provider_id,
+      case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end) end as route,
+    case when i.channel = 'email' and coalesce(i.html, '') <> '' then (
+    select case when w.opens or w.clicks
+      then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
+          'own', nullif($3::jsonb->>'publicUrl', w.host), 'key', $3::jsonb->>'keyId'))
+      else jsonb_build_object('opens', false, 'clicks', false) end
+    from (
+      select h.host,
+        h.host is not null and b.track_opens and coalesce((i.tracking->>'opens')::boolean, true) as opens,
+        h.host is not null and b.track_clicks and coalesce((i.tracking->>'clicks')::boolean, true)
+        and i.domain_id is not null as clicks
+      from brands b, (select coalesce(
+            (select 'https://' || d.tracking_host from domains d
+            where d.id = i.domain_id and d.tracking_ok_at is not null),
+            $3::jsonb->>'publicUrl') as host) h
+      where b.id = i.brand_id
+    ) w
+  ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.tier
+  from input i join accounts a on a.id = i.account_id
+), accepted as (
+  select p.*, case when price > 0 then month end as price_month, case when price > 0 then units end as price_units,
+    case when price > 0 then case when channel = 'email' and nth <= free then 0 else price * units end end
+    as price_millicents
+  from (
+    select w.*, u.month, u.free, case when w.channel = 'email' then 1 else coalesce(w.segments, 1) end as units,
+      case when u.exempt then 0 when w.channel = 'sms' then case
+      when exists (select from prices p where p.tier = w.tier and p.kind = 'sms')
+      then (select p.millicents from prices p
+      where p.tier = w.tier and p.kind = 'sms' and p.country = phone_country(w.to_key))
+      else 0 end else u.email_price end as price,
+      row_number() over (partition by w.account_id, w.channel order by w.id) as nth
+    from admitted w join purses u on u.account_id = w.account_id) p), written as (
+  insert into messages (id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key,
+      from_address, reply_to, subject, campaign_id, flow_id, template_id, content_version_id, tags, tracking,
+      idempotency_key, provider, sent_at, delivered_at, failure, bounce)
+  select id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address,
+    subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
+    delivered_at, failure, bounce
+  from accepted
+), contents as (insert into message_contents (message_id, html, text, headers)
+  select id, html, text, headers from accepted ), queued as (
+  insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
+      content_weight, domain_id, provider_id, price_month, price_millicents, price_units)
+  select id, account_id, channel, class, now(), now(), coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
+    + coalesce(octet_length(headers::text), 0),
+    coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
+    + coalesce(octet_length(headers::text), 0) + 4 * (coalesce(octet_length(headers::text), 0)
+      + case when text is null then coalesce(octet_length(html), 0) else 0 end), domain_id, route, price_month,
+    price_millicents, price_units
+  from accepted where status = 'queued'
+), reserved as (
+  insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
+  select account_id, price_month, coalesce(sum(price_units) filter (where channel = 'email'), 0),
+    count(*) filter (where channel = 'email' and price_millicents = 0),
+    coalesce(sum(price_units) filter (where channel = 'sms'), 0), sum(price_millicents)
+  from accepted where price_month is not null group by 1, 2 order by 1, 2
+  on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
+    free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
+    spent_millicents = s.spent_millicents + excluded.spent_millicents), beyond_purse as (
+  select refuse_beyond_purse(u.account_id) as refused
+  from purses u join (
+    select account_id, sum(price_millicents) as cost,
+      bool_or(price is null or price = 0 and channel = 'email') as unsure
+    from accepted group by 1) w on w.account_id = u.account_id
+  where w.unsure or w.cost > 0 and w.cost > u.left_over)
+select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from beyond_purse)
+from accepted

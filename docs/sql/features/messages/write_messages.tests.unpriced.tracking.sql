@@ -1,0 +1,77 @@
+-- Prepared as write_messages+tests+unpriced+tracking_2
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Writes a group of messages of POST /messages.
+-- Defined in src/features/messages/write-group.ts, sent by writeRows().
+--
+-- $1 json: the messages, with the fields of their source
+-- $2 jsonb: the settings of the limits
+
+with input as (select *
+  from json_to_recordset($1) as i ("id" bigint, "account_id" bigint, "brand_id" bigint, "channel" text,
+      "class" smallint, "status" text, "test" boolean, "segments" smallint, "to_address" text, "to_key" text,
+      "from_address" text, "reply_to" text, "subject" text, "campaign_id" bigint, "flow_id" bigint, "template_id" bigint,
+      "content_version_id" bigint, "tags" jsonb, "tracking" jsonb, "idempotency_key" text, "provider" text,
+      "sent_at" timestamptz, "delivered_at" timestamptz, "failure" jsonb, "bounce" jsonb, "html" text, "text" text,
+      "headers" jsonb, "domain_id" bigint, "provider_id" bigint, "default_from" text, "events" text[])),
+  accepted as (
+  select i.*, coalesce(i.from_address,
+      case when coalesce(a.email_from_name, '') = '' then i.default_from
+      else '"' || replace(replace(a.email_from_name, '\', '\\'), '"',
+        '\"') || '" <' || i.default_from || '>' end) as sender,
+    coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end) as reply_address, case
+    when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
+    then coalesce(i.provider_id, 0)
+    else choose_provider(i.channel, i.provider_id,
+      case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end) end as route,
+    case when i.channel = 'email' and coalesce(i.html, '') <> '' then (
+    select case when w.opens or w.clicks
+      then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
+          'own', nullif($2::jsonb->>'publicUrl', w.host), 'key', $2::jsonb->>'keyId'))
+      else jsonb_build_object('opens', false, 'clicks', false) end
+    from (
+      select h.host,
+        h.host is not null and b.track_opens and coalesce((i.tracking->>'opens')::boolean, true) as opens,
+        h.host is not null and b.track_clicks and coalesce((i.tracking->>'clicks')::boolean, true)
+        and i.domain_id is not null as clicks
+      from brands b, (select coalesce(
+            (select 'https://' || d.tracking_host from domains d
+            where d.id = i.domain_id and d.tracking_ok_at is not null),
+            $2::jsonb->>'publicUrl') as host) h
+      where b.id = i.brand_id
+    ) w
+  ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked
+  from input i join accounts a on a.id = i.account_id
+  where (case when a.kind = 'customer' and not a.comped and not i.test and exists (
+      select from prices p
+      where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0))
+      then refuse_unreserved(a.id) else true end)
+), written as (
+  insert into messages (id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key,
+      from_address, reply_to, subject, campaign_id, flow_id, template_id, content_version_id, tags, tracking,
+      idempotency_key, provider, sent_at, delivered_at, failure, bounce)
+  select id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address,
+    subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
+    delivered_at, failure, bounce
+  from accepted
+), contents as (insert into message_contents (message_id, html, text, headers)
+  select id, html, text, headers from accepted ), queued as (
+  insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
+      content_weight, domain_id, provider_id)
+  select id, account_id, channel, class, now(), now(), coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
+    + coalesce(octet_length(headers::text), 0),
+    coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
+    + coalesce(octet_length(headers::text), 0) + 4 * (coalesce(octet_length(headers::text), 0)
+      + case when text is null then coalesce(octet_length(html), 0) else 0 end), domain_id, route
+  from accepted where status = 'queued'
+), test_events as (
+  insert into message_events (message_id, attempt, type)
+  select id, 1, unnest(events) from accepted where test
+), test_rows as (
+  insert into test_messages (message_id, account_id) select id, account_id from accepted where test
+), tests_refused as (
+  select refuse_over_test_limit(t.account_id, t.ids, 1000) as refused
+  from (select account_id, array_agg(id) as ids from accepted where test group by 1 order by 1) t)
+select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
+  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from tests_refused)
+from accepted
