@@ -8,6 +8,7 @@ import type { CarillonCommand } from './command.ts';
 import {
   changeAccount,
   fieldLines,
+  ofAccount,
   operatorName,
   print,
   withDatabase,
@@ -21,7 +22,7 @@ import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } fro
 const accounts = () => import('../features/accounts/service.ts');
 const brakes = () => import('../features/brakes/service.ts');
 
-const entryOf = ({ id: accountId }: AccountRow): ChangeEntry => ({ accountId, resourceId: accountId });
+const entryOf = ({ id }: AccountRow): ChangeEntry => ofAccount(id);
 
 async function publisher(): Promise<EventPublisher> {
   const [{ eventConsumers }, { createEventPublisher }] = await Promise.all([

@@ -1,7 +1,14 @@
 import type { ApiKeyRow } from '../features/api-keys/service.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, recordOperator, withDatabase, type Field } from './context.ts';
+import {
+  changeAccount,
+  fieldLines,
+  ofRow,
+  print,
+  recordOperator,
+  withDatabase,
+  type Field,
+} from './context.ts';
 import { amount, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -42,20 +49,18 @@ interface CreateOptions {
 }
 
 async function createKey(options: CreateOptions, command: CarillonCommand): Promise<void> {
-  const created = await withDatabase(command, ({ config, database }) =>
-    inTransaction(database.pool, async (trx) => {
-      const made = await (
-        await keys()
-      ).createApiKey(trx, {
+  const created = await changeAccount(
+    command,
+    'api-key create',
+    async (trx) =>
+      (await keys()).createApiKey(trx, {
         accountId: options.account,
         brandId: options.brand,
         name: options.name,
         test: options.test,
         rateLimitPerSecond: options.rateLimit,
-      });
-      await recordOperator(trx, config, { accountId: options.account }, 'api-key create', made.apiKey.id);
-      return made;
-    }),
+      }),
+    ({ apiKey }) => ofRow(apiKey),
   );
   const text = fieldLines([...describe(created.apiKey), ['key (shown only once)', created.key]]);
   print(command, { api_key: created.apiKey, key: created.key }, text);
@@ -80,6 +85,7 @@ async function listKeys(
 
 async function revoke(apiKeyId: number, _options: object, command: CarillonCommand): Promise<void> {
   const revoked = await withDatabase(command, async ({ config, database: { pool } }) => {
+    // In a transaction, processes would accept the key until long after this has waited for them to forget it.
     const row = await (await keys()).revokeApiKey(pool, apiKeyId);
     await recordOperator(pool, config, { accountId: row.account_id }, 'api-key revoke', apiKeyId);
     return row;

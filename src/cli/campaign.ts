@@ -1,6 +1,6 @@
 import type { OperatorContent, OperatorView } from '../features/campaigns/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { changeAccount, fieldLines, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, ofRow, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -70,7 +70,7 @@ async function decide(
       const { decide } = await approvals();
       return decide(trx, limits, campaignId, decision);
     },
-    ({ account_id: accountId, id: resourceId }) => ({ accountId, resourceId }),
+    ofRow,
   );
   print(command, decided, fieldLines(describe(decided)));
 }

@@ -95,6 +95,21 @@ export interface ChangeEntry {
   resourceId: number;
 }
 
+/** The entry about something that an account has, from its row. */
+export const ofRow = ({
+  account_id: accountId,
+  id: resourceId,
+}: {
+  account_id: number;
+  id: number;
+}): ChangeEntry => ({
+  accountId,
+  resourceId,
+});
+
+/** The entry about an account itself. */
+export const ofAccount = (accountId: number): ChangeEntry => ({ accountId, resourceId: accountId });
+
 /**
  * Makes a change of an operator to one account in a transaction, and records it in the audit log of the account.
  * @param action the command, such as `wallet credit`

@@ -1,4 +1,5 @@
 import { Argument } from 'commander';
+import type { Config } from '../config.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 import {
@@ -46,20 +47,23 @@ export function addDomainCommands(program: CarillonCommand): void {
     .action(setPace);
 }
 
-/** Changes a verified domain, and records it in the audit log of its account. */
-async function changeDomain(
+/** Changes a verified domain, and records it in the audit log of its account. @returns what `change` returns */
+async function changeDomain<T>(
   command: CarillonCommand,
   name: string,
   action: string,
-  change: (trx: Queryable, domainId: number, context: CommandContext) => Promise<void>,
-): Promise<void> {
+  change: (trx: Queryable, domainId: number, context: CommandContext) => Promise<T>,
+): Promise<T> {
   const { findVerifiedDomain } = await warmUps();
   const work = async (trx: Queryable, context: CommandContext) => {
     const domain = await findVerifiedDomain(trx, name);
-    await change(trx, domain.id, context);
-    return domain;
+    return { domain, result: await change(trx, domain.id, context) };
   };
-  await changeAccount(command, action, work, ({ accountId, id: resourceId }) => ({ accountId, resourceId }));
+  const { result } = await changeAccount(command, action, work, ({ domain: { accountId, id } }) => ({
+    accountId,
+    resourceId: id,
+  }));
+  return result;
 }
 
 async function warmUp(
@@ -69,28 +73,32 @@ async function warmUp(
   command: CarillonCommand,
 ): Promise<void> {
   const { endWarmUp, findVerifiedDomain, findWarmUp, startWarmUp } = await warmUps();
-  if (action !== 'show') {
-    await changeDomain(command, name, `domain warmup ${action}`, async (trx, domainId, { config }) => {
-      if (action === 'on') await startWarmUp(trx, domainId, config.WARM_UP_SCHEDULE);
-      else await endWarmUp(trx, domainId);
-    });
-  }
-  await withDatabase(command, async ({ config, database: { pool } }: CommandContext) => {
-    const { id: domainId } = await findVerifiedDomain(pool, name);
-    const found = await findWarmUp(pool, domainId);
-    const fields: Field[] = found
-      ? [
-          ['domain', name],
-          ['step', `${found.step} of ${config.WARM_UP_SCHEDULE.length}`],
-          ['emails today', `${found.usedToday} of ${found.dailyLimit}`],
-          ['began', found.startedAt.toISOString()],
-        ]
-      : [
-          ['domain', name],
-          ['warm-up', 'off'],
-        ];
-    print(command, { domain: name, warmUp: found }, fieldLines(fields));
+  const shown = async (db: Queryable, domainId: number, { WARM_UP_SCHEDULE: schedule }: Config) => ({
+    warmUp: await findWarmUp(db, domainId),
+    days: schedule.length,
   });
+  const { warmUp: found, days } =
+    action === 'show'
+      ? await withDatabase(command, async ({ config, database: { pool } }) =>
+          shown(pool, (await findVerifiedDomain(pool, name)).id, config),
+        )
+      : await changeDomain(command, name, `domain warmup ${action}`, async (trx, domainId, { config }) => {
+          if (action === 'on') await startWarmUp(trx, domainId, config.WARM_UP_SCHEDULE);
+          else await endWarmUp(trx, domainId);
+          return shown(trx, domainId, config);
+        });
+  const fields: Field[] = found
+    ? [
+        ['domain', name],
+        ['step', `${found.step} of ${days}`],
+        ['emails today', `${found.usedToday} of ${found.dailyLimit}`],
+        ['began', found.startedAt.toISOString()],
+      ]
+    : [
+        ['domain', name],
+        ['warm-up', 'off'],
+      ];
+  print(command, { domain: name, warmUp: found }, fieldLines(fields));
 }
 
 async function setPace(

@@ -1,6 +1,6 @@
 import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { changeAccount, fieldLines, print, withDatabase, type Field } from './context.ts';
+import { changeAccount, fieldLines, ofRow, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -56,7 +56,7 @@ async function decide(
     command,
     decision === 'reject' ? 'flow reject' : 'flow approve',
     async (trx) => (await approvals()).decideFlow(trx, flowId, decision),
-    ({ account_id: accountId, id: resourceId }) => ({ accountId, resourceId }),
+    ofRow,
   );
   print(command, decided, fieldLines(describe(decided)));
 }

@@ -1,6 +1,6 @@
 import type { ListedInbox } from '../features/inbox/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { changeAccount, fieldLines, operatorName, print, withDatabase } from './context.ts';
+import { changeAccount, fieldLines, ofAccount, operatorName, print, withDatabase } from './context.ts';
 import { id } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -58,7 +58,7 @@ async function allow({ account }: AccountOption, allowed: boolean, command: Cari
     command,
     allowed ? 'inbox enable' : 'inbox disable',
     async (trx, { config }) => (await inboxes()).allowInboxes(trx, account, allowed, operatorName(config)),
-    () => ({ accountId: account, resourceId: account }),
+    () => ofAccount(account),
   );
   const shown = { account_id: account, inboxes: allowed };
   print(
@@ -96,7 +96,7 @@ async function replaceToken({ account }: AccountOption, command: CarillonCommand
       const base = config.PUBLIC_URL?.replace(/\/+$/, '');
       return { token: created, url: base === undefined ? null : `${base}/inbound/${created}` };
     },
-    () => ({ accountId: account, resourceId: account }),
+    () => ofAccount(account),
   );
   const fields = fieldLines([
     ['account', account],

@@ -1,7 +1,7 @@
 import type { SmsSenderRow } from '../features/sms/service.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { changeAccount, fieldLines, print, withDatabase, type ChangeEntry, type Field } from './context.ts';
+import { changeAccount, fieldLines, ofRow, print, withDatabase, type Field } from './context.ts';
 import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -71,7 +71,7 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
         keywords: options.stopWords ?? null,
         helpText: options.helpText ?? null,
       }),
-    entryOf,
+    ofRow,
   );
   print(command, added, fieldLines(describe(added)));
 }
@@ -88,14 +88,9 @@ async function listSenders(options: { brand?: number }, command: CarillonCommand
 
 async function removeSender(options: { brand: number }, command: CarillonCommand): Promise<void> {
   const remove = async (trx: Queryable) => (await senders()).removeSmsSender(trx, options.brand);
-  const removed = await changeAccount(command, 'sms-sender remove', remove, entryOf);
+  const removed = await changeAccount(command, 'sms-sender remove', remove, ofRow);
   print(command, removed, fieldLines(describe(removed)));
 }
-
-const entryOf = ({ account_id: accountId, id: resourceId }: SmsSenderRow): ChangeEntry => ({
-  accountId,
-  resourceId,
-});
 
 function describe(row: SmsSenderRow): Field[] {
   return [

@@ -5,7 +5,7 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
-import { fieldLines, print, recordOperator, withDatabase } from './context.ts';
+import { changeAccount, fieldLines, print, recordOperator, withDatabase } from './context.ts';
 import { countryCode, email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -91,8 +91,10 @@ interface UserOptions {
 async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
   const password = options.passwordStdin ? await passwordFrom(command.surroundings.stdin) : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
-  const added = await withDatabase(command, ({ config, database }) =>
-    inTransaction(database.pool, async (trx) => {
+  const added = await changeAccount(
+    command,
+    'user add',
+    async (trx) => {
       const { addMember, changeUser } = await users();
       const member = await addMember(trx, { accountId, email: address, role, firstName, lastName, password });
       const { mobile, countryCode: country, admin } = options;
@@ -101,9 +103,9 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
         countryCode: country,
         admin,
       });
-      await recordOperator(trx, config, { accountId: options.account }, 'user add', member.userId);
       return { ...member, mobile: number, countryCode: user.country_code, admin: user.admin };
-    }),
+    },
+    ({ userId: resourceId }) => ({ accountId, resourceId }),
   );
   const shown = added.password ?? (added.created ? '(as given)' : '(unchanged: this user already existed)');
   const fields = fieldLines([

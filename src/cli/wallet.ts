@@ -1,6 +1,14 @@
 import type { Booking, Wallet } from '../features/wallet/service.ts';
 import type { CarillonCommand } from './command.ts';
-import { changeAccount, fieldLines, operatorName, print, withDatabase, type Field } from './context.ts';
+import {
+  changeAccount,
+  fieldLines,
+  ofAccount,
+  operatorName,
+  print,
+  withDatabase,
+  type Field,
+} from './context.ts';
 import { id, positiveMillicents, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
@@ -48,7 +56,7 @@ function addBooking(wallet: CarillonCommand, kind: Booking['kind'], description:
             const { book } = await wallets();
             return book(trx, { accountId, kind, millicents, reference }, operatorName(config));
           },
-          () => ({ accountId, resourceId: accountId }),
+          () => ofAccount(accountId),
         );
         print(command, shown, textOf(shown));
       },

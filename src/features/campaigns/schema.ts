@@ -3,7 +3,7 @@ import { channels, messageStatuses } from '../../delivery/message.ts';
 import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import { flagFilter, idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
@@ -250,7 +250,7 @@ export const campaignCheck = z
         description:
           'Whom it is from: an address, with its name if it has one, or the sender of an SMS. If an email names no ' +
           'sender, that is the default one. Null if the provider of SMS decides, or while changes cannot be read.',
-        example: '"Acme" <hello@acme.example>',
+        examples: ['"Acme" <hello@acme.example>'],
       }),
     needs_approval: z.boolean().meta({ description: 'Whether it waits for an operator once it is sent.' }),
   })
@@ -312,8 +312,6 @@ export type RecipientState = (typeof recipientStates)[number];
 
 const failureCode = z.string().regex(/^[a-z_]{1,40}$/);
 
-const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true');
-
 const recipientFilters = {
   state: z
     .enum(recipientStates)
@@ -328,8 +326,8 @@ export const listRecipientsQuery = z.strictObject({
   ...pageQuery,
   ...recipientFilters,
   status: z.enum(messageStatuses).optional().meta({ description: 'The status of the message.' }),
-  opened: yesOrNo.optional(),
-  clicked: yesOrNo.optional(),
+  opened: flagFilter,
+  clicked: flagFilter,
   format: z
     .enum(['json', 'csv'])
     .optional()

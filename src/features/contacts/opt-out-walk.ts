@@ -19,6 +19,13 @@ const PAGE_SIZE = 2_000;
 const RETRY_MS = 60_000;
 const MAX_RETRY_MS = 60 * RETRY_MS;
 
+// Conditions in SQL at a point in time.
+const walkIsDue = (at: string) => `due_at <= ${at}`;
+/** An opt-out that is to join the walk of its brand. */
+const isNew = (at: string) => `lap is null and begins_at <= ${at}`;
+/** An opt-out that was applied more than a minute ago. */
+const isOver = (at: string) => `applied_at < ${at} - interval '1 minute'`;
+
 interface Walk {
   brand_id: number;
   channel: Channel;
@@ -47,18 +54,15 @@ async function prepare(pool: pg.Pool, asOf: Date): Promise<void> {
   await pool.query(
     `insert into opt_out_walks (brand_id, channel, due_at)
      select distinct brand_id, channel, $1::timestamptz from unapplied_opt_outs
-     where lap is null and begins_at <= $1 order by 1, 2 on conflict do nothing`,
+     where ${isNew('$1')} order by 1, 2 on conflict do nothing`,
     [asOf],
   );
-  await pool.query(
-    `delete from unapplied_opt_outs where applied_at < $1::timestamptz - interval '1 minute'`,
-    [asOf],
-  );
+  await pool.query(`delete from unapplied_opt_outs where ${isOver('$1::timestamptz')}`, [asOf]);
 }
 
 async function takeWalk(trx: Queryable, asOf: Date): Promise<Walk | null> {
   const { rows } = await trx.query<Walk>(
-    'select * from opt_out_walks where due_at <= $1 order by due_at limit 1 for update skip locked',
+    `select * from opt_out_walks where ${walkIsDue('$1')} order by due_at limit 1 for update skip locked`,
     [asOf],
   );
   return rows[0] ?? null;
@@ -72,7 +76,7 @@ async function takeUp(trx: Queryable, walk: Walk, asOf: Date): Promise<void> {
   const values = [walk.brand_id, walk.channel];
   const { rows } = await trx.query<{ address_hash: Buffer }>(
     `select address_hash from unapplied_opt_outs
-     where brand_id = $1 and channel = $2 and lap is null and begins_at <= $3`,
+     where brand_id = $1 and channel = $2 and ${isNew('$3')}`,
     [...values, asOf],
   );
   if (rows.length === 0) return;
@@ -230,9 +234,9 @@ export function startOptOutWalk({
 }: ConsentDeps & { pool: pg.Pool; pulse: Pulse; log: Logger }): Repeating {
   const queue = {
     name: 'applying opt-outs to contacts',
-    waiting: `exists (select from opt_out_walks where due_at <= now())
-      or exists (select from unapplied_opt_outs where lap is null and begins_at <= now())
-      or exists (select from unapplied_opt_outs where applied_at < now() - interval '1 minute')`,
+    waiting: `exists (select from opt_out_walks where ${walkIsDue('now()')})
+      or exists (select from unapplied_opt_outs where ${isNew('now()')})
+      or exists (select from unapplied_opt_outs where ${isOver('now()')})`,
   };
   return pulse.repeat(queue, () => walkPage(pool, { deps, asOf: new Date(), log }));
 }

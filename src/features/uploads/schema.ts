@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery } from '../../platform/db/paging.ts';
+import { flagFilter, pageQuery } from '../../platform/db/paging.ts';
 
 /** An upload as clients see it. */
 export const uploadSchema = z
@@ -24,11 +24,7 @@ export type UploadBody = z.infer<typeof uploadSchema>;
 
 export const listUploadsQuery = z.strictObject({
   ...pageQuery,
-  images: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .meta({ description: '`true`: only PNG, JPEG, GIF and WebP, which browsers display.' }),
+  images: flagFilter.meta({ description: '`true`: only PNG, JPEG, GIF and WebP, which browsers display.' }),
 });
 
 export const uploadUsageSchema = z

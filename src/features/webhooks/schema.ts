@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Role } from '../../platform/auth/tenant.ts';
-import { idParam } from '../../platform/db/paging.ts';
+import { flagFilter, idParam } from '../../platform/db/paging.ts';
 import { eventTypes } from './catalogue.ts';
 
 /** Roles that may manage webhooks: the same ones that may manage API keys. */
@@ -45,11 +45,7 @@ export const changeWebhookBody = z.strictObject({
 export const webhookParams = z.strictObject({ id: idParam });
 
 export const getWebhookQuery = z.strictObject({
-  reveal: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .optional()
-    .meta({ description: '`true` returns the whole secret.' }),
+  reveal: flagFilter.meta({ description: '`true` returns the whole secret.' }),
 });
 
 const when = z.iso.datetime();

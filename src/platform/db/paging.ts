@@ -39,17 +39,19 @@ export const pageQuery = {
   ).optional(),
 };
 
+/** A parameter of a query string that is on or off. */
+export const flagFilter = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional();
+
 /** The query parameter of lists whose items have contents. */
 export const summaryQuery = {
-  summary: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .meta({
-      description:
-        '`true`: leave out `body` and `design` of contents. A page of many large contents is long, and an account ' +
-        'reads two such pages at once.',
-    }),
+  summary: flagFilter.meta({
+    description:
+      '`true`: leave out `body` and `design` of contents. A page of many large contents is long, and an account ' +
+      'reads two such pages at once.',
+  }),
 };
 
 /** Page sizes of a list that is short enough to be returned whole by default. */

@@ -82,12 +82,13 @@ const columns = `id, kind, workflow_type, workflow_id, task_queue, input, signal
   summary, details, attempt_count`;
 
 const isFree = '(leased_until is null or leased_until <= now())';
+const freeBulk = 'priority = 2 and (leased_until is null or leased_until <= statement_timestamp())';
 
 /** SQL: whether {@link claimEntries} would find an entry. */
 export const entriesWaitSql = `exists (select from outbox where priority < 2 and ${isFree})`;
 
 /** SQL: whether {@link claimBulkEntries} may find an entry. */
-export const bulkEntriesWaitSql = `exists (select from outbox where priority = 2 and ${isFree})`;
+export const bulkEntriesWaitSql = `exists (select from outbox where ${freeBulk})`;
 
 /**
  * Leases free entries of priorities 0 and 1: the lower number first, then the oldest.
@@ -108,8 +109,6 @@ export async function claimEntries(
   );
   return rows.sort((one, other) => one.priority - other.priority || one.id - other.id).map(readClaimed);
 }
-
-const freeBulk = 'priority = 2 and (leased_until is null or leased_until <= statement_timestamp())';
 
 /**
  * Finds free entries of priority 2, the oldest of each account first. The accounts are in random order: if there are

@@ -48,6 +48,8 @@ async function findFlow(
   return rows[0] ?? null;
 }
 
+const isDue = '(retry_at is null or retry_at <= now())';
+
 /** The ids of entries of a page. */
 interface Taken {
   /** All that were read. */
@@ -67,7 +69,7 @@ async function findEntries(
   ids: readonly number[] | null,
   taken: Taken,
 ): Promise<Entry[]> {
-  const which = ids ? 'id = any($2)' : '(retry_at is null or retry_at <= now())';
+  const which = ids ? 'id = any($2)' : isDue;
   const { rows } = await trx.query<Entry & { attempt_count: number }>(
     `select id, contact_id, cause, (event->>'id')::bigint as event_id, event->'data' as data, test,
        event->>'name' = 'email_received' and (event->'mail'->>'auto_submitted')::boolean is true as automatic,
@@ -177,7 +179,7 @@ export function judgePage(deps: PagesDeps, flowId: number): Promise<PageResult> 
 }
 
 /** SQL: whether there are due entries. */
-export const entriesWaitSql = 'exists (select from flow_entries where retry_at is null or retry_at <= now())';
+export const entriesWaitSql = `exists (select from flow_entries where ${isDue})`;
 
 /** Finds flows with due entries. */
 export async function flowsWithEntries(db: Queryable): Promise<number[]> {
@@ -191,7 +193,7 @@ export async function flowsWithEntries(db: Queryable): Promise<number[]> {
     )
     select f.id from f
     where f.id is not null and exists (
-      select 1 from flow_entries e where e.flow_id = f.id and (e.retry_at is null or e.retry_at <= now()))`,
+      select 1 from flow_entries e where e.flow_id = f.id and ${isDue})`,
   });
   return rows.map(({ id }) => id);
 }
