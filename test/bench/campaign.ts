@@ -11,7 +11,7 @@ import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { insertVerifiedDomain } from '../support/domains.ts';
 import { ask } from './ask.ts';
 import { campaignHtml } from './campaign-content.ts';
-import { rounded } from './machine.ts';
+import { median, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
 import { cpuPer, usageOf, type Usage } from './process-usage.ts';
 import { type Interactive, type Measured, startInteractive, startRole } from './programs.ts';
@@ -26,6 +26,8 @@ export interface CampaignBenchOptions {
   senders: number;
   links: number;
   dkim: boolean;
+  /** A checkout to measure in turn with this one, on the same database. */
+  beside?: string;
   /** Whether to measure each statement, which costs PostgreSQL some microseconds per statement. */
   statements?: boolean;
 }
@@ -258,11 +260,22 @@ async function sendOne(stage: Stage, running: Running, listId: number, options: 
   };
 }
 
-/** Each run has new processes, so that none is warm, and the same list of contacts. */
-async function oneRun(stage: Stage, engine: EngineServer, listId: number, options: CampaignBenchOptions) {
+interface Bench {
+  stage: Stage;
+  engine: EngineServer;
+  listId: number;
+  options: CampaignBenchOptions;
+}
+
+/**
+ * Each run has new processes, so that none is warm, and the same list of contacts.
+ * @param folder of the checkout to measure; by default this one
+ */
+async function oneRun({ stage, engine, listId, options }: Bench, folder?: string) {
   const { pool } = stage.database;
   await pool.query(
-    'truncate messages, message_contents, message_events, send_queue, handovers, allowance_buckets',
+    `truncate messages, message_contents, message_events, send_queue, handovers, allowance_buckets, campaign_blocks,
+       contact_engagement, contact_channel_counts`,
   );
   const calibration = {
     ...(await calibrate(options.recipients)),
@@ -276,9 +289,10 @@ async function oneRun(stage: Stage, engine: EngineServer, listId: number, option
     SENDER_CONNECTIONS: String(SMTP_CONNECTIONS),
     EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${server.first.port}?tls=off${options.dkim ? '' : '&dkim=off'}`,
   };
-  const api = startRole('api', settings);
-  const worker = startRole('worker', settings);
-  const senders = Array.from({ length: options.senders }, () => startRole('sender', settings));
+  const start = (role: string) => startRole(role, settings, undefined, folder);
+  const api = start('api');
+  const worker = start('worker');
+  const senders = Array.from({ length: options.senders }, () => start('sender'));
   try {
     await waitForApi(stage.apiPort);
     // The senders and the worker have started once their loops report.
@@ -309,23 +323,49 @@ export async function withEngine<T>(stage: Stage, use: (engine: EngineServer) =>
   }
 }
 
+type Run = Awaited<ReturnType<typeof oneRun>>;
+
+/** What Carillon's processes and PostgreSQL use for a recipient, without the engine and the SMTP server. */
+const ownCpu = ({
+  campaign: {
+    cpu_us_per_recipient: { engine: _, smtp_server: __, ...own },
+  },
+}: Run) => Object.values(own).reduce((sum, each) => sum + each, 0);
+
+const mediansOf = (of: (pick: (run: Run) => number) => number) => ({
+  first_to_last_per_second: of((run) => run.campaign.first_to_last_per_second),
+  send_to_completed_per_second: of((run) => run.campaign.send_to_completed_per_second),
+  share_of_bare_smtp: of(
+    (run) => run.campaign.first_to_last_per_second / run.calibration.messages_per_second,
+  ),
+  own_cpu_us_per_recipient: of(ownCpu),
+  postgres_cpu_us_per_recipient: of((run) => run.campaign.cpu_us_per_recipient.postgres ?? 0),
+  sender_cpu_us_per_recipient: of((run) => run.campaign.cpu_us_per_recipient.sender_1 ?? 0),
+  history_events: of((run) => run.campaign.history_events),
+});
+
+async function measureInTurn(bench: Bench) {
+  const { runs: count, beside } = bench.options;
+  if (beside === undefined) {
+    const { runs, of } = await repeatRuns(count, () => oneRun(bench));
+    return { medians: mediansOf(of), runs };
+  }
+  const { runs } = await repeatRuns(count, async () => ({
+    before: await oneRun(bench, beside),
+    now: await oneRun(bench),
+  }));
+  const of = (side: 'now' | 'before') => (pick: (run: Run) => number) =>
+    rounded(median(runs.map((run) => pick(run[side]))), 2);
+  return { medians: mediansOf(of('now')), medians_beside: mediansOf(of('before')), runs };
+}
+
 /** Runs a whole campaign, from POST send to completed, with an SMTP server that counts. */
 export async function benchCampaign(options: CampaignBenchOptions) {
   const stage = await openStage({ statements: options.statements === true });
   try {
     return await withEngine(stage, async (engine) => {
       const listId = await prepareStage(stage, options.recipients);
-      const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, engine, listId, options));
-      const medians = {
-        first_to_last_per_second: of((run) => run.campaign.first_to_last_per_second),
-        send_to_completed_per_second: of((run) => run.campaign.send_to_completed_per_second),
-        share_of_bare_smtp: of(
-          (run) => run.campaign.first_to_last_per_second / run.calibration.messages_per_second,
-        ),
-        postgres_cpu_us_per_recipient: of((run) => run.campaign.cpu_us_per_recipient.postgres ?? 0),
-        history_events: of((run) => run.campaign.history_events),
-      };
-      return { medians, runs };
+      return measureInTurn({ stage, engine, listId, options });
     });
   } finally {
     await stage.close();

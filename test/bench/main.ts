@@ -56,6 +56,7 @@ program
   .option('--senders <n>', 'sender processes', Number, 1)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519', false)
+  .option('--beside <folder>', 'another checkout, measured in turn with this one on the same database')
   .option('--statements', 'also measure the statements that PostgreSQL runs', false)
   .action(printing('campaign', benchCampaign));
 
