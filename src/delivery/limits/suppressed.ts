@@ -9,7 +9,8 @@ const suppressedSql = (matches: string) => `exists (
 /**
  * A suppressed recipient. The statement may have begun before the suppression was committed and waited for its locks
  * since. If the API has just suppressed an address of the account, each message is therefore checked once more as of
- * now; see `delivery/consent/recipient-fence.ts`.
+ * now; see `delivery/consent/recipient-fence.ts`. Without `coalesce`, the function would be called for each message of
+ * an account whose recipients have never changed: `null and …` may be false.
  */
 export const suppressed = {
   name: 'suppressed',
@@ -19,7 +20,7 @@ export const suppressed = {
     reads: 'message',
     sql: `(${suppressedSql('s.address_key = m.to_key')}
       or (settings.plus_addresses and ${suppressedSql('s.untagged_key = address_without_tag(m.to_key)')})
-      or (a.recipients_changed_at > now() - interval '10 seconds'
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses)))`,
   },
   handOver: { effect: 'fail', code: 'suppressed', message: 'the address is suppressed' },

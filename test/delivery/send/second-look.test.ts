@@ -14,7 +14,7 @@ import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
 import { createCallbackRecording } from '../../../src/features/callbacks/recording.ts';
 import { setSubscription } from '../../../src/features/contacts/service.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
-import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { createWaker, type Waker } from '../../../src/platform/db/wake.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -169,7 +169,7 @@ async function blockIntent() {
   const { claims } = await claimBlock(database.pool, request, TEST_LIMITS);
   const block = claims[0]?.block;
   if (!block) throw new Error('no claims');
-  return () => intendBlock(database.pool, requestOf(claims), block);
+  return (client: Queryable = database.pool) => intendBlock(client, requestOf(claims), block);
 }
 
 async function retryIntent() {
@@ -222,5 +222,34 @@ describe('an opt-out', () => {
     const intend = await blockIntent();
     const verdicts = await changeMeanwhile(intend, () => unsubscribe('someone-else@example.com'));
     expect(verdicts).toEqual(['send', 'send']);
+  });
+});
+
+describe('the second look for suppressions', () => {
+  it.each([
+    ['does not happen if recipients of the account have never changed', 'null', 'send'],
+    ['does not happen if they changed a while ago', `now() - interval '11 seconds'`, 'send'],
+    ['happens if they have just changed', `now() - interval '9 seconds'`, 'suppressed'],
+  ])('%s', async (_rule, changedAt, verdict) => {
+    const intend = await blockIntent();
+    await query(`update accounts set recipients_changed_at = ${changedAt} where id = $1`, account.accountId);
+    const client = await database.pool.connect();
+    try {
+      await client.query('begin');
+      // The look takes longer than all other checks of a message together.
+      await client.query(
+        `create or replace function is_suppressed(account bigint, address text, untagged boolean) returns boolean
+         language plpgsql as $$ begin perform set_config('test.looked', 'yes', true); return true; end $$`,
+      );
+      const messages = await intend(client);
+      const { rows } = await client.query<{ looked: string | null }>(
+        `select current_setting('test.looked', true) as looked`,
+      );
+      expect(messages.map((message) => message.verdict)).toEqual([verdict, verdict]);
+      expect(rows[0]?.looked === 'yes').toBe(verdict === 'suppressed');
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
   });
 });

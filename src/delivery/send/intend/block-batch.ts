@@ -33,6 +33,12 @@ const textsSql = texts
   .map((name) => `case when v.${name} then left(k.${name}, ${MAX_VALUE}) end as ${name}`)
   .join(', ');
 
+/**
+ * Columns of `messages` that are the same for all messages of a block: one statement has written them from the row of
+ * the campaign. They are returned once, because each costs to format and to parse.
+ */
+const blockColumns = ['brand_id', 'created_at', 'from_address', 'reply_to', 'tracking'] as const;
+
 /** The money that an SMS in the block `q` has reserved. */
 const reservedInBlock = {
   millicents: '(q.price_list -> m.id::text ->> 0)::bigint',
@@ -65,8 +71,8 @@ const blockSql = `
       -- The content of a campaign may have changed since its recipients were written.
       select v.id, ${namedSql} from template_versions v where v.id = any(array(select unnest(version_ids) from campaign))
     ), checked as materialized (
-      select i.seq, m.id, m.attempt_count + 1 as attempt, m.brand_id, m.created_at, m.to_address, m.from_address, m.reply_to,
-        m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.variant, m.contact_id, v.id as version_id,
+      select i.seq, m.id, m.attempt_count + 1 as attempt, m.to_address, m.subject, m.tags, m.idempotency_key, m.segments,
+        m.variant, m.contact_id, v.id as version_id, ${blockColumns.map((name) => `m.${name}`).join(', ')},
         -- A claim that the database forgot in a crash may be made again, with the same epoch, of a part of the block.
         case when m.status <> 'queued' or m.campaign_id is distinct from q.campaign_id
           or m.id not between q.first_id and q.last_id then 'gone'${campaignCases(
@@ -87,12 +93,15 @@ const blockSql = `
       from checked where verdict = 'send' group by seq
     ), shared as materialized (
       select q.account_id, q.domain_id, q.channel, q.provider_id, q.queued_at, q.price_month is not null as priced,
-        a.has_contacts, p.name, (
+        a.has_contacts, p.name, f.*, (
           -- After the locks: it sees what is committed then.
           select ${unappliedOptOutsSql('c.brand_id', 'c.channel')} from campaigns c where c.id = p.id) as unapplied
       from claimed q cross join locked a left join campaign p on true
+      left join (
+        select ${blockColumns.join(', ')} from checked order by verdict = 'gone', id limit 1) f on true
     )
-    select c.*, s.*
+    select c.id, c.seq, c.attempt, c.verdict, c.to_address, c.subject, c.tags, c.idempotency_key, c.segments, c.variant, c.contact_id, c.version_id,
+      ${texts.map((name) => `c.${name}`).join(', ')}, c.further, s.*
     from (select *, row_number() over (order by id) as row from checked) c left join shared s on c.row = 1
     order by c.id`;
 
@@ -114,6 +123,7 @@ export const blockIntentStatement = defineStatement({
     'integer: the epoch of its claim',
   ],
   shapes: { intend_in_block: {} },
+  version: 2,
   compose: () => blockSql,
 });
 
@@ -128,6 +138,11 @@ interface SharedColumns {
   has_contacts: boolean;
   name: string | null;
   unapplied: Buffer[] | null;
+  brand_id: number;
+  created_at: Date;
+  from_address: string | null;
+  reply_to: string | null;
+  tracking: BatchMessage['tracking'];
 }
 
 type Texts = Record<(typeof texts)[number], string | null>;
@@ -137,14 +152,9 @@ interface CheckedRow extends Texts, SharedColumns {
   id: number;
   attempt: number;
   verdict: BatchMessage['verdict'];
-  brand_id: number;
-  created_at: Date;
   to_address: string;
-  from_address: string | null;
-  reply_to: string | null;
   subject: string | null;
   tags: Record<string, string> | null;
-  tracking: BatchMessage['tracking'];
   idempotency_key: string | null;
   segments: number | null;
   variant: number | null;
@@ -171,23 +181,23 @@ function messageOf(row: CheckedRow, shared: SharedColumns, { campaignId, epoch }
     priced: shared.priced,
     verdict: row.verdict,
     accountId: shared.account_id,
-    brandId: row.brand_id,
+    brandId: shared.brand_id,
     hasContacts: shared.has_contacts,
     domainId: shared.domain_id,
     channel: shared.channel,
     class: messageClasses.campaign,
     providerId: shared.provider_id,
     queuedAt: shared.queued_at,
-    createdAt: row.created_at,
+    createdAt: shared.created_at,
     to: row.to_address,
-    from: row.from_address,
-    replyTo: row.reply_to,
+    from: shared.from_address,
+    replyTo: shared.reply_to,
     subject: row.subject,
     html: null,
     text: null,
     headers: null,
     tags: row.tags,
-    tracking: row.tracking,
+    tracking: shared.tracking,
     idempotencyKey: row.idempotency_key,
     segments: row.segments,
     contentVersionId: row.version_id,

@@ -40,7 +40,11 @@ const contactValueSql = `case ${contactColumns
   .join('\n            ')}
             when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end`;
 
-/** SQL: the values of the contact `k` by path; null: no paths. @param paths SQL: an array */
+/**
+ * SQL: the values of the contact `k` by path; null: no paths. Without `offset 0`, each use of `w.value` would look the
+ * value up again.
+ * @param paths SQL: an array
+ */
 export const contactValuesSql = (paths: string): string => `
       case when cardinality(${paths}) > 0 then (
         select jsonb_object_agg(n.path, n.value) from (
@@ -50,7 +54,7 @@ export const contactValuesSql = (paths: string): string => `
             when 'object' then case when length(w.value::text) <= ${MAX_VALUE} then w.value end
             when 'array' then case when length(w.value::text) <= ${MAX_VALUE} then w.value end
             else w.value end as value
-          from (select p.path, ${contactValueSql} as value from unnest(${paths}) as p (path)) w) n
+          from (select p.path, ${contactValueSql} as value from unnest(${paths}) as p (path) offset 0) w) n
         where n.value is not null) end`;
 
 /** SQL: the values of the contact `k` that the version `v` names. */
@@ -117,6 +121,7 @@ export const retryIntentStatement = defineStatement({
   does: 'Checks a batch of retries of campaigns and writes the intent for those that may leave.',
   parameters: intentParameters,
   shapes: { intend_retries: {} },
+  version: 2,
   compose: () => retriesSql,
 });
 

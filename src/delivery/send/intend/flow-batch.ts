@@ -112,7 +112,7 @@ export const flowIntentStatement = defineStatement({
   sentBy: 'intendFlows',
   does: 'Checks a batch of messages of flows and writes the intent for those that may leave.',
   parameters: intentParameters,
-  version: 2,
+  version: 3,
   shapes: { intend_or_hold_of_flows: {} },
   compose: () => flowsSql,
 });

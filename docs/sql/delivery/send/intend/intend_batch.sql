@@ -1,4 +1,4 @@
--- Prepared as intend_batch
+-- Prepared as intend_batch_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks a batch of transactional messages and writes the intent for those that may leave.
@@ -41,7 +41,7 @@ with alive as (
         select 1 from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
-      or (a.recipients_changed_at > now() - interval '10 seconds'
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses))) then 'suppressed'
     when c.message_id is null and (m.class = 0 or m.content_version_id is null) then 'content_missing'
     else 'send' end as verdict,

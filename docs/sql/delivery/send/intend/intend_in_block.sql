@@ -1,4 +1,4 @@
--- Prepared as intend_in_block
+-- Prepared as intend_in_block_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks batches of a block and writes an intent for each batch.
@@ -42,9 +42,8 @@ with alive as (
     where p not in ('first_name', 'last_name', 'email', 'phone', 'country_code', 'source')) as further
   from template_versions v where v.id = any(array(select unnest(version_ids) from campaign))
 ), checked as materialized (
-  select i.seq, m.id, m.attempt_count + 1 as attempt, m.brand_id, m.created_at, m.to_address, m.from_address,
-    m.reply_to,
-    m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.variant, m.contact_id, v.id as version_id,
+  select i.seq, m.id, m.attempt_count + 1 as attempt, m.to_address, m.subject, m.tags, m.idempotency_key, m.segments,
+    m.variant, m.contact_id, v.id as version_id, m.brand_id, m.created_at, m.from_address, m.reply_to, m.tracking,
   -- A claim that the database forgot in a crash may be made again, with the same epoch, of a part of the block.
     case when m.status <> 'queued' or m.campaign_id is distinct from q.campaign_id
     or m.id not between q.first_id and q.last_id then 'gone'
@@ -82,7 +81,7 @@ with alive as (
         select 1 from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
-      or (a.recipients_changed_at > now() - interval '10 seconds'
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses))) then 'suppressed'
     else 'send' end end as verdict,
     case when v.first_name then left(k.first_name, 2048) end as first_name, case
@@ -107,7 +106,7 @@ with alive as (
           when p.path = 'source' then to_jsonb(k.source)
           when p.path = 'created_at' then to_jsonb(k.created_at)
           when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end as value
-        from unnest(v.further) as p (path)) w) n
+        from unnest(v.further) as p (path) offset 0) w) n
     where n.value is not null) end as further
   from claimed q cross join locked a left join campaign p on true
   cross join (select $8::boolean as plus_addresses) settings
@@ -122,11 +121,16 @@ with alive as (
   from checked where verdict = 'send' group by seq
 ), shared as materialized (
   select q.account_id, q.domain_id, q.channel, q.provider_id, q.queued_at, q.price_month is not null as priced,
-    a.has_contacts, p.name, (
+    a.has_contacts, p.name, f.*, (
     -- After the locks: it sees what is committed then.
     select find_unapplied_opt_outs(c.brand_id, c.channel) from campaigns c where c.id = p.id) as unapplied
   from claimed q cross join locked a left join campaign p on true
+  left join (
+    select brand_id, created_at, from_address, reply_to, tracking from checked order by verdict = 'gone', id
+    limit 1) f on true
 )
-select c.*, s.*
+select c.id, c.seq, c.attempt, c.verdict, c.to_address, c.subject, c.tags, c.idempotency_key, c.segments, c.variant,
+  c.contact_id, c.version_id,
+  c.first_name, c.last_name, c.email, c.phone, c.country_code, c.source, c.further, s.*
 from (select *, row_number() over (order by id) as row from checked) c left join shared s on c.row = 1
 order by c.id

@@ -1,4 +1,4 @@
--- Prepared as intend_or_hold_of_flows_2
+-- Prepared as intend_or_hold_of_flows_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks a batch of messages of flows and writes the intent for those that may leave.
@@ -66,7 +66,7 @@ with alive as (
         select 1 from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
-      or (a.recipients_changed_at > now() - interval '10 seconds'
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses))) then 'suppressed'
     when c.message_id is null and (m.class = 0 or m.content_version_id is null) then 'content_missing'
     else 'send' end end as verdict,
@@ -90,7 +90,7 @@ with alive as (
           when p.path = 'source' then to_jsonb(k.source)
           when p.path = 'created_at' then to_jsonb(k.created_at)
           when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end as value
-        from unnest(v.paths) as p (path)) w) n
+        from unnest(v.paths) as p (path) offset 0) w) n
     where n.value is not null) end as contact, (
     select jsonb_build_object('event', case when length(r.event::text) <= 65536
         then r.event - 'id' - 'name' - 'mail' || jsonb_build_object('event', r.event -> 'name') end,

@@ -1,4 +1,4 @@
--- Prepared as intend_retries
+-- Prepared as intend_retries_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks a batch of retries of campaigns and writes the intent for those that may leave.
@@ -70,7 +70,7 @@ with alive as (
         select 1 from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
-      or (a.recipients_changed_at > now() - interval '10 seconds'
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses))) then 'suppressed'
     when c.message_id is null and (m.class = 0 or m.content_version_id is null) then 'content_missing'
     else 'send' end end as verdict,
@@ -94,7 +94,7 @@ with alive as (
           when p.path = 'source' then to_jsonb(k.source)
           when p.path = 'created_at' then to_jsonb(k.created_at)
           when starts_with(p.path, 'data.') then k.data #> string_to_array(substr(p.path, 6), '.') end as value
-        from unnest(v.paths) as p (path)) w) n
+        from unnest(v.paths) as p (path) offset 0) w) n
     where n.value is not null) end as contact
   from claimed q cross join (select $8::boolean as plus_addresses) settings
   cross join lateral (
