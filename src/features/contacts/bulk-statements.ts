@@ -49,14 +49,14 @@ const INSERT = `
   insert into contacts (account_id, brand_id, first_name, last_name, source, country_code, data,
     email, email_key, email_subscribed, email_opt_in_at, email_opt_in_source, email_opt_out_at, email_created_at,
     email_updated_at, phone, phone_subscribed, phone_opt_in_at, phone_opt_in_source, phone_opt_out_at,
-    phone_created_at, phone_updated_at)
+    phone_created_at, phone_updated_at, import_id)
   select $1, $2, r.first_name, r.last_name, coalesce(r.source, $3), r.country_code, coalesce(r.data, '{}'),
     r.email, r.email_key, r.email_subscribed, case when r.email_subscribed then now() end,
     case when r.email_subscribed then $3 end, r.email_opt_out_at, case when r.email is not null then now() end,
     case when r.email is not null then now() end,
     r.phone, r.phone_subscribed, case when r.phone_subscribed then now() end,
     case when r.phone_subscribed then $3 end, r.phone_opt_out_at, case when r.phone is not null then now() end,
-    case when r.phone is not null then now() end
+    case when r.phone is not null then now() end, $5
   from json_to_recordset($4) as r ${ROW_TYPE}
   order by r.email_key, r.phone`;
 

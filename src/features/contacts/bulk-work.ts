@@ -27,6 +27,8 @@ export interface BulkOptions {
   subscribe: boolean;
   /** What creates the contacts: the source of the opt-ins, and of contacts that name none. */
   source: string;
+  /** The import that creates the contacts. */
+  importId: number;
 }
 
 export type BulkOutcome =
@@ -39,6 +41,15 @@ export type BulkOutcome =
 export type BulkProblem = 'phone_conflict' | 'email_conflict' | 'data_too_large';
 
 /** A contact that has one of the addresses. */
+export interface FoundContact {
+  id: number;
+  email_key: string | null;
+  phone: string | null;
+  /** The import that created it, if its addresses are still the same. */
+  import_id: number | null;
+}
+
+/** A contact that has one of the addresses, as it may be changed. */
 export interface Known {
   id: number;
   email_key: string | null;

@@ -4,6 +4,7 @@ import {
   type BulkContact,
   type BulkOptions,
   type BulkOutcome,
+  type FoundContact,
   type Known,
   type Match,
   optsOut,
@@ -14,7 +15,7 @@ import { NewChannels } from './new-channels.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-export { type BulkContact, type BulkProblem, optsOut } from './bulk-work.ts';
+export { type BulkContact, type BulkProblem, type FoundContact, optsOut } from './bulk-work.ts';
 
 /**
  * Maximum number of rounds in which other transactions create or delete the same contacts. More than one is hardly
@@ -22,19 +23,31 @@ export { type BulkContact, type BulkProblem, optsOut } from './bulk-work.ts';
  */
 const MAX_ROUNDS = 10;
 
-/** Finds the contacts with these addresses, and locks them in the order of ids if they may change. */
-async function findKnown({ trx, scope, options }: Work, pending: readonly Pending[]): Promise<Known[]> {
+/** Finds the contacts of a brand that have one of the addresses. */
+export async function findByAddresses(
+  db: Queryable,
+  brandId: number,
+  contacts: readonly Pick<BulkContact, 'email' | 'phone'>[],
+): Promise<FoundContact[]> {
+  const { rows } = await db.query<FoundContact>(
+    `select id, email_key, phone, import_id from contacts where brand_id = $1 and email_key = any($2)
+     union select id, email_key, phone, import_id from contacts where brand_id = $1 and phone = any($3)`,
+    [
+      brandId,
+      contacts.flatMap(({ email }) => email?.key ?? []),
+      contacts.flatMap(({ phone }) => phone ?? []),
+    ],
+  );
+  return rows;
+}
+
+/** Reads contacts, and locks them in the order of ids if they may change. */
+async function readKnown({ trx, options }: Work, found: readonly FoundContact[]): Promise<Known[]> {
+  if (found.length === 0) return [];
   const { rows } = await trx.query<Known>(
     `select id, email_key, phone, phone_subscribed, octet_length(data::text) as data_bytes from contacts
-     where id = any(array(
-       select id from contacts where brand_id = $1 and email_key = any($2)
-       union select id from contacts where brand_id = $1 and phone = any($3)))
-     order by id ${options.updateExisting ? 'for no key update' : ''}`,
-    [
-      scope.brandId,
-      pending.flatMap(({ contact }) => contact.email?.key ?? []),
-      pending.flatMap(({ contact }) => contact.phone ?? []),
-    ],
+     where id = any($1) order by id ${options.updateExisting ? 'for no key update' : ''}`,
+    [found.map(({ id }) => id)],
   );
   return rows;
 }
@@ -79,7 +92,9 @@ async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pendi
   const { trx, scope, options, outcomes } = work;
   const channels = await NewChannels.read(work, fresh);
   const given = fresh.map((each) => toRow(channels, each, { email: true, phone: true }));
-  const rows = await insertRows(trx, [scope.accountId, scope.brandId, options.source, JSON.stringify(given)]);
+  const { source, importId } = options;
+  const values = [scope.accountId, scope.brandId, source, JSON.stringify(given), importId];
+  const rows = await insertRows(trx, values);
   const ids = new Map(rows.map((row) => [row.email_key ?? row.phone, row.id]));
   const lost: Pending[] = [];
   for (const each of fresh) {
@@ -144,6 +159,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
  * or else the one with its phone number.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param contacts each address is in at most one of them
+ * @param found what {@link findByAddresses} has just found for them; what has changed since is found again
  * @returns the outcome of each, in their order
  */
 export async function bulkUpsertContacts(
@@ -152,13 +168,16 @@ export async function bulkUpsertContacts(
   scope: BrandScope,
   contacts: readonly BulkContact[],
   options: BulkOptions,
+  found: readonly FoundContact[] | null = null,
 ): Promise<BulkOutcome[]> {
   const work: Work = { trx, deps, scope, options, outcomes: [] };
   await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
   let pending: Pending[] = contacts.map((contact, index) => ({ contact, index }));
   for (let round = 0; pending.length > 0; round += 1) {
     if (round === MAX_ROUNDS) throw new Error('contacts are created and deleted at the same time');
-    const { matches, fresh, later } = plan(work, pending, await findKnown(work, pending));
+    const rows = pending.map(({ contact }) => contact);
+    const now = round === 0 && found ? found : await findByAddresses(trx, scope.brandId, rows);
+    const { matches, fresh, later } = plan(work, pending, await readKnown(work, now));
     await updateMatches(work, matches);
     const lost = await insertFresh(work, fresh);
     pending = [...later, ...lost].sort((one, other) => one.index - other.index);

@@ -14,7 +14,14 @@ export {
   setSubscription,
   unsubscribeContacts,
 } from './consent.ts';
-export { type BulkContact, type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
+export {
+  type BulkContact,
+  type BulkProblem,
+  bulkUpsertContacts,
+  findByAddresses,
+  type FoundContact,
+  optsOut,
+} from './bulk.ts';
 export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';

@@ -3,7 +3,13 @@ import type { Channel } from '../../delivery/message.ts';
 import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { type BulkProblem, bulkUpsertContacts, type ConsentDeps } from '../contacts/service.ts';
+import {
+  type BulkProblem,
+  bulkUpsertContacts,
+  type ConsentDeps,
+  findByAddresses,
+  type FoundContact,
+} from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
 import { type BlockedRow, Claims } from './claims.ts';
 import { insertErrors, reportOf } from './failed-rows.ts';
@@ -33,6 +39,15 @@ interface Tally {
   unchanged: number;
   duplicate: number;
   failed: FailedRow[];
+}
+
+/** A chunk whose rows are being imported. */
+interface Work {
+  trx: Queryable;
+  deps: ChunkDeps;
+  record: ImportRecord;
+  claims: Claims;
+  tally: Tally;
 }
 
 type Counted = 'created' | 'updated' | 'unchanged';
@@ -79,33 +94,33 @@ export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
   return { number, next, fields, email, phone, problem };
 }
 
-/** @returns the rows that failed */
+/**
+ * Creates or changes the contacts of the rows. Rows that fail release their claims.
+ * @param found see {@link bulkUpsertContacts}
+ */
 async function importContacts(
-  trx: Queryable,
-  { consent }: ChunkDeps,
-  record: ImportRecord,
+  { trx, deps: { consent }, record, claims, tally }: Work,
   rows: readonly ImportRow[],
-  tally: Tally,
-): Promise<ImportRow[]> {
+  found: readonly FoundContact[] | null,
+): Promise<void> {
   const { account_id: accountId, brand_id: brandId, options } = record;
   const { update_existing: updateExisting, subscribe, list_ids: listIds } = options;
-  const given = { updateExisting, subscribe, source: SOURCE };
-  const outcomes = await bulkUpsertContacts(trx, consent, { accountId, brandId }, rows, given);
+  const given = { updateExisting, subscribe, source: SOURCE, importId: record.id };
+  const outcomes = await bulkUpsertContacts(trx, consent, { accountId, brandId }, rows, given, found);
   const ids: number[] = [];
-  const failed: ImportRow[] = [];
   for (const [index, row] of rows.entries()) {
     const outcome = outcomes[index];
     if (!outcome) throw new Error('a row has no outcome');
     if (outcome.status === 'failed') {
       tally.failed.push(failedOf(row, conflicts[outcome.problem]));
-      failed.push(row);
+      claims.release(row);
     } else {
       tally[outcome.status] += 1;
+      if (outcome.status === 'created' && !options.dry_run) claims.creates(row);
       ids.push(outcome.id);
     }
   }
   await addToLists(trx, ids, listIds);
-  return failed;
 }
 
 interface SuppressionGiven {
@@ -160,13 +175,12 @@ function settleRows(tally: Tally, blocked: readonly BlockedRow[]): void {
  * tried.
  */
 async function importFirstRows(
-  trx: Queryable,
-  deps: ChunkDeps,
-  record: ImportRecord,
+  work: Work,
   rows: readonly ImportRow[],
-  claims: Claims,
-  tally: Tally,
+  found: readonly FoundContact[],
 ): Promise<void> {
+  const { trx, record, claims, tally } = work;
+  const others = found.filter((contact) => contact.import_id !== record.id);
   let pending = rows;
   for (let round = 1; pending.length > 0; round += 1) {
     const { first, blocked } = claims.take(pending);
@@ -174,7 +188,7 @@ async function importFirstRows(
       settleRows(tally, blocked);
       return importSuppressions(trx, record, first, tally);
     }
-    for (const row of await importContacts(trx, deps, record, first, tally)) claims.release(row);
+    await importContacts(work, first, round === 1 ? others : null);
     const isFree = ({ by }: BlockedRow) => claims.isFree(by);
     settleRows(
       tally,
@@ -196,9 +210,10 @@ async function importRows(
   tally: Tally,
 ): Promise<void> {
   const isDry = record.options.dry_run;
-  const claims = await Claims.read(trx, record.id, rows);
+  const found = record.resource === 'contacts' ? await findByAddresses(trx, record.brand_id, rows) : [];
+  const claims = await Claims.read(trx, record.id, rows, found);
   if (isDry) await trx.query('savepoint dry_run');
-  await importFirstRows(trx, deps, record, rows, claims, tally);
+  await importFirstRows({ trx, deps, record, claims, tally }, rows, found);
   if (isDry) await trx.query('rollback to savepoint dry_run');
   await claims.store(trx);
 }
@@ -235,9 +250,9 @@ export function commitChunk(
     const report = reportOf(record, tally.failed, maxErrorBytes);
     await insertErrors(trx, record, report.kept);
     await trx.query(
-      `update imports set position = $2, created_count = created_count + $3, updated_count = updated_count + $4,
-         unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6, failed_count = failed_count + $7,
-         error_bytes = error_bytes + $8, left_out_count = left_out_count + $9,
+      `update imports set position = $2, chunk_count = chunk_count + 1, created_count = created_count + $3,
+         updated_count = updated_count + $4, unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6,
+         failed_count = failed_count + $7, error_bytes = error_bytes + $8, left_out_count = left_out_count + $9,
          left_out_from = coalesce(left_out_from, $10), engine_expected_by = now() + interval '2 minutes'
        where id = $1`,
       [

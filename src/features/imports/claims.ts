@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { FoundContact } from '../contacts/service.ts';
 import type { ImportRow, RowProblem } from './rows.ts';
 
 /** A row that is not imported, because an earlier row claimed one of its addresses. */
@@ -27,24 +28,42 @@ const keysOf = ({ email, phone }: ImportRow): string[] => [
   ...(phone === null ? [] : [phone]),
 ];
 
-/** The addresses that rows of a file have claimed, in earlier chunks and in this one. */
+/**
+ * The addresses that rows of a file have claimed, in earlier chunks and in this one. A contact that the import has
+ * created stands for the claims to its addresses. All others are in `import_addresses`.
+ */
 export class Claims {
   private readonly importId: number;
   private readonly earlier: ReadonlySet<string>;
   private readonly own = new Set<string>();
+  /** Those of the chunk's claims for which contacts stand. */
+  private readonly created = new Set<string>();
 
   private constructor(importId: number, earlier: ReadonlySet<string>) {
     this.importId = importId;
     this.earlier = earlier;
   }
 
-  /** @param rows of the chunk */
-  static async read(trx: Queryable, importId: number, rows: readonly ImportRow[]): Promise<Claims> {
-    const { rows: found } = await trx.query<{ address_key: string }>(
+  /**
+   * @param rows of the chunk
+   * @param found the contacts that have one of their addresses. They must have been read before: what becomes of them
+   *   later is in `import_addresses`.
+   */
+  static async read(
+    trx: Queryable,
+    importId: number,
+    rows: readonly ImportRow[],
+    found: readonly FoundContact[],
+  ): Promise<Claims> {
+    const { rows: stored } = await trx.query<{ address_key: string }>(
       'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
       [importId, rows.flatMap(keysOf)],
     );
-    return new Claims(importId, new Set(found.map((row) => row.address_key)));
+    const created = found.filter((contact) => contact.import_id === importId);
+    const keys = created.flatMap(({ email_key: email, phone }) =>
+      [email, phone].filter((key) => key !== null),
+    );
+    return new Claims(importId, new Set([...keys, ...stored.map((row) => row.address_key)]));
   }
 
   /**
@@ -72,15 +91,22 @@ export class Claims {
     for (const key of keysOf(row)) this.own.delete(key);
   }
 
+  /** Notes that a contact was created that stands for the claims of the row. */
+  creates(row: ImportRow): void {
+    for (const key of keysOf(row)) this.created.add(key);
+  }
+
   isFree(key: string): boolean {
     return !this.earlier.has(key) && !this.own.has(key);
   }
 
-  /** Stores the claims of this chunk. */
+  /** Stores the claims of this chunk for which no contact stands. */
   async store(trx: Queryable): Promise<void> {
+    const keys = [...this.own].filter((key) => !this.created.has(key));
+    if (keys.length === 0) return;
     await trx.query(
       'insert into import_addresses (import_id, address_key) select $1, key from unnest($2::text[]) as k (key) order by key',
-      [this.importId, [...this.own]],
+      [this.importId, keys],
     );
   }
 }

@@ -13,9 +13,18 @@ const importErrors = batchTask(
   (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
 );
 
+/** A contact that changes in the moment when its import ends leaves claims that nothing else removes. */
+const importAddresses = batchTask(
+  'import_addresses',
+  `delete from import_addresses where ctid = any(array(
+     select a.ctid from import_addresses a join imports i on i.id = a.import_id
+     where i.finished_at < $1 and i.storage_key is null limit $2))`,
+);
+
 export const importsUpkeep: Upkeep = {
   tasks: [
     importErrors,
+    importAddresses,
     orphanedFilesTask('orphaned_imports', {
       kind: 'imports',
       keysSql: 'select id, storage_key as key from imports where storage_key is not null',

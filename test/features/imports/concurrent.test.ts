@@ -106,7 +106,7 @@ it('continues if another transaction creates a contact between its look-up and i
     ...{ subscribed: { email: null, phone: null }, data: null },
   });
   const deps = importDeps(api);
-  const options = { updateExisting: true, subscribe: true, source: 'import' };
+  const options = { updateExisting: true, subscribe: true, source: 'import', importId: 1 };
   const rows = ['c0@example.com', 'c1@example.com', 'c2@example.com'].map(contact);
   const other = await inTransaction(pool(), async (trx) => {
     await insertContacts(trx, api, 2, 'c');
