@@ -30,6 +30,7 @@ import {
 } from '../platform/db/database.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/processes/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
+import { peersOf } from '../platform/processes/wake-peers.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
@@ -155,7 +156,7 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
   started.push(() => recording.close());
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const { authenticate, ...auth } = createAuth(config, database, keyring, log, started);
-  const waker = createWaker(urls);
+  const waker = createWaker(urls, peersOf({ config, db: pool, log }));
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
   started.push(async () => fleet.stop());

@@ -21,6 +21,7 @@ import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createServerChanges, openDatabase, checkServer } from '../platform/db/database.ts';
+import { peersOf } from '../platform/processes/wake-peers.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
@@ -140,7 +141,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const deps = {
     pool: database.pool,
     store: createHomeStore(config.CARILLON_HOME),
-    waker: createWaker(options),
+    waker: createWaker(options, peersOf({ config, db: database.pool, log })),
     events: createEventPublisher(eventConsumers),
     keyring: createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS),
     log,

@@ -33,6 +33,7 @@ import { createServerChanges, checkServer, type Database, openDatabase } from '.
 import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import { peersOf } from '../platform/processes/wake-peers.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../platform/egress/client.ts';
@@ -234,7 +235,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const apis = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: PROVIDER_USER_AGENT });
   const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers, log });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
-  const waker = createWaker(options);
+  const waker = createWaker(options, peersOf({ config, db: database.pool, log }));
   const pulse = createPulse({ db: database.pool, log, self: () => process.id() });
   const events = createEventPublisher(eventConsumers);
   const shared = { process, pulse, keyring, events, log };

@@ -35,6 +35,7 @@ import { createLogger } from '../log.ts';
 import { createServerChanges, checkServer, type Database, openDatabase } from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/processes/heavy-reads.ts';
+import { peersOf } from '../platform/processes/wake-peers.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
@@ -240,7 +241,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await whenAvailable(() => checkConnections(database.pool, options.poolMax, log));
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   await claimFolder(config, (store) => whenAvailable(() => ownsFolder(database.pool, store)), log);
-  const waker = createWaker(options);
+  const waker = createWaker(options, peersOf({ config, db: database.pool, log }));
   const pulse = createPulse({ db: database.pool, log });
   const loops = { database, waker, pulse, log };
   const sync = startEngineSync(engine, loops);

@@ -22,6 +22,20 @@ export interface Waker {
 /** @param hints where the rows are; null if they may be anywhere */
 export type WakeListener = (hints: readonly string[] | null) => void;
 
+/** A cheaper way than NOTIFY, for as long as it reaches all processes. */
+export interface WakeRoute {
+  /** @returns whether all processes are reached; if not, NOTIFY is used */
+  wake(channel: WakeChannel, hints: readonly string[] | null): boolean;
+  /** Makes other processes wake this one for the channel. */
+  listen(channel: WakeChannel): void;
+  close(): void;
+}
+
+/** @param onWake called when another process wakes this one */
+export type OpenWakeRoute = (
+  onWake: (channel: WakeChannel, hints: readonly string[] | null) => void,
+) => WakeRoute;
+
 /** Prefix of the channel names in PostgreSQL. */
 const PREFIX = 'carillon_';
 const NOTIFY_INTERVAL_MS = 5;
@@ -38,6 +52,7 @@ interface State {
   notifying: boolean;
   timer: NodeJS.Timeout | null;
   notifiedAt: number;
+  route: WakeRoute | null;
 }
 
 function callListeners(state: State, channel: WakeChannel, hints: readonly string[] | null): void {
@@ -117,9 +132,9 @@ function flush(state: State): void {
   state.timer = null;
   if (state.notifying) return;
   state.notifiedAt = performance.now();
-  const pending = [...state.pending];
+  const { client, route } = state;
+  const pending = [...state.pending].filter(([channel, hints]) => !route?.wake(channel, hints && [...hints]));
   state.pending.clear();
-  const { client } = state;
   if (pending.length === 0 || !client) return;
   state.notifying = true;
   void client
@@ -131,8 +146,11 @@ function flush(state: State): void {
     });
 }
 
-/** Keeps one connection of its own open, and connects again if it breaks. */
-export function createWaker(options: DatabaseOptions): Waker {
+/**
+ * Keeps one connection of its own open, and connects again if it breaks.
+ * @param openRoute by default, all wake-ups go through NOTIFY
+ */
+export function createWaker(options: DatabaseOptions, openRoute?: OpenWakeRoute): Waker {
   const state: State = {
     client: null,
     closed: false,
@@ -141,7 +159,9 @@ export function createWaker(options: DatabaseOptions): Waker {
     notifying: false,
     timer: null,
     notifiedAt: 0,
+    route: null,
   };
+  state.route = openRoute?.((channel, hints) => callListeners(state, channel, hints)) ?? null;
   void connect(state, options);
   return {
     wake(channel, hints) {
@@ -152,13 +172,17 @@ export function createWaker(options: DatabaseOptions): Waker {
     },
     listen(channel, listener) {
       const set = state.listeners.get(channel) ?? new Set();
-      if (!state.listeners.has(channel)) void state.client?.query(listenSql(channel)).catch(() => undefined);
+      if (!state.listeners.has(channel)) {
+        void state.client?.query(listenSql(channel)).catch(() => undefined);
+        state.route?.listen(channel);
+      }
       state.listeners.set(channel, set.add(listener));
       return () => void set.delete(listener);
     },
     async close() {
       state.closed = true;
       if (state.timer) clearTimeout(state.timer);
+      state.route?.close();
       await state.client?.end().catch(() => undefined);
     },
   };

@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import type { Queryable } from '../db/queryable.ts';
+import type { OpenWakeRoute, WakeChannel, WakeRoute } from '../db/wake.ts';
+import { SEEN_SQL } from './fleet.ts';
+
+/** How often a process looks for others, on its machine and in the database. */
+const LOOK_MS = 3_000;
+/** A process that leaves more than this unread is no peer. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+const STALE_MS = 60_000;
+
+interface PeerOptions {
+  config: Pick<Config, 'CARILLON_HOME' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>;
+  db: Queryable;
+  log: Logger;
+}
+
+/** Another process of this machine, with the channels that it listens to; null until it has said so. */
+interface Peer {
+  socket: Socket;
+  channels: ReadonlySet<string> | null;
+}
+
+function readLines(socket: Socket, onLine: (line: string) => void): void {
+  let rest = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
+}
+
+/** What containers on one kernel have in common. */
+function machineId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return hostname();
+  }
+}
+
+/** Removes the socket of a process that has ended without doing so. One that has just been made may not listen yet. */
+async function removeSocket(path: string): Promise<void> {
+  const made = await stat(path).catch(() => null);
+  if (made && made.mtimeMs < Date.now() - STALE_MS) await rm(path, { force: true });
+}
+
+/**
+ * The processes of one machine wake each other through sockets in CARILLON_HOME, unless others are on further machines. That
+ * costs a tenth of a NOTIFY, which also wakes the connections of all processes that listen to other channels. Each
+ * process has a socket. To whoever connects it says which channels it listens to, again when it listens to more. What
+ * it reads are wake-ups: a line with the channel and the hints.
+ */
+class WakePeers implements WakeRoute {
+  readonly #options: PeerOptions;
+  readonly #folder: string;
+  readonly #name = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  readonly #server: Server;
+  readonly #readers = new Set<Socket>();
+  readonly #peers = new Map<string, Peer>();
+  readonly #channels = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  /** Live processes of the installation, this one included. */
+  #live = Infinity;
+
+  constructor(options: PeerOptions, onWake: Parameters<OpenWakeRoute>[0]) {
+    this.#options = options;
+    const { CARILLON_HOME, DATABASE_URL, DATABASE_DIRECT_URL } = options.config;
+    // The folder may be shared with other machines, and by processes with another database.
+    const name = createHash('sha256').update(`${machineId()} ${DATABASE_DIRECT_URL ?? DATABASE_URL ?? ''}`);
+    this.#folder = join(CARILLON_HOME, 'wake', name.digest('hex').slice(0, 12));
+    this.#server = createServer((socket) => {
+      this.#readers.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.#readers.delete(socket));
+      readLines(socket, (line) => {
+        const [channel = '', ...hints] = line.split(' ');
+        onWake(channel, hints.length > 0 ? hints : null);
+      });
+      socket.write(this.#greeting());
+    });
+    void this.#open();
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+  }
+
+  wake(channel: WakeChannel, hints: readonly string[] | null): boolean {
+    const greeted = [...this.#peers.values()].filter(({ channels }) => channels !== null);
+    if (greeted.length + 1 < this.#live) return false;
+    const line = `${[channel, ...(hints ?? [])].join(' ')}\n`;
+    for (const { socket, channels } of greeted) {
+      if (!channels?.has(channel)) continue;
+      if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
+      else socket.write(line);
+    }
+    return true;
+  }
+
+  listen(channel: WakeChannel): void {
+    this.#channels.add(channel);
+    for (const socket of this.#readers) socket.write(this.#greeting());
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#server.close();
+    for (const socket of this.#readers) socket.destroy();
+    for (const { socket } of this.#peers.values()) socket.destroy();
+  }
+
+  #greeting(): string {
+    return `${[...this.#channels].join(' ')}\n`;
+  }
+
+  /** Begins to listen. Where that is not possible, other processes use NOTIFY. */
+  async #open(): Promise<void> {
+    const path = join(this.#folder, this.#name);
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await new Promise<void>((resolve, reject) => {
+        this.#server.once('error', reject).listen(path, resolve);
+      });
+      this.#server.unref();
+      await chmod(path, 0o600);
+    } catch (error) {
+      this.#options.log.debug({ err: error, path }, 'processes of this machine are woken by NOTIFY only');
+    }
+    await this.#look();
+  }
+
+  /** Counts the live processes, and connects to those of this machine that have come since. */
+  async #look(): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names) if (name !== this.#name && !this.#peers.has(name)) this.#connect(name);
+    try {
+      const { rows } = await this.#options.db.query<{ live: number }>({
+        name: 'count_live_processes',
+        text: `select count(*)::int as live from processes where ${SEEN_SQL}`,
+      });
+      this.#live = rows[0]?.live ?? Infinity;
+    } catch {
+      this.#live = Infinity;
+    }
+  }
+
+  #connect(name: string): void {
+    const path = join(this.#folder, name);
+    const socket = connect(path).unref();
+    const peer: Peer = { socket, channels: null };
+    this.#peers.set(name, peer);
+    readLines(socket, (line) => (peer.channels = new Set(line.split(' '))));
+    socket
+      .on('error', ({ code }: NodeJS.ErrnoException) => {
+        if (code === 'ECONNREFUSED') void removeSocket(path);
+      })
+      .on('close', () => this.#peers.delete(name));
+  }
+}
+
+/** For `createWaker`: wakes the processes of this machine without the database, if there are no others. */
+export const peersOf =
+  (options: PeerOptions): OpenWakeRoute =>
+  (onWake) =>
+    new WakePeers(options, onWake);
