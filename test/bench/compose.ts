@@ -43,6 +43,10 @@ const contentOf = (links: number): VersionContent => ({
   replyTo: null,
 });
 
+/** What the messages of a block have in common is read once. */
+const tracking = { opens: true, clicks: true, host: 'https://links.bench.test', key: tokens.keyId };
+const createdAt = new Date();
+
 function messageOf(n: number): BatchMessage {
   return {
     messageId: 2 ** 33 + n,
@@ -58,7 +62,7 @@ function messageOf(n: number): BatchMessage {
     class: 2,
     providerId: 0,
     queuedAt: new Date(),
-    createdAt: new Date(),
+    createdAt,
     to: `recipient${n}@example.com`,
     from: 'Shop <news@shop.example.com>',
     replyTo: null,
@@ -67,7 +71,7 @@ function messageOf(n: number): BatchMessage {
     text: null,
     headers: null,
     tags: null,
-    tracking: { opens: true, clicks: true, host: 'https://links.bench.test', key: tokens.keyId },
+    tracking,
     idempotencyKey: null,
     segments: null,
     contentVersionId: 12,

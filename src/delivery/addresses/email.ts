@@ -8,17 +8,17 @@ import { domainToASCII, domainToUnicode } from 'node:url';
 
 export interface EmailAddress {
   /** Display name, unquoted; null if there is none. */
-  name: string | null;
+  readonly name: string | null;
   /** `local@domain`, as used for sending. */
-  address: string;
+  readonly address: string;
   /** Local part in its shortest form: quoted only if necessary, with its case preserved. */
-  local: string;
+  readonly local: string;
   /** In A-labels and lower case. */
-  domain: string;
+  readonly domain: string;
   /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalized; `@`; the domain. */
-  key: string;
+  readonly key: string;
   /** Whether the local part is not ASCII, so that the message needs SMTPUTF8. */
-  smtpUtf8: boolean;
+  readonly smtpUtf8: boolean;
 }
 
 /** `error` completes a sentence whose subject is the field: "is not an email address". */
@@ -46,12 +46,20 @@ const quotedString = /"((?:[^"\\]|\\.)*)"/g;
 const lineBreakOrControl = /[\p{Cc}\u2028\u2029]/u;
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
+/** The last address: a message needs that of its recipient several times in a row. */
+let last: { text: string; parsed: EmailAddress | AddressError } | null = null;
+
 /**
  * Parses one address, with or without a display name.
  * @param text surrounding spaces are ignored
  * @returns the address, or the problem
  */
 export function parseEmailAddress(text: string): EmailAddress | AddressError {
+  if (last?.text !== text) last = { text, parsed: parse(text) };
+  return last.parsed;
+}
+
+function parse(text: string): EmailAddress | AddressError {
   if (text.length > maxTextLength) return { error: `is longer than ${maxTextLength} characters` };
   if (lineBreakOrControl.test(text) || !text.isWellFormed()) {
     return { error: 'must not contain line breaks or control characters' };

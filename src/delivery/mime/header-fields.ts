@@ -131,13 +131,18 @@ export function formatAddressField(name: string, mailbox: EmailAddress): string 
   return writer.field();
 }
 
+/** The last date: the messages of a campaign have the same. */
+let lastDate = { time: NaN, field: '' };
+
 /**
  * Formats the Date field in UTC (RFC 5322 §3.3).
  * @throws InvalidMessageError for an invalid date
  */
 export function formatDateField(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new InvalidMessageError('the date is not valid');
-  return `Date: ${date.toUTCString().slice(0, -3)}+0000`;
+  const time = date.getTime();
+  if (Number.isNaN(time)) throw new InvalidMessageError('the date is not valid');
+  if (time !== lastDate.time) lastDate = { time, field: `Date: ${date.toUTCString().slice(0, -3)}+0000` };
+  return lastDate.field;
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   type VersionGroup,
 } from '../send/compose/version-groups.ts';
 import type { Skeleton, SkeletonRecipient } from './skeleton.ts';
-import { createSkeletons, type SkeletonDeps } from './skeletons.ts';
+import { createSkeletons, type DividedSkeleton, type SkeletonDeps } from './skeletons.ts';
 
 /**
  * Composes a message of a group.
@@ -72,6 +72,21 @@ function renderSubject(subject: DividedText | null, values: ContentValues, limit
   return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
 }
 
+/** The skeleton of a message; null if there is none. */
+interface FoundSkeleton {
+  of: AddressedRendering['message'];
+  skeleton: DividedSkeleton | null;
+  isTracked: boolean;
+}
+
+/** Whether two messages of a group share a skeleton for certain, which takes less time than looking it up. */
+const hasSameSkeleton = (one: AddressedRendering['message'], other: AddressedRendering['message']): boolean =>
+  one.tracking === other.tracking &&
+  one.from === other.from &&
+  one.replyTo === other.replyTo &&
+  one.campaign?.id === other.campaign?.id &&
+  one.flow?.id === other.flow?.id;
+
 /**
  * Creates the fast path.
  * @returns a function that begins a group: its messages share a version, a campaign, and the read limit of this thread
@@ -85,10 +100,9 @@ export function createFastComposer(
 
   function compose(
     { message, values, headers, sending }: AddressedRendering,
-    group: VersionGroup,
+    { skeleton: divided, isTracked }: FoundSkeleton,
     limit: ReadLimit,
   ): ReturnType<ComposeFast> {
-    const divided = skeletonOf(message, group);
     if (!divided) return null;
     const { from, to, replyTo } = addressesOf(message, deps);
     const { skeleton } = divided;
@@ -105,7 +119,7 @@ export function createFastComposer(
       headers,
       html,
       text,
-      recipientToken: links?.plan(message) ? links.recipientToken(message) : '',
+      recipientToken: links && isTracked ? links.recipientToken(message) : '',
     };
     const building = skeleton.build(recipient, deps.signersFor(from.domain, sending));
     if (!building) return null;
@@ -118,6 +132,14 @@ export function createFastComposer(
 
   return (group) => {
     const limit = new ReadLimit();
-    return (message) => compose(message, group, limit);
+    let found: FoundSkeleton | null = null;
+    return (addressed) => {
+      const { message } = addressed;
+      if (!found || !hasSameSkeleton(message, found.of)) {
+        const isTracked = (links?.plan(message) ?? null) !== null;
+        found = { of: message, skeleton: skeletonOf(message, group), isTracked };
+      }
+      return compose(addressed, found, limit);
+    };
   };
 }

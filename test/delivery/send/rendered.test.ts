@@ -195,6 +195,53 @@ describe('a message without stored content', () => {
     expect(html).toContain(`<a href="${PUBLIC_URL}/preferences/`);
   });
 
+  it('has its own sender, reply address, campaign and tracking, whatever others of its batch have', async () => {
+    const { tracking } = messageOf(0, {});
+    const flow = { id: 9, event: null, contactId: 1, contact: {} } as unknown as BatchMessage['flow'];
+    const batch = [
+      messageOf(1, {}, { tracking }),
+      messageOf(2, {}, { tracking: null }),
+      messageOf(3, {}, { tracking }),
+      messageOf(4, {}, { tracking, from: 'Other <other@acme.test>' }),
+      messageOf(5, {}, { tracking, replyTo: null }),
+      {
+        ...messageOf(6, {}, { tracking }),
+        campaign: { ...messageOf(6, {}).campaign, id: 5 },
+      } as BatchMessage,
+      messageOf(7, {}, { tracking }),
+      { ...messageOf(8, {}, { tracking }), flow } as BatchMessage,
+    ];
+    const partsOf = (
+      { from, replyTo, html }: Awaited<ReturnType<typeof PostalMime.parse>>,
+      headers: object,
+    ) => ({
+      from: from?.address,
+      replyTo: replyTo?.[0]?.address,
+      isTracked: html?.includes('https://t.test/c/'),
+      ...headers,
+    });
+    const { mails } = await send(batch);
+    const found = [...mails.values()].map((mail) =>
+      partsOf(mail, { feedback: headersOf(mail)['feedback-id'] }),
+    );
+    const usual = {
+      from: 'news@acme.test',
+      replyTo: 'help@acme.test',
+      isTracked: true,
+      feedback: '4:2:campaign:carillon',
+    };
+    expect(found).toEqual([
+      usual,
+      { ...usual, isTracked: false },
+      usual,
+      { ...usual, from: 'other@acme.test' },
+      { ...usual, replyTo: undefined },
+      { ...usual, feedback: '5:2:campaign:carillon' },
+      usual,
+      { ...usual, feedback: '9:2:flow:carillon' },
+    ]);
+  });
+
   it('has the link parameters of its campaign in its web links', async () => {
     const linkParameters = [['utm_source', 'mail']] as const;
     const { mails } = await send([messageOf(1, {}, { tracking: null })], {
