@@ -44,8 +44,8 @@ function useExact(asked: string, isAsked: boolean): Found | null | undefined {
 }
 
 /**
- * Chooses a contact by the beginning of a name or email address, with suggestions, or by a phone number or an id. `contactId` is null
- * while the text names none, or several.
+ * Chooses a contact by the beginning of a name or email address, with suggestions, or by a phone number or an id.
+ * `contactId` is null while the text names none, or several.
  * @param empty the hint while nothing is typed
  */
 export function useContactChoice(

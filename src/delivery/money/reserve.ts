@@ -21,7 +21,10 @@ import type { Addition } from '../accept/write-statement.ts';
 /** The SQL state raised if a message that costs something is written without a reservation. */
 const UNRESERVED = 'CL002';
 
-/** Refuses messages that cost something: they need a reservation, which the statement without {@link RESERVED} does not make. */
+/**
+ * Refuses messages that cost something: they need a reservation, which the statement without {@link RESERVED} does
+ * not make.
+ */
 export const UNPRICED: Addition = {
   name: 'unpriced',
   fields: {},

@@ -17,8 +17,8 @@ export function createAuditRoutes({ database: { pool } }: { database: Database }
       summary: 'Show who changed what in the account, newest first',
       description:
         'Has every change by a user; sends, status changes, deletions, webhooks, domains, imports, exports and ' +
-        'suppressions also by API keys; and what operators change in the account by commands. Refused requests are missing, ' +
-        'except those with 403. Entries are kept for 400 days.',
+        'suppressions also by API keys; and what operators change in the account by commands. Refused requests are ' +
+        'missing, except those with 403. Entries are kept for 400 days.',
       auth: 'account',
       testKeys: 'refused',
       usersOnly: true,

@@ -14,9 +14,9 @@ export interface SenderDeps {
   tracking: TrackingDefaults;
 }
 
-/** What sends a campaign. */
+/** The sender of a campaign, and how its messages are sent. */
 export type PinnedSender = Pick<Pins, 'fromAddress' | 'replyTo' | 'domainId' | 'providerId' | 'tracking'> & {
-  /** Whether it is the account's sandbox, which has a monthly cap. */
+  /** Whether the sender is the account's sandbox, which has a monthly limit. */
   isSandbox: boolean;
 };
 
@@ -36,7 +36,7 @@ async function accountSender(db: Queryable, accountId: number) {
   return rows[0] ?? { name: null, replyTo: null };
 }
 
-/** A sender whose messages have no provider yet. `providerId` is the one of its domain or number. */
+/** A sender before a provider is chosen. `providerId` is that of its domain or number; null if they name none. */
 type FoundSender = Omit<PinnedSender, 'providerId' | 'tracking'> & { providerId: number | null };
 
 type FindSender = (
@@ -80,7 +80,7 @@ const findNumber: FindSender = async (db, { brandId }) => {
 const findSender: Readonly<Record<Channel, FindSender>> = { email: findEmailSender, sms: findNumber };
 
 /**
- * Resolves the sender of a campaign as POST /messages does, and chooses provider and tracking.
+ * Resolves the sender of a campaign as POST /messages does, and chooses the provider and the tracking.
  * @param problems receives `sender_not_verified`
  */
 export async function pinSender(
@@ -96,7 +96,10 @@ export async function pinSender(
   return { ...sender, ...(await pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking)) };
 }
 
-/** Returns whom a campaign with this content is from, also if a send would refuse it; null: the provider decides. */
+/**
+ * Returns the sender of a campaign with this content, even if sending it would be refused.
+ * @returns null if the provider chooses the sender
+ */
 export async function senderText(
   db: Queryable,
   { mailDomain }: Pick<SenderDeps, 'mailDomain'>,
@@ -112,7 +115,7 @@ export async function senderText(
 export interface ContentSource {
   /** Its template, or the template that it copies. */
   templateId: number | null;
-  /** Left out if the template's address stays. */
+  /** Undefined if the request keeps the template's address. */
   fromEmail?: string | null | undefined;
 }
 

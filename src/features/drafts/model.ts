@@ -3,7 +3,7 @@ import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { DraftKind, PutDraftBody } from './schema.ts';
 
-/** What a draft belongs to. */
+/** The resource that a draft belongs to. */
 export interface DraftOf {
   kind: DraftKind;
   id: number;
@@ -24,11 +24,11 @@ export interface DraftSummaryRow {
 export type DraftRow = DraftSummaryRow & {
   content: Record<string, unknown>;
   base_content: Record<string, unknown> | null;
-  /** The user whose request changed the resource last, if that is known. */
+  /** The user who changed the resource last; null if unknown. */
   resource_changed_by: { id: number; name: string } | null;
 };
 
-/** The column of `drafts` for each kind, which of its resources can still be edited, and the operation that does it. */
+/** For each kind: the column of `drafts`, which resources can still be edited, and the operation that changes them. */
 const kinds = {
   templates: { column: 'template_id', present: 'removed_at is null', operation: 'changeTemplate' },
   campaigns: { column: 'campaign_id', present: 'removed_at is null', operation: 'changeCampaign' },
@@ -48,8 +48,9 @@ const SUMMARY = `d.id, ${kindSql} as kind,
   (select ${USER_NAME} from users u where u.id = d.updated_by_user_id) as updated_by_name`;
 
 /**
- * SQL: the user whose PATCH made a resource `r` what it is. The audit log has users only: if a program changed the
- * resource later, the times are too far apart. The log is written just before the change, by another clock.
+ * SQL: the user whose PATCH made the last change of the resource `r`. The audit log records these requests for users
+ * only. If a program has changed the resource since, no entry is close enough to `updated_at`. The interval is needed
+ * because the entry is written just before the change, by another clock.
  */
 const changedBySql = (kind: DraftKind) => `
   (select json_build_object('id', u.id, 'name', ${USER_NAME})
@@ -62,8 +63,8 @@ const changedBySql = (kind: DraftKind) => `
 const ofBrand = 'd.account_id = $1 and d.brand_id = $2';
 
 /**
- * Looks whether a brand has a resource that can be edited.
- * @param options.lock keeps it from being deleted until the transaction ends
+ * Returns whether the brand has the resource and it can be edited.
+ * @param options.lock prevents its deletion until the transaction ends
  */
 export async function hasResource(
   trx: Queryable,
@@ -80,7 +81,7 @@ export async function hasResource(
 }
 
 /**
- * @param options.lock keeps others from changing the draft until the transaction ends
+ * @param options.lock prevents other changes of the draft until the transaction ends
  * @returns null if the resource has no draft
  */
 export async function findDraft(
@@ -116,7 +117,7 @@ export async function insertDraft(
   return rowCount === 1;
 }
 
-/** Changes a locked draft. */
+/** Changes a draft that the caller has locked. */
 export async function updateDraft(
   trx: Queryable,
   draftId: number,
@@ -130,14 +131,14 @@ export async function updateDraft(
   );
 }
 
-/** Deletes a locked draft. */
+/** Deletes a draft that the caller has locked. */
 export async function deleteDraftRow(trx: Queryable, draftId: number): Promise<void> {
   await trx.query('delete from drafts where id = $1', [draftId]);
 }
 
 /**
- * Deletes the drafts of resources that the caller deletes or archives. Drafts of the contents of campaigns and flows go
- * with those.
+ * Deletes the drafts of resources that the caller deletes or archives. For campaigns and flows, this includes the drafts
+ * of their contents.
  */
 export async function removeDrafts(trx: Queryable, kind: DraftKind, ids: readonly number[]): Promise<void> {
   const { column } = kinds[kind];

@@ -277,8 +277,8 @@ export async function changeSegment(
 }
 
 /**
- * @throws AppError not_found; precondition_failed; conflict if another segment, a campaign whose recipients are not all written, or an
- *   active or paused flow names it
+ * @throws AppError not_found; precondition_failed; conflict if another segment, a campaign whose recipients are not
+ *   all written, or an active or paused flow names it
  */
 export async function deleteSegment(
   trx: Queryable,

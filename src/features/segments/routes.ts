@@ -149,8 +149,9 @@ function previewRoute(reads: HeavyReads): RouteDefinition {
     tag,
     summary: 'Count the contacts that filters select, and explain one',
     description:
-      'Stores nothing. With `contact_id`, the response also says which of the filters this contact matches. A count that takes more than five seconds is null, and `slow_because` names the filter that takes ' +
-      'the most time. An account has two previews at once; others wait for up to ten seconds, then they get a 429.',
+      'Stores nothing. With `contact_id`, the response also says which of the filters this contact matches. A count ' +
+      'that takes more than five seconds is null, and `slow_because` names the filter that takes the most time. An ' +
+      'account has two previews at once; others wait for up to ten seconds, then they get a 429.',
     auth: 'brand',
     audit: 'none',
     testKeys: { only: 'the count, without contacts' },

@@ -1,4 +1,4 @@
-/** Shows a rendered email to people outside a mail client. */
+/** Turns rendered messages into pages that a browser can show safely. */
 import { Parser } from 'htmlparser2';
 
 /** Elements that run, load or send something. They are removed together with their contents. */
@@ -64,7 +64,7 @@ const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities
 
 const DOCTYPE = '<!doctype html>';
 
-/** Links by which a recipient unsubscribes, of whatever host: mail may be sent with links of other domains. */
+/** Unsubscribe and preference links, on any host: a sending domain may have a host of its own for them. */
 const RECIPIENT_PAGE = /^https?:\/\/[^/]*\/(?:unsubscribe|preferences)\//i;
 
 function attributeText(name: string, value: string): string {
@@ -78,7 +78,7 @@ function attributeText(name: string, value: string): string {
 
 /**
  * Removes everything from HTML that could run, load a document or send a form: scripts, frames, forms, event
- * attributes, and links with other schemes. Reads the text once.
+ * attributes, and links with unsafe schemes. Reads the text once.
  */
 export function sanitize(html: string): string {
   const parts: string[] = [];
@@ -122,22 +122,22 @@ export const PREVIEW_HEADERS: Record<string, string> = {
   'X-Frame-Options': 'SAMEORIGIN',
 };
 
-/** Returns a text as a page. */
+/** Returns plain text as a page. */
 function textPage(text: string): string {
   return `${DOCTYPE}<pre style="white-space: pre-wrap">${escape(text)}</pre>`;
 }
 
 /**
- * About how mail programs show a light letter that turn it dark: its colors are inverted, but not those of its images,
- * which are inverted twice. The filter is on the body, as browsers differ in what one of the root does to the canvas.
+ * Approximates the dark mode of mail clients: inverts the colors of a light email, and inverts its images a second time,
+ * which restores them. The filter is on the body because browsers differ in how a filter on the root affects the canvas.
  */
 const DARK =
   '<style>html{background:#000!important}body{background-color:#fff;min-height:100vh}' +
   'body,img{filter:invert(1) hue-rotate(180deg)}</style>';
 
 /**
- * Returns a rendered content as a page that runs nothing and unsubscribes nobody.
- * @param options.dark whether to show it roughly as in dark mode; by default not
+ * Returns rendered content as a page that runs no scripts and has no working unsubscribe links.
+ * @param options.dark whether to approximate dark mode; false by default
  */
 export function pageOf(
   { html, text }: { html: string | null; text: string | null },

@@ -2,7 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseCookie } from 'cookie';
 
-/** Decides which requests the mailbox accepts: they address this machine by its own name and prove that they know the token. */
+/**
+ * Decides which requests the mailbox accepts: they address this machine by its own name and prove that they know the
+ * token.
+ */
 export interface Gate {
   /** Rejects foreign names that were made to resolve to this machine (DNS rebinding). */
   hostAllowed(headers: IncomingHttpHeaders): boolean;

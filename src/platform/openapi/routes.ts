@@ -5,7 +5,10 @@ import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
 
 export interface DescriptionDeps extends DocumentOptions {
-  /** Returns every route that is served, including those of the description. Called when the description is first requested. */
+  /**
+   * Returns every route that is served, including those of the description. Called when the description is first
+   * requested.
+   */
   routes: () => RouteDefinition[];
 }
 

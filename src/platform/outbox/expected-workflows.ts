@@ -37,7 +37,10 @@ export interface RowOfWorkflow {
 
 export interface TableOfWorkflows<Row extends RowOfWorkflow> {
   name: string;
-  /** Has the columns `id`, `account_id`, `brand_id` (see `hasBrand`) and `engine_expected_by`, which is null for rows that are final. */
+  /**
+   * Has the columns `id`, `account_id`, `brand_id` (see `hasBrand`) and `engine_expected_by`, which is null for rows
+   * that are final.
+   */
   table: string;
   /** Further columns of `Row`. */
   columns?: readonly Exclude<keyof Row & string, keyof RowOfWorkflow>[];

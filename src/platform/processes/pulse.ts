@@ -12,8 +12,9 @@ export interface WatchedQueue {
   /** Names the work in the log, such as `dispatching the outbox`. */
   name: string;
   /**
-   * SQL condition: whether there is work, possibly for the process with the id `$1`. It runs every second, so it must be as cheap as looking at an index. It may be
-   * true although other processes do all of the work, but never false if there is some.
+   * SQL condition: whether there is work, possibly for the process with the id `$1`. It runs every second, so it must
+   * be as cheap as looking at an index. It may be true although other processes do all of the work, but never false
+   * if there is some.
    */
   waiting: string;
 }
@@ -91,7 +92,9 @@ const LIMIT_MS = 3_000;
 /** No process has this id. */
 const NO_ID = 0;
 
-/** Starts looking. One statement costs both processes about half a millisecond, and one more condition nearly nothing. */
+/**
+ * Starts looking. One statement costs both processes about half a millisecond, and one more condition nearly nothing.
+ */
 export function createPulse({ db, log, self = () => null, intervalMs = INTERVAL_MS }: PulseOptions): Pulse {
   const queues = new Set<Watched>();
   /** Null after a queue was added or removed. */

@@ -22,6 +22,7 @@ it('says that the same user published', () => {
     'You published a change in another window meanwhile.',
   );
   expect(conflictText({ about: 'published', by: 'Ann', at })).toBe('Ann published a change meanwhile.');
+  expect(conflictText({ about: 'published', by: null, at })).toBe('The published version changed meanwhile.');
 });
 
 it('says what the same user changed, where both changes are kept', () => {
@@ -31,7 +32,7 @@ it('says what the same user changed, where both changes are kept', () => {
     'You changed Subject in another window meanwhile. Both changes are kept.',
   );
   expect(mergedText(form, { ...merge, about: 'published', by: 'Ann' })).toBe(
-    'Ann published Subject meanwhile. Your draft has that as well now.',
+    'Ann published Subject meanwhile. Your draft now includes this change.',
   );
 });
 

@@ -1,15 +1,15 @@
-/** Says who changed what is edited here, and when. */
+/** Sentences about changes by others to what the user edits. */
 import { clockText } from './clock-text.ts';
 import type { Conflict, DraftForm, Merge } from './draft.ts';
 import { namesOf } from './field-names.ts';
 import type { StoredDraft } from './versions.ts';
 
-/** How a draft names the user who edits it. */
+/** How these sentences name the user who reads them. */
 export const YOU = 'You';
 
 const whenText = (at: string | null) => (at === null ? 'meanwhile' : `at ${clockText(at)}`);
 
-/** Nobody is told that they did in this window what they did not do in it. */
+/** The user did not make their own other change in this window, so the sentence says where it comes from. */
 const whereText = (by: string | null) => (by === YOU ? ' in another window' : '');
 
 const changeText = ({ by, at }: { by: string | null; at: string | null }, what: string) =>
@@ -19,7 +19,7 @@ export function conflictText({ about, by, at }: Pick<Conflict<unknown>, 'about' 
   if (about === 'unreadable') return 'This draft cannot be read.';
   if (about === 'draft') return changeText({ by, at }, 'this');
   if (by !== null) return `${by} published a change${whereText(by)} ${whenText(at)}.`;
-  return `What is published has changed since you began, ${whenText(at)}.`;
+  return `The published version changed ${whenText(at)}.`;
 }
 
 export const replacedText = (stored: Pick<StoredDraft<object>, 'by' | 'at'> | null): string =>
@@ -29,6 +29,6 @@ export function mergedText<Content>(form: DraftForm<Content>, merge: Merge<Conte
   const { about, by, at, mine, theirs, paths } = merge;
   const names = namesOf(form, paths, [mine, theirs]);
   return about === 'published'
-    ? `${by ?? 'Someone else'} published ${names}${whereText(by)} ${whenText(at)}. Your draft has that as well now.`
+    ? `${by ?? 'Someone else'} published ${names}${whereText(by)} ${whenText(at)}. Your draft now includes this change.`
     : `${changeText({ by, at }, names)} Both changes are kept.`;
 }

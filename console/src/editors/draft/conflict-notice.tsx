@@ -12,13 +12,13 @@ interface Props<Content> {
   /** Whether this browser keeps what is not saved. */
   isKept: boolean;
   showVersion: (content: Content) => ReactNode;
-  /** Names a place of the content. */
+  /** Names a place in the content, such as a field. */
   nameOf: (path: Path, versions: readonly Content[]) => string;
-  /** Says what a value is, such as a step; null if it is no such thing. */
+  /** Describes a value of the editor, such as a step; null for other values. */
   textOf?: TextOf | undefined;
 }
 
-/** Says who changed what the user edits, and asks about what both changed. */
+/** Reports a conflicting change by someone else, and lets the user choose what to keep. */
 export function ConflictNotice<Content>(props: Props<Content>) {
   const { conflict } = props;
   const title = conflictText(conflict);
@@ -26,7 +26,7 @@ export function ConflictNotice<Content>(props: Props<Content>) {
     <Notice tone="warn" title={title}>
       {conflict.about === 'unreadable' ? (
         <>
-          <p>It has a form that this editor does not know. What is published is shown instead.</p>
+          <p>This editor does not know its format, and shows the published version instead.</p>
           <Button kind="primary" onClick={conflict.keepMine}>
             Discard the draft
           </Button>
@@ -47,11 +47,11 @@ function Choice<Content>(props: Props<Content> & { title: string }) {
     <>
       <p>
         {isKept
-          ? 'Your changes are kept, but not saved. '
-          : 'Your changes are neither saved nor kept in this browser: do not close this page. '}
+          ? 'Your changes are kept in this browser, but not saved. '
+          : 'Your changes are neither saved nor kept in this browser. Do not close this page. '}
         {collisions
-          ? `Choose what goes on where both changed the same: ${[...new Set(names)].join(', ')}.`
-          : 'Choose which version goes on.'}
+          ? `Both versions change ${[...new Set(names)].join(', ')}. Choose which change to keep.`
+          : 'Choose which version to keep.'}
       </p>
       <Button onClick={() => setOpen(true)}>{collisions ? 'Choose' : 'Show both versions'}</Button>
       <Dialog open={open} onClose={() => setOpen(false)} title={title} wide>

@@ -2,7 +2,10 @@ import type { DraftForm } from './draft.ts';
 import { merge, type Merged } from './merge.ts';
 import type { Choices, Three } from './merging.ts';
 
-/** Merges contents as their editor understands them. @returns null if the versions have no merge that makes sense as a whole */
+/**
+ * Merges contents as their editor understands them.
+ * @returns null if the versions have no merge that makes sense as a whole
+ */
 export function reconcile<Content extends object>(
   form: DraftForm<Content>,
   of: Three<Content>,

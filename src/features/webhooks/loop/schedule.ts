@@ -149,7 +149,8 @@ export class AttemptSchedule {
   }
 
   /**
-   * Call every {@link TICK_MS}, unless {@link isEmpty}. Finds endpoints that have become slow, and forgets those without work.
+   * Call every {@link TICK_MS}, unless {@link isEmpty}. Finds endpoints that have become slow, and forgets those
+   * without work.
    * @returns the claims that are too old to be used; they are no longer scheduled
    */
   tick(now: number): ClaimedDelivery[] {

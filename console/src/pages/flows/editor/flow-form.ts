@@ -1,4 +1,7 @@
-/** What the draft of a flow knows of its content: which merges of two people's changes are a flow, and what to call a step. */
+/**
+ * What the draft of a flow knows of its content: which merges of two people's changes are a flow, and what to call a
+ * step.
+ */
 import { nameOfField } from '../../../editors/draft/field-names.ts';
 import type { DraftForm } from '../../../editors/draft/draft.ts';
 import type { Path, Three } from '../../../editors/draft/merging.ts';
