@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { createTestTenants, TEST_PASSWORD, type TestTenants } from './api.ts';
 import { askService } from './ask-service.ts';
 import { launchChromium } from './chromium.ts';
+import { createPageIdle } from './page-idle.ts';
 import type { WholeService } from './whole-service.ts';
 
 export interface WindowOptions {
@@ -93,13 +94,6 @@ export async function submitLogin(page: Page, email: string, password = TEST_PAS
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Waits until the page has asked for its data and got it. */
-async function settle(page: Page): Promise<void> {
-  await page.locator('h1').first().waitFor();
-  await page.waitForLoadState('networkidle');
-  await page.locator('.loading').first().waitFor({ state: 'hidden' });
-}
-
 /**
  * Starts a browser, and creates two accounts in the whole service of the run.
  * @param names of the accounts; by default others for each call
@@ -113,6 +107,13 @@ export async function startConsole(names?: readonly [string, string]): Promise<R
   const ownNames = [`Acme ${suffix}`, `Other Company ${suffix}`] as const;
   const tenants = await createTestTenants({ database, baseUrl }, names ?? ownNames);
   const witness = createWitness();
+  const idle = createPageIdle(TIMEOUT_MS);
+  /** Waits until the page has asked for its data and got it. */
+  const settle = async (page: Page) => {
+    await page.locator('h1').first().waitFor();
+    await idle.wait(page);
+    await page.locator('.loading').first().waitFor({ state: 'hidden' });
+  };
 
   const newPage = async ({ theme = 'light', width = 1280 }: WindowOptions = {}) => {
     const context = await browser.newContext({
@@ -122,6 +123,7 @@ export async function startConsole(names?: readonly [string, string]): Promise<R
     });
     context.setDefaultTimeout(TIMEOUT_MS);
     await witness.watch(context);
+    idle.follow(context);
     return context.newPage();
   };
   const pathOf = (path: string, brandId = tenants.brandId) => `/brands/${brandId}${path}`;
