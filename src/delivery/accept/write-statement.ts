@@ -5,7 +5,7 @@ import { defineStatement } from '../../platform/db/statements.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
 import { acceptRules, settingIn } from '../limits/authority.ts';
-import type { AcceptRule, Setting } from '../limits/limit.ts';
+import type { AcceptRule } from '../limits/limit.ts';
 import { paidBySegmentSql } from '../money/units.ts';
 import {
   contentColumns,
@@ -30,10 +30,11 @@ export interface Addition {
   /** Types in SQL, by name of the field. */
   fields: Record<string, string>;
   /**
-   * A select that is evaluated before everything else and locks what it reads. It must return a row for each account.
-   * Needs the settings of the limits.
+   * A select over `given`, the messages, that is evaluated before everything else and locks what it reads. It returns a
+   * row for each account, or, if it has `columns`, a single one: these are columns of each message. It needs `settings`,
+   * those of the limits.
    */
-  first?: { name: string; sql: (accountIds: string, setting: Setting) => string };
+  first?: { name: string; sql: (settings: string) => string; columns?: readonly string[] };
   /** The condition over `i` and its account `a` under which a message is written, and a CTE over `input` that it reads. */
   admit?: { cte?: string; condition: string };
   /** A select that adds columns to `admitted`, the messages with the columns of their accounts. */
@@ -141,7 +142,7 @@ export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, 
         from brands b, (select coalesce(
           (select 'https://' || d.tracking_host from domains d
            where d.id = i.domain_id and d.tracking_ok_at is not null),
-          ${defaults}->>'publicUrl') as host) h
+          ${defaults}->>'publicUrl') as host offset 0) h
         where b.id = i.brand_id
       ) w
     ) else ${off} end`;
@@ -177,16 +178,22 @@ const writtenSql = (rendered: boolean): string =>
     .map((name) => `(select count(*) from ${name})`)
     .join(' + ')} > 0`;
 
-/** SQL: the messages, which are read only after the first CTEs have taken their locks. */
-function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']>[]): string[] {
+/**
+ * SQL: the messages.
+ * @param isRead whether a CTE reads them that must wait until the first CTEs have taken their locks
+ */
+function inputCtes(
+  shape: string,
+  firsts: readonly NonNullable<Addition['first']>[],
+  isRead: boolean,
+): string[] {
   const given = `select * from json_to_recordset($1) as i (${shape})`;
   if (firsts.length === 0) return [`input as (${given})`];
-  const ids = '(select array_agg(distinct account_id) from given)';
   const locked = firsts.map(({ name }) => `(select count(*) from ${name}) > 0`);
   return [
     `given as materialized (${given})`,
-    ...firsts.map(({ name, sql }) => `${name} as materialized (${sql(ids, settingIn('$2::jsonb'))})`),
-    `input as materialized (select * from given where ${locked.join(' and ')})`,
+    ...firsts.map(({ name, sql }) => `${name} as materialized (${sql('$2::jsonb')})`),
+    `input as (select * from given${isRead ? ` where ${locked.join(' and ')}` : ''})`,
   ];
 }
 
@@ -202,9 +209,14 @@ function statementText(
 ): string {
   const names = rendered ? [...messageNames, ...renderedNames] : messageNames;
   const admits = additions.flatMap(({ admit }) => admit ?? []);
+  const reading = admits.flatMap(({ cte }) => cte ?? []);
   const follows = additions.flatMap(({ follow }) => follow ?? []);
   const firsts = additions.flatMap(({ first }) => first ?? []);
   const extensions = additions.flatMap(({ extend }) => extend ?? []);
+  const joined = firsts.filter(({ columns }) => columns);
+  const joinedColumns = joined.flatMap(({ name, columns = [] }) =>
+    columns.map((each) => `, ${name}.${each}`),
+  );
   const conditions = admits.map(({ condition }) => `(${condition})`);
   const refuses = additions.flatMap(({ refuse }) => refuse ?? []);
   const queueNames = additions.flatMap(({ queue }) => queue ?? []).map((name) => `, ${name}`);
@@ -213,12 +225,12 @@ function statementText(
   const reservations = rules.flatMap((rule) => rule.reserve(counting));
   const returning = rules.length > 0 ? 'returning 1' : '';
   const ctes = [
-    ...inputCtes(inputShape(additions, rendered), firsts),
-    ...admits.flatMap(({ cte }) => cte ?? []),
+    ...inputCtes(inputShape(additions, rendered), firsts, reading.length > 0),
+    ...reading,
     `${extensions.length > 0 ? 'admitted' : 'accepted'} as (
       select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
-        ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
-      from input i join accounts a on a.id = i.account_id
+        ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}${joinedColumns.join('')}
+      from input i join accounts a on a.id = i.account_id${joined.map(({ name }) => ` cross join ${name}`).join('')}
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     )`,
     ...extensions.map((sql) => `accepted as (${sql})`),
@@ -274,7 +286,7 @@ export const defineWriting = ({ shapes, ...caller }: Writing) =>
       'jsonb: the address and the key of tracked links',
     ],
     shapes: Object.fromEntries(shapes.map((shape) => [nameOf(shape), shape])),
-    version: 2,
+    version: 3,
     compose({ additions = [], limited = false, tracked = false, rendered = false }: WriteShape) {
       const defaults = tracked ? `$${hasSettings({ additions, limited }) ? 3 : 2}::jsonb` : null;
       return statementText(limited ? acceptRules : [], additions, defaults, rendered);

@@ -30,6 +30,7 @@ export const pinRouteStatement = defineStatement({
     'jsonb: the address and the key of tracked links',
   ],
   shapes: { pin_route: {} },
+  version: 1,
   compose: () => STATEMENT,
 });
 

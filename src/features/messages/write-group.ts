@@ -8,6 +8,8 @@ import {
   fitInto,
   lockMonths,
   PRICED,
+  PRICED_EMAILS,
+  PRICED_NEW_EMAILS,
   readMessageFunds,
   RESERVED,
   type Reserved,
@@ -53,16 +55,16 @@ interface WriteDeps {
 }
 
 const LIVE_OR_TEST = [[], [idempotencyKeys], [testEvents], [idempotencyKeys, testEvents]];
+const EMAILS_OF_ONE = [[PRICED_EMAILS], [idempotencyKeys, PRICED_NEW_EMAILS]];
 
 export const groupStatement = defineWriting({
   from: import.meta.url,
   sentBy: 'writeRows',
   does: 'Writes a group of messages of POST /messages.',
-  shapes: [UNPRICED, PRICED, RESERVED].flatMap((money) =>
-    LIVE_OR_TEST.flatMap((needed) =>
-      [true, false].map((limited) => ({ additions: [...needed, money], limited, tracked: true })),
-    ),
-  ),
+  shapes: [UNPRICED, PRICED, RESERVED]
+    .flatMap((money) => LIVE_OR_TEST.map((needed): Addition[] => [...needed, money]))
+    .concat(EMAILS_OF_ONE)
+    .flatMap((additions) => [true, false].map((limited) => ({ additions, limited, tracked: true }))),
 });
 
 function writeRows(
@@ -178,22 +180,42 @@ async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten>
   });
 }
 
+/** The ways to write messages that cost something, the fastest first. What one refuses is left to the next. */
+const WAYS = { emailsOfOne: 0, anyMessages: 1, whatFits: 2 };
+
+function firstWayOf(rows: readonly Row[]): number {
+  const areAlike = rows.every(
+    ({ draft }) => isPaidByMessage(draft.channel) && draft.account_id === rows[0]?.draft.account_id,
+  );
+  return areAlike ? WAYS.emailsOfOne : WAYS.anyMessages;
+}
+
+function pricedFor(rows: readonly Row[], way: number): Addition {
+  if (way === WAYS.anyMessages) return PRICED;
+  return rows.some(({ idempotencyKey }) => idempotencyKey !== null) ? PRICED_NEW_EMAILS : PRICED_EMAILS;
+}
+
 /**
  * Writes messages that cost something, each with its reservation. One statement writes them all if their accounts can
  * pay for all of them. Otherwise, and for an account's first message of a month, it writes those that fit.
  */
 export function createPaidWriter(deps: PaidDeps): WriteGroup {
-  /** Accounts for which the single statement failed within the last second: the next one may fail, too. */
-  const short = new LRUCache<number, true>(KNOWN);
+  /** The way after that which refused messages of the account within the last second: it may refuse the next, too. */
+  const ways = new LRUCache<number, number>(KNOWN);
   return async (rows) => {
-    if (rows.some(({ draft }) => short.has(draft.account_id))) return writeWhatFits(rows, deps);
-    try {
-      return { written: await writeRows(deps.pool, rows, deps, [PRICED]), refused: new Map() };
-    } catch (error) {
-      const accountId = accountBeyondPurse(error);
-      if (accountId === null) throw error;
-      short.set(accountId, true);
-      return writeWhatFits(rows, deps);
+    let way = Math.max(firstWayOf(rows), ...rows.map(({ draft }) => ways.get(draft.account_id) ?? 0));
+    for (; way < WAYS.whatFits; way += 1) {
+      try {
+        return {
+          written: await writeRows(deps.pool, rows, deps, [pricedFor(rows, way)]),
+          refused: new Map(),
+        };
+      } catch (error) {
+        const accountId = accountBeyondPurse(error);
+        if (accountId === null) throw error;
+        ways.set(accountId, way + 1);
+      }
     }
+    return writeWhatFits(rows, deps);
   };
 }

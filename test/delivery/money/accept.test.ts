@@ -92,6 +92,19 @@ async function beginMonth({ accountId }: QueuedAccount): Promise<void> {
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, n) => make(n));
 
+/** What each message in the queue has reserved, in the order of their ids. */
+async function pricesOf({ accountId }: QueuedAccount): Promise<(number | null)[]> {
+  const { rows } = await test.database.pool.query<{ price: number | null }>(
+    'select price_millicents::int as price from send_queue where account_id = $1 order by message_id',
+    [accountId],
+  );
+  return rows.map(({ price }) => price);
+}
+
+/** @param shape the name of a shape of the statement up to what the limits and the links add */
+const ofShape = (shape: string): unknown =>
+  expect.stringMatching(new RegExp(`^write_messages\\+${shape}\\+(all_limits|tracking)`));
+
 async function written({ accountId }: QueuedAccount): Promise<number> {
   const { rows } = await test.database.pool.query<{ count: number }>(
     `select count(*)::int as count from messages m join send_queue q on q.message_id = m.id
@@ -214,6 +227,60 @@ it('writes messages that their account can pay for in one statement, even after 
   await credit(test.database, account, PRICE);
   expect(await outcomeOf(submission(account, {}, 'beyond'))).toBe('accepted');
   expect((await monthsOf(test.database, account)).spent).toBe(4 * PRICE);
+});
+
+/** Submits messages at once, so that they form a group. */
+const groupOutcomes = (given: Submission[]) => Promise.all(given.map((each) => outcomeOf(each)));
+
+it('charges each email of a group of which only the first ones are free', async () => {
+  const account = await insertPayer(test.database, { funds: 10 * PRICE, free: 3 });
+  await beginMonth(account);
+  await accept(submission(account));
+  statements = [];
+  expect(await groupOutcomes(times(4, () => submission(account)))).toEqual(times(4, () => 'accepted'));
+  expect(writes()).toEqual([ofShape('priced'), ofShape('priced_emails')]);
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 5, free: 3, texts: 0, spent: 2 * PRICE });
+  expect(await pricesOf(account)).toEqual([0, 0, 0, PRICE, PRICE]);
+});
+
+it('charges a group with keys only for the messages that are new', async () => {
+  const account = await insertPayer(test.database, { funds: 10 * PRICE });
+  await beginMonth(account);
+  await outcomes([submission(account), submission(account, {}, 'former')]);
+  statements = [];
+  const group = ['former', 'first', 'second'].map((key) => submission(account, {}, key));
+  expect(await groupOutcomes(group)).toEqual(['replayed', 'accepted', 'accepted']);
+  expect(writes()).toEqual([ofShape('keys\\+priced'), ofShape('keys\\+priced_new_emails')]);
+  expect((await monthsOf(test.database, account)).spent).toBe(4 * PRICE);
+  expect(await pricesOf(account)).toEqual(times(4, () => PRICE));
+});
+
+it('leaves alone what a validation has reserved', async () => {
+  const account = await insertPayer(test.database, { funds: 3 * PRICE });
+  await beginMonth(account);
+  await accept(submission(account));
+  await test.database.pool.query(
+    `insert into validation_operations (account_id, brand_id, status, audience_kind, audience_ids, audience_digest,
+       max_contact_id, candidate_count, chargeable_count, price_millicents, reserved_millicents, price_month)
+     values ($1, $2, 'running', 'contact_ids', '{1}', '', 1, 1, 1, $3, $3, current_month())`,
+    [account.accountId, account.brandId, PRICE],
+  );
+  expect(await outcomes(times(2, () => submission(account)))).toEqual(['accepted', 'insufficient_funds']);
+  expect((await monthsOf(test.database, account)).spent).toBe(2 * PRICE);
+});
+
+it('accepts the last email that the funds or the cap of an account cover by the fastest statement', async () => {
+  for (const money of [{ funds: 3 * PRICE }, { funds: 100_000, capCents: 1 }]) {
+    const account = await insertPayer(test.database, { free: 2, ...money });
+    await beginMonth(account);
+    await accept(submission(account));
+    statements = [];
+    const left = (money.capCents ?? 0) > 0 ? 1_000 / PRICE : 3;
+    await outcomes(times(1 + left, () => submission(account)));
+    expect(writes()).toEqual(times(1 + left, () => ofShape('priced_emails')));
+    expect(await outcomeOf(submission(account))).toMatch(/insufficient_funds|spend_cap_reached/);
+    expect((await monthsOf(test.database, account)).spent).toBe(left * PRICE);
+  }
 });
 
 it('leaves out what an account cannot pay for, and writes what others in the group can', async () => {

@@ -1,4 +1,4 @@
--- Prepared as pin_route
+-- Prepared as pin_route_1
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Chooses provider and tracking for the messages of a campaign.
@@ -29,7 +29,7 @@ select case
     from brands b, (select coalesce(
           (select 'https://' || d.tracking_host from domains d
           where d.id = i.domain_id and d.tracking_ok_at is not null),
-          $6::jsonb->>'publicUrl') as host) h
+          $6::jsonb->>'publicUrl') as host offset 0) h
     where b.id = i.brand_id
   ) w
 ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracking

@@ -1,4 +1,4 @@
--- Prepared as write_messages+keys+reserved+tracking_2
+-- Prepared as write_messages+keys+reserved+tracking_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -48,7 +48,7 @@ with input as (select *
       from brands b, (select coalesce(
             (select 'https://' || d.tracking_host from domains d
             where d.id = i.domain_id and d.tracking_ok_at is not null),
-            $2::jsonb->>'publicUrl') as host) h
+            $2::jsonb->>'publicUrl') as host offset 0) h
       where b.id = i.brand_id
     ) w
   ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked

@@ -1,4 +1,4 @@
--- Prepared as write_messages+tests+priced+all_limits+tracking_2
+-- Prepared as write_messages+tests+priced+all_limits+tracking_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -25,7 +25,7 @@ with given as materialized (select *
         else ($2::jsonb ->> 'monthly_emails_trusted')::int end) - l.free_units) as free,
     least((a.spend_cap_monthly_cents::bigint * 1000) - l.spent_millicents, l.balance_millicents) as left_over
   from lock_purses((select array_agg(distinct account_id) from given)) l join accounts a on a.id = l.account_id),
-  input as materialized (select * from given where (select count(*) from purses) > 0), admitted as (
+  input as (select * from given), admitted as (
   select i.*, coalesce(i.from_address,
       case when coalesce(a.email_from_name, '') = '' then i.default_from
       else '"' || replace(replace(a.email_from_name, '\', '\\'), '"',
@@ -48,7 +48,7 @@ with given as materialized (select *
       from brands b, (select coalesce(
             (select 'https://' || d.tracking_host from domains d
             where d.id = i.domain_id and d.tracking_ok_at is not null),
-            $3::jsonb->>'publicUrl') as host) h
+            $3::jsonb->>'publicUrl') as host offset 0) h
       where b.id = i.brand_id
     ) w
   ) else case i.channel

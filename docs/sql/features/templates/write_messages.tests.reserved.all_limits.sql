@@ -1,4 +1,4 @@
--- Prepared as write_messages+tests+reserved+all_limits_2
+-- Prepared as write_messages+tests+reserved+all_limits_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the messages of a test of a template.

@@ -1,4 +1,4 @@
--- Prepared as write_messages+flow_messages+tests+all_limits+tracking+rendered_2
+-- Prepared as write_messages+flow_messages+tests+all_limits+tracking+rendered_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message of a step of a flow.
@@ -39,7 +39,7 @@ with input as (select *
       from brands b, (select coalesce(
             (select 'https://' || d.tracking_host from domains d
             where d.id = i.domain_id and d.tracking_ok_at is not null),
-            $3::jsonb->>'publicUrl') as host) h
+            $3::jsonb->>'publicUrl') as host offset 0) h
       where b.id = i.brand_id
     ) w
   ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end as tracked, a.kind
