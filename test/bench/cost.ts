@@ -111,7 +111,11 @@ async function startRoles(
       startRole(role, { ...settings, PORT: String(ports[n]) }, undefined, folder),
     ]),
   );
-  await Promise.all(ports.map((port) => waitForApi(port)));
+  const stop = () => Promise.all(started.map(([, each]) => each.stop()));
+  await Promise.all(ports.map((port) => waitForApi(port))).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const sumOf = (role: string) => (): Usage => {
     const all = started.filter(([name]) => name === role).map(([, each]) => each.usage());
     const add = (field: keyof Usage) => all.reduce((sum, usage) => sum + usage[field], 0);
@@ -125,10 +129,7 @@ async function startRoles(
     ...Object.fromEntries(roles.map((role) => [role, sumOf(role)])),
     postgres: () => stage.postgresUsage(),
   };
-  return {
-    processes,
-    stop: () => Promise.all(started.map(([, each]) => each.stop())),
-  };
+  return { processes, stop };
 }
 
 /** Processor seconds that all processes of the machine have used (Linux only). */

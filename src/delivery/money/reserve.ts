@@ -1,9 +1,10 @@
 /**
  * Reserves money for messages before they are written: each message that costs something takes its price from the month
- * and the wallet of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts
- * can pay for all messages of a group. Otherwise these steps run in one transaction and refuse the messages that do not
- * fit: {@link lockMonths}, the idempotency keys, {@link readMessageFunds}, {@link fitInto}, and the statement with
- * {@link RESERVED}. Replies to HELP and tests of templates are written one at a time, with {@link reserveFor}.
+ * and the wallet of its account. For POST /messages, the statement with {@link PRICED_EMAILS}, or the more general one
+ * with {@link PRICED}, does everything if the accounts can pay for all messages of a group. Otherwise these steps run in
+ * one transaction and refuse the messages that do not fit: {@link lockMonths}, the idempotency keys,
+ * {@link readMessageFunds}, {@link fitInto}, and the statement with {@link RESERVED}. Replies to HELP and tests of
+ * templates are written one at a time, with {@link reserveFor}.
  */
 import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts';
 import { AppError, invalid } from '../../errors.ts';
