@@ -8,7 +8,7 @@ const NEXT_IDLE = 'new Promise((resolve) => setTimeout(() => requestIdleCallback
 /** A page may ask for more after it has shown what it got. */
 const TIMES_IDLE = 2;
 
-export interface PageIdle {
+interface PageIdle {
   /** Follows the requests of all pages of the context. */
   follow(context: BrowserContext): void;
   /**
