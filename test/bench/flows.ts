@@ -5,7 +5,7 @@ import { ask } from './ask.ts';
 import { withEngine } from './campaign.ts';
 import { smallAccount } from './fairness.ts';
 import { engineCost } from './flow-engine.ts';
-import { percentile, rounded } from './machine.ts';
+import { median, percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 import { type Measured, startRole } from './programs.ts';
@@ -20,6 +20,8 @@ export interface FlowBenchOptions {
   seconds: number;
   rate: number;
   workers: number;
+  /** A checkout to measure in turn with this one, on the same database and engine. */
+  beside?: string;
   /** Number of entries in a burst, during which a campaign is sent; 0: no burst. */
   burst: number;
   /** Number of runs that sleep while the memory of the workers is read; 0: none. */
@@ -300,7 +302,13 @@ async function sleepers(stage: Stage, { workers, engine }: Running, { sleeping: 
   };
 }
 
-async function oneRun(stage: Stage, engine: EngineServer, options: FlowBenchOptions) {
+/** One run of one checkout. */
+async function oneRun(
+  stage: Stage,
+  engine: EngineServer,
+  options: FlowBenchOptions,
+  folder: string | undefined,
+) {
   await stage.database.pool.query(
     'truncate contacts, flows, messages, message_contents, message_events, send_queue, handovers, outbox cascade',
   );
@@ -317,9 +325,10 @@ async function oneRun(stage: Stage, engine: EngineServer, options: FlowBenchOpti
     OPS_PORT: '0',
     EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${smtp.port}?tls=off&dkim=off`,
   };
-  const api = startRole('api', settings);
-  const sender = startRole('sender', settings);
-  const workers = Array.from({ length: options.workers }, () => startRole('worker', settings));
+  const start = (role: string) => startRole(role, settings, undefined, folder);
+  const api = start('api');
+  const sender = start('sender');
+  const workers = Array.from({ length: options.workers }, () => start('worker'));
   try {
     await waitForApi(stage.apiPort);
     const running = { api, workers, sender, engine, smtp, arrivals };
@@ -339,6 +348,54 @@ async function oneRun(stage: Stage, engine: EngineServer, options: FlowBenchOpti
   }
 }
 
+type FlowRunFigures = Awaited<ReturnType<typeof oneRun>>;
+
+function mediansOf(runs: readonly FlowRunFigures[]): Record<string, number> {
+  const of = (pick: (run: FlowRunFigures) => number) => rounded(median(runs.map(pick)), 2);
+  const processes = Object.keys(runs[0]?.throughput.cpu_ms_per_step ?? {});
+  return {
+    runs_started_per_second: of((run) => run.throughput.runs_started_per_second),
+    steps_per_second: of((run) => run.throughput.steps_per_second),
+    engine_operations_per_step: of((run) => run.throughput.engine.operations_per_step),
+    cpu_ms_per_step: of((run) => run.throughput.cpu_ms_per_step_of_all),
+    ...Object.fromEntries(
+      processes.map((name) => [
+        `${name}_ms_per_step`,
+        of((run) => run.throughput.cpu_ms_per_step[name] ?? 0),
+      ]),
+    ),
+    event_to_first_mail_p50_ms: of((run) => run.latency.p50_ms),
+    event_to_first_mail_p99_ms: of((run) => run.latency.p99_ms),
+  };
+}
+
+/** Measures this checkout, in turn with the other one if there is one. */
+async function measureAll(stage: Stage, engine: EngineServer, options: FlowBenchOptions) {
+  const { beside } = options;
+  const runsBeside: FlowRunFigures[] = [];
+  const { runs } = await repeatRuns(options.runs, async () => {
+    if (beside !== undefined) {
+      runsBeside.push(await oneRun(stage, engine, options, beside));
+      process.stderr.write(`beside: ${JSON.stringify(runsBeside.at(-1))}\n`);
+    }
+    return oneRun(stage, engine, options, undefined);
+  });
+  const medians = mediansOf(runs);
+  if (beside === undefined) return { medians, runs };
+  const mediansBeside = mediansOf(runsBeside);
+  const shares = Object.entries(medians).map(([name, value]): [string, number] => [
+    name,
+    rounded(value / (mediansBeside[name] ?? NaN), 3),
+  ]);
+  return {
+    medians,
+    medians_beside: mediansBeside,
+    shares: Object.fromEntries(shares),
+    runs,
+    runs_beside: runsBeside,
+  };
+}
+
 /** `npm run bench -- flows`: runs of a flow with six steps, from the event to the last mail. */
 export async function benchFlows(options: FlowBenchOptions) {
   const stage = await openStage();
@@ -347,16 +404,7 @@ export async function benchFlows(options: FlowBenchOptions) {
       await stage.database.pool.query(`update brands set physical_address = '1 Road, Town' where id = $1`, [
         stage.brandId,
       ]);
-      const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, engine, options));
-      const medians = {
-        runs_started_per_second: of((run) => run.throughput.runs_started_per_second),
-        steps_per_second: of((run) => run.throughput.steps_per_second),
-        engine_operations_per_step: of((run) => run.throughput.engine.operations_per_step),
-        cpu_ms_per_step: of((run) => run.throughput.cpu_ms_per_step_of_all),
-        event_to_first_mail_p50_ms: of((run) => run.latency.p50_ms),
-        event_to_first_mail_p99_ms: of((run) => run.latency.p99_ms),
-      };
-      return { medians, runs };
+      return measureAll(stage, engine, options);
     });
   } finally {
     await stage.close();

@@ -70,6 +70,7 @@ program
   .option('--seconds <n>', 'duration of the latency measurement in seconds', Number, 20)
   .option('--rate <n>', 'events per second in it', Number, 5)
   .option('--workers <n>', 'worker processes', Number, 1)
+  .option('--beside <folder>', 'another checkout, measured in turn with this one on the same database')
   .option('--burst <n>', 'number of entries at once, during which a campaign is sent; 0: none', Number, 0)
   .option('--sleeping <n>', 'number of runs that wait for a day while memory is read; 0: none', Number, 0)
   .action(printing('flows', benchFlows));

@@ -11,8 +11,11 @@ function ignore(): void {
 
 // The parent no longer waits for the bundle.
 process.once('disconnect', () => process.exit(1));
+const workflowsPath = fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url));
 const bundle = await bundleWorkflowCode({
-  workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
+  workflowsPath,
+  // Otherwise each run would load all modules for itself.
+  preloadModules: [workflowsPath],
   logger: {
     log: ignore,
     trace: ignore,

@@ -1,0 +1,47 @@
+/** What a worker and the thread of its workflows send to each other. */
+import type { Workflow, WorkflowCreateOptions } from '@temporalio/worker/lib/workflow/interface.js';
+import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input.js';
+import type { SinkCall } from '@temporalio/workflow';
+
+/** What the thread is started with. */
+export interface ThreadData {
+  bundle: WorkflowBundleWithSourceMapAndFilename;
+  /** The activities that the worker has. */
+  activityNames: Set<string>;
+}
+
+export type Activation = Parameters<Workflow['activate']>[0];
+export type Completion = Awaited<ReturnType<Workflow['activate']>>;
+
+/** Ends the run in the thread. It is not answered. */
+export interface DisposeRequest {
+  do: 'dispose';
+  runId: string;
+}
+
+export interface ActivateRequest {
+  do: 'activate';
+  id: number;
+  runId: string;
+  activation: Activation;
+  /** Given until the thread has the run, which then begins. */
+  options: WorkflowCreateOptions | null;
+}
+
+export type ThreadRequest = ActivateRequest | DisposeRequest;
+
+export interface ThreadAnswer {
+  completion: Completion;
+  /** What the workflow wants to be logged. */
+  calls: SinkCall[];
+}
+
+/** The response to an activation or, with {@link READY_ID}, to the start. */
+export interface ThreadResponse {
+  id: number;
+  /** Null after the start, and after an error. */
+  answer: ThreadAnswer | null;
+  error?: string;
+}
+
+export const READY_ID = 0;
