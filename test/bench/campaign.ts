@@ -41,6 +41,10 @@ export const DOMAIN = 'news.bench.test';
 /** Size of a composed message in bytes: the body plus headers, both parts and longer links. */
 const MESSAGE_BYTES = 8_000;
 const BARE_SIGNATURES = 2_000;
+/** Processes have started once they use less than this share of a core for so long. */
+const QUIET_SHARE = 0.1;
+const QUIET_SECONDS = 3;
+const MAX_QUIET_TRIES = 20;
 
 /**
  * Fills a list with contacts.
@@ -295,13 +299,22 @@ async function oneRun({ stage, engine, listId, options }: Bench, folder?: string
   const senders = Array.from({ length: options.senders }, () => start('sender'));
   try {
     await waitForApi(stage.apiPort);
-    // The senders and the worker have started once their loops report.
-    await sleep(5_000);
+    await untilQuiet([api, worker, ...senders]);
     const running = { api, worker, senders, engine, server };
     return { calibration, campaign: await sendOne(stage, running, listId, options) };
   } finally {
     await Promise.all([...senders, worker, api].map((role) => role.stop()));
     await server.stop();
+  }
+}
+
+/** Waits until processes have started: what they do then would count as the campaign's. */
+async function untilQuiet(roles: readonly Measured[]): Promise<void> {
+  const cpu = () => roles.reduce((sum, role) => sum + role.usage().cpuSeconds, 0);
+  for (let tries = 0; tries < MAX_QUIET_TRIES; tries += 1) {
+    const before = cpu();
+    await sleep(QUIET_SECONDS * 1_000);
+    if (cpu() - before < QUIET_SHARE * QUIET_SECONDS) return;
   }
 }
 
