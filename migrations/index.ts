@@ -87,6 +87,7 @@ import * as keptUploads from './0101_kept_uploads.ts';
 import * as draftBases from './0102_draft_bases.ts';
 import * as lastHolds from './0103_last_holds.ts';
 import * as plainMessages from './0104_plain_messages.ts';
+import * as morePlainMessages from './0105_more_plain_messages.ts';
 import * as pricedEmails from './0106_priced_emails.ts';
 import * as importClaims from './0108_import_claims.ts';
 
@@ -181,6 +182,7 @@ export const migrations = [
   draftBases,
   lastHolds,
   plainMessages,
+  morePlainMessages,
   pricedEmails,
   importClaims,
 ];

@@ -9,7 +9,8 @@ import type { EventConsumer } from '../../platform/events/publish.ts';
  */
 export const webhookConsumer: EventConsumer = {
   channel: 'webhook',
-  subscriptionsSql: 'select brand_id from webhooks where enabled',
+  subscriptionsSql: (type) =>
+    `select brand_id from webhooks where enabled${type === undefined ? '' : ` and ${type} = any(events)`}`,
   workTable: 'webhook_matches',
   queueSql: `
   webhook_matches as materialized (

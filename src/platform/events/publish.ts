@@ -11,10 +11,11 @@ export interface EventConsumer {
   /** The channel to wake after the commit if work was queued. */
   channel: WakeChannel;
   /**
-   * Selects the `brand_id` of every row that wants events now. It runs for every batch of messages that a sender
+   * SQL: selects the `brand_id` of every row that wants events now. It runs for every batch of messages that a sender
    * records, so an index on the brand must find the rows.
+   * @param type SQL: the type of the events; by default any type
    */
-  subscriptionsSql: string;
+  subscriptionsSql(type?: string): string;
   /**
    * Common table expressions that queue the work. They read `new_events (n, id, account_id, brand_id, type,
    * occurred_at, data)`: the events, numbered in the order in which they are published.
@@ -35,8 +36,9 @@ export interface Publication {
   /**
    * Returns a condition that is true if a consumer may want events of a brand.
    * @param brandId a trusted SQL expression
+   * @param type the same, for the type of the events; by default any type
    */
-  interest(brandId: string): string;
+  interest(brandId: string, type?: string): string;
   /** The type of the rows of `new_events`, as the column list of a table function. */
   columns: string;
   /** Expressions that read `new_events`, write the events that a consumer wants, and queue the work. */
@@ -61,10 +63,10 @@ function publicationOf(consumers: readonly EventConsumer[]): Publication {
   const wanted = consumers.map(({ workTable }) => `select event_id from ${workTable}`);
   const counts = consumers.map(({ workTable }) => `(select count(*) from ${workTable})`);
   return {
-    interest(brandId) {
+    interest(brandId, type) {
       const conditions = consumers.map(
-        ({ subscriptionsSql }) =>
-          `exists (select 1 from (${subscriptionsSql}) subscriptions where brand_id = ${brandId})`,
+        (consumer) =>
+          `exists (select 1 from (${consumer.subscriptionsSql(type)}) subscriptions where brand_id = ${brandId})`,
       );
       return `(${conditions.join(' or ')})`;
     },

@@ -17,7 +17,8 @@ const opened = defineEvent('door.opened', {
 function consumerOf(name: 'bell' | 'lamp', channel: EventConsumer['channel']): EventConsumer {
   return {
     channel,
-    subscriptionsSql: `select brand_id from ${name}_subscribers`,
+    subscriptionsSql: (type) =>
+      `select brand_id from ${name}_subscribers where ${type === undefined ? 'true' : `${type} = any(types)`}`,
     workTable: `${name}_work`,
     queueSql: `
       ${name}_work as materialized (
@@ -65,9 +66,9 @@ async function consumed(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-async function isInterested(brandId: number): Promise<boolean | undefined> {
+async function isInterested(brandId: number, type?: string): Promise<boolean | undefined> {
   const { rows } = await test.database.pool.query<{ wanted: boolean }>(
-    `select ${publisher.publication.interest('b.id')} as wanted from (select $1::bigint as id) b`,
+    `select ${publisher.publication.interest('b.id', type && `'${type}'`)} as wanted from (select $1::bigint as id) b`,
     [brandId],
   );
   return rows[0]?.wanted;
@@ -108,5 +109,7 @@ describe('an event publisher with two consumers', () => {
   it('has an interest in a brand if one of its consumers has', async () => {
     await subscribe('lamp', 2);
     expect([await isInterested(1), await isInterested(2)]).toEqual([false, true]);
+    expect(await isInterested(2, 'door.opened')).toBe(true);
+    expect(await isInterested(2, 'door.closed')).toBe(false);
   });
 });

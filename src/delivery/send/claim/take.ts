@@ -65,7 +65,7 @@ function takenOf({ accountId, providerId }: TakeRequest, rows: readonly TakenRow
 /**
  * Claims the due transactional emails of an account and writes their intent, in one short transaction, if all of them
  * are plain: at their first attempt, light, and held or refused by no limit. What one claim and one intent would do
- * takes half the time this way. See `take_plain_messages_v1` in the migrations.
+ * takes half the time this way. See `take_plain_messages_v2` in the migrations.
  * @returns null if no message is due, or if one of them is not plain: a claim decides on them
  */
 export async function takePlainMessages(
@@ -76,8 +76,8 @@ export async function takePlainMessages(
   const { owner, seq, provider, accountId, providerId, messages, reportSeconds } = request;
   try {
     const { rows } = await client.query<TakenRow>({
-      name: 'take_plain_messages_v1',
-      text: 'select * from take_plain_messages_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+      name: 'take_plain_messages_v2',
+      text: 'select * from take_plain_messages_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)',
       values: [
         ...[owner, seq, provider, accountId, providerId, messages, MAX_TAKEN_BYTES],
         JSON.stringify({ ...settings, max_weight: MAX_WEIGHT_AT_ONCE }),

@@ -1,20 +1,20 @@
 /**
- * Records plain messages: transactional emails of accounts without contacts that a provider accepted at the first
- * attempt, and whose events no consumer wants. The function runs only the few statements that such messages need.
- * It has the same effects as the general statement in `record-sql.ts`.
+ * Records plain messages: transactional emails that a provider accepted at the first attempt. The function runs only the
+ * few statements that such messages need. It has the same effects as the general statement in `record-sql.ts`.
  */
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { defineStatement } from '../../../platform/db/statements.ts';
-import type { Publication } from '../../../platform/events/publish.ts';
+import { type Publication, type QueuedWork, toEventRow } from '../../../platform/events/publish.ts';
+import { emailEvents, emailEventsOf } from '../../events.ts';
 import { messageClasses } from '../../message.ts';
 import { NOT_PLAIN } from '../claim/take.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import type { BatchRecord } from './record.ts';
 
-/** How long messages of a brand are not recorded this way after a consumer wanted its events. */
-const WANTED_MS = 5_000;
-/** The same for all messages, if the server cannot run the function. */
+/** How long the events of a brand are published with the record after a consumer wanted one. */
+const WANTED_MS = 60_000;
+/** How long messages are not recorded this way after the server could not run the function. */
 const UNABLE_MS = 60_000;
 /** An older database does not have the function. */
 const MISSING_FUNCTION = '42883';
@@ -26,11 +26,24 @@ const isPlain = (outcome: OutcomeRecord) =>
   outcome.attempt === 1 &&
   outcome.message.class === messageClasses.transactional &&
   outcome.message.channel === 'email' &&
-  !outcome.hasContacts &&
   !outcome.giveBack &&
   !outcome.suppress &&
   outcome.keep === null &&
   outcome.versionId === null;
+
+const CALL = 'record_plain_messages_v2($1, $2, $3, $4, $5, $6, $7)';
+
+const publishedSql = (publication: Publication): string => `
+    with recorded as materialized (
+      select ${CALL} as tests
+    ), new_events as materialized (
+      select gen_random_uuid() as id, e.*
+      from recorded r cross join json_to_recordset($8) as e (message_id bigint, ${publication.columns})
+      where e.message_id <> all(r.tests) and ${publication.interest('e.brand_id', 'e.type')}
+    ), ${publication.ctes}
+    select tests is not null as recorded, ${publication.counts} as counts, 
+      array(select distinct brand_id from new_events) as wanted
+    from recorded`;
 
 export const recordPlainStatement = defineStatement({
   from: import.meta.url,
@@ -43,13 +56,24 @@ export const recordPlainStatement = defineStatement({
     'text[]: the response of the provider to each',
     'text[]: the id that the provider gave each, or null',
     'text: the provider',
-    'bigint[]: the brands',
+    'boolean: whether recipients may be contacts',
+    'bigint[]: the brands; or json: the events of the messages',
   ],
-  shapes: { record_plain_messages: {} },
-  version: 1,
-  compose: (_shape: object, { publication }: { publication: Publication }) => `
-    select record_plain_messages_v1($1, $2, $3, $4, $5, $6) as recorded
-    where not exists (select 1 from unnest($7::bigint[]) as b (id) where ${publication.interest('b.id')})`,
+  shapes: {
+    record_plain_messages: { publishes: false },
+    record_and_publish_plain_messages: { publishes: true },
+  },
+  when: {
+    record_plain_messages: 'messages whose events nothing may want',
+    record_and_publish_plain_messages: 'messages whose events something may want',
+  },
+  version: 2,
+  compose: ({ publishes }: { publishes: boolean }, { publication }: { publication: Publication }) =>
+    publishes
+      ? publishedSql(publication)
+      : `
+    select ${CALL} is not null as recorded
+    where not exists (select 1 from unnest($8::bigint[]) as b (id) where ${publication.interest('b.id', `'${emailEvents.sent.type}'`)})`,
 });
 
 /** @returns the provider of all messages; null if the general statement has to record them */
@@ -62,47 +86,81 @@ function providerOf(batches: readonly BatchRecord[]): string | null {
   return arePlain ? provider : null;
 }
 
+/** The events of the outcomes, as the statement publishes them. */
+function eventsOf(outcomes: readonly OutcomeRecord[]) {
+  const occurredAt = new Date();
+  return outcomes
+    .flatMap((outcome) =>
+      emailEventsOf(outcome, occurredAt).map((event) => ({ event, message_id: outcome.messageId })),
+    )
+    .map(({ event, message_id }, n) => ({ message_id, ...toEventRow(event, n) }));
+}
+
+interface Recorded {
+  /** Whether the server could run the function. */
+  recorded: boolean;
+  /** The value of the publication's `counts`. */
+  counts?: number[];
+  /** The brands whose events a consumer wants. */
+  wanted?: number[];
+}
+
 /**
- * Returns a function that records batches if all of their messages are plain.
+ * Returns a function that records batches if all of their messages are plain. It returns the work that their events
+ * have queued; null if it has recorded nothing.
  * @param parts always the same object
  */
 export function createPlainRecording(
   pool: pg.Pool,
   parts: { publication: Publication },
-): (batches: readonly BatchRecord[]) => Promise<boolean> {
+): (batches: readonly BatchRecord[]) => Promise<QueuedWork | null> {
+  const { publication } = parts;
   const wanted = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: WANTED_MS });
   let unableUntil = -Infinity;
-  const noteUnable = () => void (unableUntil = performance.now() + UNABLE_MS);
+
+  /** @param publishes whether events are wanted @returns null if they are, although `publishes` is false */
+  const run = async (
+    batches: readonly BatchRecord[],
+    outcomes: readonly OutcomeRecord[],
+    brands: readonly number[],
+    publishes: boolean,
+  ): Promise<Recorded | null> => {
+    const shape = publishes ? 'record_and_publish_plain_messages' : 'record_plain_messages';
+    const { rows } = await pool.query<Recorded>({
+      ...recordPlainStatement.prepared(shape, parts),
+      values: [
+        batches.map(({ owner }) => owner),
+        batches.map(({ seq }) => seq),
+        outcomes.map(({ messageId }) => messageId),
+        outcomes.map(({ response }) => response),
+        outcomes.map(({ providerMessageId }) => providerMessageId),
+        outcomes[0]?.provider,
+        outcomes.some(({ hasContacts }) => hasContacts),
+        publishes ? JSON.stringify(eventsOf(outcomes)) : brands,
+      ],
+    });
+    return rows[0] ?? null;
+  };
 
   return async (batches) => {
-    const provider = providerOf(batches);
-    if (provider === null || performance.now() < unableUntil) return false;
+    if (providerOf(batches) === null || performance.now() < unableUntil) return null;
     // All statements lock messages in this order, as two senders may have outcomes of the same messages.
     const outcomes = batches
       .flatMap((batch) => batch.outcomes)
       .sort((one, other) => one.messageId - other.messageId);
     const brands = [...new Set(outcomes.map(({ message }) => message.brandId))];
-    if (brands.some((brand) => wanted.has(brand))) return false;
     try {
-      const { rows } = await pool.query<{ recorded: boolean }>({
-        ...recordPlainStatement.prepared('record_plain_messages', parts),
-        values: [
-          batches.map(({ owner }) => owner),
-          batches.map(({ seq }) => seq),
-          outcomes.map(({ messageId }) => messageId),
-          outcomes.map(({ response }) => response),
-          outcomes.map(({ providerMessageId }) => providerMessageId),
-          provider,
-          brands,
-        ],
-      });
-      if (rows.length === 0) for (const brand of brands) wanted.set(brand, true);
-      else if (!rows[0]?.recorded) noteUnable();
-      return rows[0]?.recorded ?? false;
+      const publishes = brands.some((brand) => wanted.has(brand));
+      const result =
+        (await run(batches, outcomes, brands, publishes)) ?? (await run(batches, outcomes, brands, true));
+      for (const brand of result?.wanted ?? []) wanted.set(brand, true);
+      if (result?.recorded) return publication.queuedWork(result.counts ?? []);
+      unableUntil = performance.now() + UNABLE_MS;
+      return null;
     } catch (error) {
       const { code } = error as { code?: string };
-      if (code === MISSING_FUNCTION) noteUnable();
-      if (code === NOT_PLAIN || code === MISSING_FUNCTION) return false;
+      if (code === MISSING_FUNCTION) unableUntil = performance.now() + UNABLE_MS;
+      if (code === NOT_PLAIN || code === MISSING_FUNCTION) return null;
       throw error;
     }
   };

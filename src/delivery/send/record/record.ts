@@ -178,7 +178,7 @@ export function createBatchRecording(
   return async (batches) => {
     const { sent, others } = divideSent(batches);
     for (const group of sent) await recordSent(pool, group);
-    if (others.length === 0 || (await recordPlain(others))) return new Map();
-    return publication.queuedWork(await recordBatches(pool, parts, others));
+    if (others.length === 0) return new Map();
+    return (await recordPlain(others)) ?? publication.queuedWork(await recordBatches(pool, parts, others));
   };
 }

@@ -1,7 +1,9 @@
--- Prepared as record_plain_messages_1
+-- Prepared as record_plain_messages_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records plain messages that a provider has accepted, unless a consumer wants their events.
+-- This shape: messages whose events nothing may want.
+-- Others: record_and_publish_plain_messages.
 -- Defined in src/delivery/send/record/record-plain.ts, sent by createPlainRecording().
 --
 -- $1 bigint[]: the processes whose intents end
@@ -10,8 +12,11 @@
 -- $4 text[]: the response of the provider to each
 -- $5 text[]: the id that the provider gave each, or null
 -- $6 text: the provider
--- $7 bigint[]: the brands
+-- $7 boolean: whether recipients may be contacts
+-- $8 bigint[]: the brands; or json: the events of the messages
 
-select record_plain_messages_v1($1, $2, $3, $4, $5, $6) as recorded
-where not exists (select 1 from unnest($7::bigint[]) as b (id)
-  where (exists (select 1 from (select brand_id from webhooks where enabled) subscriptions where brand_id = b.id)))
+select record_plain_messages_v2($1, $2, $3, $4, $5, $6, $7) is not null as recorded
+where not exists (select 1 from unnest($8::bigint[]) as b (id)
+  where (exists (select 1
+      from (select brand_id from webhooks where enabled and 'email.sent' = any(events)) subscriptions
+      where brand_id = b.id)))
