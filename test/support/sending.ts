@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import type pg from 'pg';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { DEFAULT_PROVIDER } from '../../src/delivery/backlog.ts';
@@ -133,6 +134,8 @@ export interface TestSenderOptions {
   /** Instead of `channel`. */
   channels?: ProviderChannel[];
   followProviders?: FollowProviders;
+  /** Returns what it uses instead of its pool. */
+  wrapPool?: (pool: pg.Pool) => pg.Pool;
   /** How long it pauses a provider after its first fault; by default a twentieth of a real sender's pause. */
   firstBackoffMs?: number;
 }
@@ -218,7 +221,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   ];
   const log = pino({ level: 'silent' });
   const sender = createSender({
-    pool: database.pool,
+    pool: options.wrapPool?.(database.pool) ?? database.pool,
     process,
     waker,
     pulse: testPulse(database.pool, { self: () => process.id() }),

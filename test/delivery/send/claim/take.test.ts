@@ -155,7 +155,6 @@ describe('nothing is taken, and nothing changes,', () => {
     ],
     ['the account is paused', 'update accounts set sending_paused_at = now() where id = $1', {}],
     ['the allowance has too little room', 'update accounts set allowance_per_day = 49 where id = $1', {}],
-    ['domains have a pace', '', { limits: { pacing_per_minute: 600 } }],
     ['the process was taken for dead', '', { owner: 91 }],
     ['a message was tried before', 'update send_queue set attempt_count = 1 where account_id = $1', {}],
     [
