@@ -13,7 +13,7 @@ import type { OutcomeRecord } from './outcomes.ts';
 import type { BatchRecord } from './record.ts';
 
 /** How long the events of a brand are published with the record after a consumer wanted one. */
-const WANTED_MS = 60_000;
+const WANTED_MS = 600_000;
 /** How long messages are not recorded this way after the server could not run the function. */
 const UNABLE_MS = 60_000;
 /** An older database does not have the function. */
