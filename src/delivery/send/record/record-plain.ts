@@ -41,7 +41,7 @@ const publishedSql = (publication: Publication): string => `
       from recorded r cross join json_to_recordset($8) as e (message_id bigint, ${publication.columns})
       where e.message_id <> all(r.tests) and ${publication.interest('e.brand_id', 'e.type')}
     ), ${publication.ctes}
-    select tests is not null as recorded, ${publication.counts} as counts, 
+    select tests is not null as recorded, ${publication.counts} as counts,
       array(select distinct brand_id from new_events) as wanted
     from recorded`;
 
