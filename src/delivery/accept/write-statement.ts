@@ -249,14 +249,15 @@ function statementText(
     ...follows,
     ...[...reservations, ...refuses].map(({ name, sql }) => `${name} as (${sql})`),
   ];
-  // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
+  // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it. It evaluates a condition without
+  // columns of `accepted` even if there are no rows.
   const refusals = [...rules.map(({ refusals: name }) => name), ...refuses.map(({ name }) => name)].map(
-    (name) => `, (select count(refused) from ${name})`,
+    (name) => `(select count(refused) from ${name}) >= 0`,
   );
   return `with ${ctes.join(', ')}
     select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
-      case when status = 'queued' then nullif(route, ${DEFAULT_PROVIDER}) end as provider_id${refusals.join('')}
-    from accepted`;
+      case when status = 'queued' then nullif(route, ${DEFAULT_PROVIDER}) end as provider_id
+    from accepted${refusals.length > 0 ? ` where ${refusals.join(' and ')}` : ''}`;
 }
 
 /** The prepared name: the same name means the same SQL. */
@@ -286,7 +287,7 @@ export const defineWriting = ({ shapes, ...caller }: Writing) =>
       'jsonb: the address and the key of tracked links',
     ],
     shapes: Object.fromEntries(shapes.map((shape) => [nameOf(shape), shape])),
-    version: 3,
+    version: 4,
     compose({ additions = [], limited = false, tracked = false, rendered = false }: WriteShape) {
       const defaults = tracked ? `$${hasSettings({ additions, limited }) ? 3 : 2}::jsonb` : null;
       return statementText(limited ? acceptRules : [], additions, defaults, rendered);

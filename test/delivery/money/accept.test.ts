@@ -183,6 +183,29 @@ it('charges a repeated request once', async () => {
   expect((await monthsOf(test.database, account)).spent).toBe(PRICE);
 });
 
+it('charges nothing for a request that repeats another one as the only one of its group', async () => {
+  const account = await insertPayer(test.database, { funds: 5 * PRICE });
+  await beginMonth(account);
+  await accept(submission(account));
+  statements = [];
+  const same = submission(account, {}, 'same');
+  expect(await outcomeOf(same)).toBe('accepted');
+  expect(writes()).toEqual([ofShape('keys\\+priced_new_emails')]);
+  const before = await monthsOf(test.database, account);
+  expect(before.spent).toBe(2 * PRICE);
+  expect(await outcomeOf(same)).toBe('replayed');
+  // Another process does not remember the refusal.
+  expect(await outcomeOf(same, acceptorOf(test.database.pool))).toBe('replayed');
+  const at = { draft: same.draft, idempotencyKey: 'twice', fingerprint: fingerprintOf(same.draft) };
+  const twice = await Promise.all(times(2, () => outcomeOf(at, acceptorOf(test.database.pool))));
+  expect(twice.toSorted()).toEqual(['accepted', 'replayed']);
+  expect(await monthsOf(test.database, account)).toEqual({
+    ...before,
+    emails: before.emails + 1,
+    spent: 3 * PRICE,
+  });
+});
+
 it('charges nothing for test messages or to comped accounts', async () => {
   const comped = await insertPayer(test.database);
   await test.database.pool.query('update accounts set comped = true where id = $1', [comped.accountId]);

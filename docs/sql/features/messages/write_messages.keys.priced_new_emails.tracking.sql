@@ -1,4 +1,4 @@
--- Prepared as write_messages+keys+priced_new_emails+tracking_3
+-- Prepared as write_messages+keys+priced_new_emails+tracking_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -83,5 +83,5 @@ with given as materialized (select *
   select refuse_beyond_purse(account_id) as refused from purse
   where emails > (select count(*) from accepted))
 select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
-  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from repeated)
-from accepted
+  case when status = 'queued' then nullif(route, 0) end as provider_id
+from accepted where (select count(refused) from repeated) >= 0

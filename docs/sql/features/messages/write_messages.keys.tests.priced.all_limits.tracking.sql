@@ -1,4 +1,4 @@
--- Prepared as write_messages+keys+tests+priced+all_limits+tracking_3
+-- Prepared as write_messages+keys+tests+priced+all_limits+tracking_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -130,7 +130,7 @@ with given as materialized (select *
     from accepted group by 1) w on w.account_id = u.account_id
   where w.unsure or w.cost > 0 and w.cost > u.left_over)
 select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
-  case
-  when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from sandbox_used),
-  (select count(refused) from tests_refused), (select count(refused) from beyond_purse)
+  case when status = 'queued' then nullif(route, 0) end as provider_id
 from accepted
+where (select count(refused) from sandbox_used) >= 0 and (select count(refused) from tests_refused) >= 0
+  and (select count(refused) from beyond_purse) >= 0

@@ -1,4 +1,4 @@
--- Prepared as write_messages+priced_emails+tracking_3
+-- Prepared as write_messages+priced_emails+tracking_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.

@@ -1,4 +1,4 @@
--- Prepared as write_messages+tests+reserved+all_limits_3
+-- Prepared as write_messages+tests+reserved+all_limits_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the messages of a test of a template.
@@ -73,7 +73,5 @@ with input as (select *
   select refuse_over_test_limit(t.account_id, t.ids, 1000) as refused
   from (select account_id, array_agg(id) as ids from accepted where test group by 1 order by 1) t)
 select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
-  case
-  when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from sandbox_used),
-  (select count(refused) from tests_refused)
-from accepted
+  case when status = 'queued' then nullif(route, 0) end as provider_id
+from accepted where (select count(refused) from sandbox_used) >= 0 and (select count(refused) from tests_refused) >= 0

@@ -298,9 +298,12 @@ export const stepMessageStatement = defineWriting({
   from: import.meta.url,
   sentBy: 'writeStepMessage',
   does: 'Writes the message of a step of a flow.',
-  shapes: [[counted], [counted, testEvents]].flatMap((additions) =>
-    [true, false].map((limited) => ({ additions, limited, tracked: true, rendered: true })),
-  ),
+  shapes: [
+    { additions: [counted], limited: true },
+    { additions: [counted], limited: false },
+    // No limit counts test messages.
+    { additions: [counted, testEvents], limited: false },
+  ].map((shape) => ({ ...shape, tracked: true, rendered: true })),
 });
 
 async function writeStepMessage(

@@ -1,4 +1,4 @@
--- Prepared as write_messages+flow_messages+tracking+rendered_3
+-- Prepared as write_messages+flow_messages+tracking+rendered_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message of a step of a flow.

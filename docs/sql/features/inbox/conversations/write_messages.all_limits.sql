@@ -1,4 +1,4 @@
--- Prepared as write_messages+all_limits_3
+-- Prepared as write_messages+all_limits_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message that answers a conversation.
@@ -56,5 +56,5 @@ with input as (select *
     from accounts a where a.id = u.account_id)
     then refuse_over_sandbox_cap(u.account_id) end as refused)
 select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
-  case when status = 'queued' then nullif(route, 0) end as provider_id, (select count(refused) from sandbox_used)
-from accepted
+  case when status = 'queued' then nullif(route, 0) end as provider_id
+from accepted where (select count(refused) from sandbox_used) >= 0
