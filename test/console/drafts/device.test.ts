@@ -82,6 +82,16 @@ describe('the versions that a content was made from', () => {
     expect(device('3').read()).toMatchObject(made('Once more'));
   });
 
+  it('are written again with the content if another tab has removed both', () => {
+    const [first, second] = [device('1'), device('2')];
+    first.write(made('New'));
+    second.read();
+    second.write(made('Newer'));
+    expect(Object.keys(storage).sort()).toEqual(['draft-from:Ann:2', 'draft:Ann:2']);
+    first.write(made('Newest'));
+    expect(device('3').read()).toMatchObject(made('Newest'));
+  });
+
   it('are removed with an entry that is old or that the editor cannot read, and without one', () => {
     device('1', 'Ben').write(made('Old'));
     now += 31 * DAY_MS;
@@ -126,5 +136,18 @@ describe('a browser with little room', () => {
     expect(device('2').read()).toMatchObject(made('New'));
     expect(device('3').write(made(long))).toBe(false);
     expect(Object.keys(storage).sort()).toEqual(['draft-from:Ann:1', 'draft:Ann:1']);
+  });
+
+  it('leaves what it kept with what that was made from if a content of another version does not fit', () => {
+    room = 500;
+    const { write } = device('1');
+    write(made('New'));
+    const next = { base: '"2"', over: '"d2"', baseContent: { subject: 'Live later' }, overContent: null };
+    for (const from of [next, { ...next, baseContent: { subject: long } }]) {
+      expect(write(made(long, from))).toBe(false);
+      expect(device('2').read()).toMatchObject(made('New'));
+    }
+    write(made('Newer', next));
+    expect(device('3').read()).toMatchObject(made('Newer', next));
   });
 });

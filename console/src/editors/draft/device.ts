@@ -58,9 +58,9 @@ function dropOld(storage: Storage, now: number): void {
   }
 }
 
-function keep(storage: Storage, key: string, value: unknown): boolean {
+function keep(storage: Storage, key: string, text: string): boolean {
   try {
-    storage.setItem(key, JSON.stringify(value));
+    storage.setItem(key, text);
     return true;
   } catch {
     return false;
@@ -82,9 +82,21 @@ function createFrom<Content>(storage: Storage, key: string) {
         written.over === over &&
         written.baseContent === baseContent &&
         written.overContent === overContent;
-      if (isWritten) return;
-      if (keep(storage, key, from)) written = from;
+      // Another tab that adopts the content removes both entries.
+      if (isWritten && storage.getItem(key) !== null) return;
+      if (keep(storage, key, JSON.stringify(from))) written = from;
       else remove();
+    },
+    /**
+     * Gives its room to another entry, and takes it back if that does not fit even so.
+     * @returns whether the other entry is kept
+     */
+    giveRoom(keepOther: () => boolean): boolean {
+      const [before, text] = [written, storage.getItem(key)];
+      remove();
+      if (keepOther()) return true;
+      if (text !== null && keep(storage, key, text)) written = before;
+      return false;
     },
     remove,
   };
@@ -136,14 +148,14 @@ export function createDevice<Content>(
     write({ content, ...madeFrom }: KeptContent<Content>): boolean {
       const { base, over } = madeFrom;
       const entry: Entry<Content> = { content, base, over, at: now() };
-      let isKept = keep(storage, own, entry);
-      if (!isKept) {
-        // Without what it was made from, it cannot be merged, but it is not lost.
-        from.remove();
-        isKept = keep(storage, own, entry);
+      const text = JSON.stringify(entry);
+      const keepEntry = () => keep(storage, own, text);
+      // Without what it was made from, it cannot be merged, but it is not lost.
+      const isKept = keepEntry() || from.giveRoom(keepEntry);
+      if (isKept) {
+        dropAdopted();
+        from.write(madeFrom);
       }
-      if (isKept) dropAdopted();
-      if (storage.getItem(own) !== null) from.write(madeFrom);
       return isKept;
     },
     clear(): void {
