@@ -26,15 +26,15 @@ begin
     coalesce(a.spend_cap_monthly_cents::bigint * 1000 - m.spent_millicents - m.validation_millicents, 0)
   into price_month, price_millicents, below_cap;
   if found then
-    -- What others change while this waits for the wallet can only make the rest too small: they lock the month, too, to
-    -- take something.
+    -- The next query sees what was committed before the lock was granted: at the turn of a month, others may take
+    -- something under the lock of another month.
+    perform from wallets w where w.account_id = account for no key update;
     select w.entries_millicents >= (
       select sum(s.spent_millicents) from account_months s where s.account_id = account and s.posted_at is null)
     into has_funds
     from wallets w
     where w.account_id = account and not exists (
-      select from validation_operations o where o.account_id = account and o.reserved_millicents > 0)
-    for no key update of w;
+      select from validation_operations o where o.account_id = account and o.reserved_millicents > 0);
     if below_cap < 0 or has_funds is not true then perform refuse_beyond_purse(account); end if;
     return;
   end if;

@@ -19,12 +19,13 @@ begin
   select i.id, k.key from imports i cross join unnest(array[old.email_key, old.phone]) as k (key)
   where i.id = old.import_id and i.status = 'processing' and k.key is not null order by k.key
   on conflict do nothing;
-  if tg_op = 'UPDATE' then update contacts set import_id = null where id = old.id; end if;
-  return null;
+  if tg_op = 'DELETE' then return null; end if;
+  new.import_id := null;
+  return new;
 end $$;
 create trigger contacts_removed_claims after delete on contacts for each row
   when (old.import_id is not null) execute function keep_import_claims();
-create trigger contacts_changed_claims after update of email_key, phone on contacts for each row
+create trigger contacts_changed_claims before update of email_key, phone on contacts for each row
   when (old.import_id is not null
     and (old.email_key is distinct from new.email_key or old.phone is distinct from new.phone))
   execute function keep_import_claims();

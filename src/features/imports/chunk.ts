@@ -250,7 +250,7 @@ export function commitChunk(
     const report = reportOf(record, tally.failed, maxErrorBytes);
     await insertErrors(trx, record, report.kept);
     await trx.query(
-      `update imports set position = $2, chunk_count = chunk_count + 1, created_count = created_count + $3,
+      `update imports set position = $2, chunk_count = chunk_count + $11, created_count = created_count + $3,
          updated_count = updated_count + $4, unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6,
          failed_count = failed_count + $7, error_bytes = error_bytes + $8, left_out_count = left_out_count + $9,
          left_out_from = coalesce(left_out_from, $10), engine_expected_by = now() + interval '2 minutes'
@@ -266,6 +266,8 @@ export function commitChunk(
         report.bytes,
         report.leftOut.length,
         report.leftOut[0]?.number ?? null,
+        // Only such a chunk has claims that an older version does not know.
+        record.resource === 'contacts' && !record.options.dry_run ? 1 : 0,
       ],
     );
     return readImport(trx, importId);

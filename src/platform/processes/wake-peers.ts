@@ -15,16 +15,25 @@ const LOOK_MS = 3_000;
 /** A process that leaves more than this unread is no peer. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const STALE_MS = 60_000;
+const KEY_LENGTH = 12;
 
 interface PeerOptions {
   config: Pick<Config, 'CARILLON_HOME' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>;
   db: Queryable;
   log: Logger;
+  /** This process, as in its row of `processes`. Tests have several in one. */
+  self?: ProcessName;
+}
+
+interface ProcessName {
+  host: string;
+  pid: number;
 }
 
 /** Another process of this machine, with the channels that it listens to; null until it has said so. */
 interface Peer {
   socket: Socket;
+  key: string;
   channels: ReadonlySet<string> | null;
 }
 
@@ -36,6 +45,11 @@ function readLines(socket: Socket, onLine: (line: string) => void): void {
     for (const line of lines) onLine(line);
   });
 }
+
+const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, KEY_LENGTH);
+
+/** How the name of a process's socket begins. A path must be short. */
+const keyOf = ({ host, pid }: ProcessName) => shortHash(`${host} ${pid}`);
 
 /** What containers on one kernel have in common. */
 function machineId(): string {
@@ -61,21 +75,27 @@ async function removeSocket(path: string): Promise<void> {
 class WakePeers implements WakeRoute {
   readonly #options: PeerOptions;
   readonly #folder: string;
-  readonly #name = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  readonly #self: string;
+  readonly #name: string;
   readonly #server: Server;
   readonly #readers = new Set<Socket>();
   readonly #peers = new Map<string, Peer>();
   readonly #channels = new Set<string>();
   readonly #timer: NodeJS.Timeout;
-  /** Live processes of the installation, this one included. */
-  #live = Infinity;
+  /** The other live processes of the installation; null if that is not known. */
+  #others: readonly string[] | null = null;
 
   constructor(options: PeerOptions, onWake: Parameters<OpenWakeRoute>[0]) {
     this.#options = options;
+    this.#self = keyOf(options.self ?? { host: hostname(), pid: process.pid });
+    this.#name = `${this.#self}-${randomBytes(4).toString('hex')}`;
     const { CARILLON_HOME, DATABASE_URL, DATABASE_DIRECT_URL } = options.config;
     // The folder may be shared with other machines, and by processes with another database.
-    const name = createHash('sha256').update(`${machineId()} ${DATABASE_DIRECT_URL ?? DATABASE_URL ?? ''}`);
-    this.#folder = join(CARILLON_HOME, 'wake', name.digest('hex').slice(0, 12));
+    this.#folder = join(
+      CARILLON_HOME,
+      'wake',
+      shortHash(`${machineId()} ${DATABASE_DIRECT_URL ?? DATABASE_URL ?? ''}`),
+    );
     this.#server = createServer((socket) => {
       this.#readers.add(socket);
       socket.on('error', () => undefined).on('close', () => this.#readers.delete(socket));
@@ -90,10 +110,11 @@ class WakePeers implements WakeRoute {
   }
 
   wake(channel: WakeChannel, hints: readonly string[] | null): boolean {
-    const greeted = [...this.#peers.values()].filter(({ channels }) => channels !== null);
-    if (greeted.length + 1 < this.#live) return false;
+    const peers = [...this.#peers.values()];
+    const greeted = new Set(peers.flatMap(({ key, channels }) => (channels ? [key] : [])));
+    if (!this.#others?.every((key) => greeted.has(key))) return false;
     const line = `${[channel, ...(hints ?? [])].join(' ')}\n`;
-    for (const { socket, channels } of greeted) {
+    for (const { socket, channels } of peers) {
       if (!channels?.has(channel)) continue;
       if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
       else socket.write(line);
@@ -133,25 +154,25 @@ class WakePeers implements WakeRoute {
     await this.#look();
   }
 
-  /** Counts the live processes, and connects to those of this machine that have come since. */
+  /** Asks for the live processes, and connects to those of this machine that have come since. */
   async #look(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) if (name !== this.#name && !this.#peers.has(name)) this.#connect(name);
     try {
-      const { rows } = await this.#options.db.query<{ live: number }>({
-        name: 'count_live_processes',
-        text: `select count(*)::int as live from processes where ${SEEN_SQL}`,
+      const { rows } = await this.#options.db.query<ProcessName>({
+        name: 'list_live_processes',
+        text: `select host, pid from processes where ${SEEN_SQL}`,
       });
-      this.#live = rows[0]?.live ?? Infinity;
+      this.#others = rows.map(keyOf).filter((key) => key !== this.#self);
     } catch {
-      this.#live = Infinity;
+      this.#others = null;
     }
   }
 
   #connect(name: string): void {
     const path = join(this.#folder, name);
     const socket = connect(path).unref();
-    const peer: Peer = { socket, channels: null };
+    const peer: Peer = { socket, key: name.slice(0, KEY_LENGTH), channels: null };
     this.#peers.set(name, peer);
     readLines(socket, (line) => (peer.channels = new Set(line.split(' '))));
     socket

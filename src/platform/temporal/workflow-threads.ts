@@ -22,17 +22,26 @@ import {
 
 const PROGRAM = new URL('./workflow-thread.ts', import.meta.url);
 
-/** How long a thread may take for an answer before it is ended, in ms. */
-const HUNG_MS = 10_000;
+/**
+ * How long a thread may take for an answer before it is ended, in ms. Workflow tasks end after 10 s, so that the engine
+ * hears of those that the thread has not answered while it still waits for them.
+ */
+const HUNG_MS = 5_000;
 /** The time is counted in steps, so that a pause of the whole machine counts as only one step. */
 const STEPS = 20;
 
 const ended = () => new Error('the thread of the workflow has ended');
 
+/** A request that the thread has not answered. */
+interface Waiting extends PromiseWithResolvers<ThreadAnswer | null> {
+  /** Null: the start of the thread. */
+  runId: string | null;
+}
+
 /** One thread, until it ends. */
 class WorkflowThread {
   readonly #thread: Thread;
-  readonly #waiting = new Map<number, PromiseWithResolvers<ThreadAnswer | null>>();
+  readonly #waiting = new Map<number, Waiting>();
   readonly #logger: Logger;
   readonly #hungMs: number;
   #lastId = READY_ID;
@@ -54,7 +63,7 @@ class WorkflowThread {
 
   /** @throws if the thread ends before it is ready. Call it once, at once. */
   async ready(): Promise<void> {
-    await this.#await(READY_ID);
+    await this.#await(READY_ID, null);
   }
 
   async activate(request: Omit<ActivateRequest, 'do' | 'id'>): Promise<ThreadAnswer> {
@@ -65,7 +74,7 @@ class WorkflowThread {
       this.#steps = 0;
       this.#clock = setInterval(() => this.#step(), this.#hungMs / STEPS);
     }
-    const answer = await this.#await(id);
+    const answer = await this.#await(id, request.runId);
     if (!answer) throw new Error(`no completion of the workflow run ${request.runId}`);
     return answer;
   }
@@ -82,8 +91,8 @@ class WorkflowThread {
     this.#thread.postMessage(request);
   }
 
-  #await(id: number): Promise<ThreadAnswer | null> {
-    const waiting = Promise.withResolvers<ThreadAnswer | null>();
+  #await(id: number, runId: string | null): Promise<ThreadAnswer | null> {
+    const waiting = { ...Promise.withResolvers<ThreadAnswer | null>(), runId };
     this.#waiting.set(id, waiting);
     return waiting.promise;
   }
@@ -101,7 +110,10 @@ class WorkflowThread {
     this.#steps += 1;
     if (this.#steps < STEPS) return;
     this.#stopClock();
-    this.#logger.error('a workflow does not end its turn: all workflows go on in another thread');
+    // The thread takes requests in their order.
+    const [hung] = this.#waiting.values();
+    const message = 'a workflow does not end its turn: all workflows go on in another thread';
+    this.#logger.error(message, { runId: hung?.runId });
     void this.end();
   }
 

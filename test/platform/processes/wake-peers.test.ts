@@ -1,4 +1,5 @@
 // Processes of one machine wake each other through sockets, and through the database as soon as others need it.
+import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
@@ -52,7 +53,12 @@ function startPeer(): Waker {
   const config = { CARILLON_HOME: home, DATABASE_URL: test.url, DATABASE_DIRECT_URL: undefined };
   const waker = createWaker(
     { url: test.url },
-    peersOf({ config, db: test.database.pool, log: pino({ level: 'silent' }) }),
+    peersOf({
+      config,
+      db: test.database.pool,
+      log: pino({ level: 'silent' }),
+      self: { host: 'x', pid: open.length + 1 },
+    }),
   );
   open.push(waker);
   return waker;
@@ -121,6 +127,10 @@ it('uses the database while a live process is no peer', async () => {
   await setLive(3);
   await untilNotified(one);
   await untilPeers(one);
+  // As many are live, but another one.
+  await test.database.pool.query('update processes set pid = 3 where pid = 2');
+  await untilNotified(one);
+  await untilPeers(one);
   // Its row is still there.
   await other.close();
   await untilNotified(one);
@@ -147,7 +157,8 @@ it('has sockets that only their owner reaches, and removes those of processes th
 it('gives up a process that reads nothing', async () => {
   const one = startPeer();
   const hung = createServer((socket) => void socket.write('send\n'));
-  hung.listen(join(dirname(await soleSocket()), '1-hung'));
+  const second = createHash('sha256').update('x 2').digest('hex').slice(0, 12);
+  hung.listen(join(dirname(await soleSocket()), `${second}-hung`));
   try {
     await untilPeers(one);
     await untilNotified(

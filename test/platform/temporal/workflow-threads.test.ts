@@ -20,7 +20,10 @@ let client: Client;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  const logger = new DefaultLogger('WARN', ({ message }) => void lines.push(message));
+  const logger = new DefaultLogger(
+    'WARN',
+    ({ message, meta }) => void lines.push(`${message} ${String(meta?.runId)}`),
+  );
   const telemetryOptions = { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } } as const;
   Runtime.install({ logger, telemetryOptions, shutdownSignals: [] });
   const workflowsPath = fileURLToPath(new URL('../../support/workflows/turns.ts', import.meta.url));
@@ -62,7 +65,8 @@ it('goes on with the other workflows after one has hung', async () => {
   const before = await start('waits');
   await until(() => Promise.resolve(logged('waiting') === 2));
   const hung = await start('spins');
-  await until(() => Promise.resolve(logged('does not end its turn') > 0));
+  const named = `does not end its turn: all workflows go on in another thread ${hung.firstExecutionRunId}`;
+  await until(() => Promise.resolve(logged(named) > 0));
   await before.signal('go');
   expect(await before.result()).toBe('gone');
   const after = await start('waits');
