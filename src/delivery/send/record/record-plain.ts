@@ -57,7 +57,7 @@ export const recordPlainStatement = defineStatement({
     'text[]: the id that the provider gave each, or null',
     'text: the provider',
     'boolean: whether recipients may be contacts',
-    'bigint[]: the brands; or json: the events of the messages',
+    'json: the events of the messages or, if nothing may want them, the brands',
   ],
   shapes: {
     record_plain_messages: { publishes: false },
@@ -67,13 +67,13 @@ export const recordPlainStatement = defineStatement({
     record_plain_messages: 'messages whose events nothing may want',
     record_and_publish_plain_messages: 'messages whose events something may want',
   },
-  version: 2,
+  version: 3,
   compose: ({ publishes }: { publishes: boolean }, { publication }: { publication: Publication }) =>
     publishes
       ? publishedSql(publication)
       : `
     select ${CALL} is not null as recorded
-    where not exists (select 1 from unnest($8::bigint[]) as b (id) where ${publication.interest('b.id', `'${emailEvents.sent.type}'`)})`,
+    where not exists (select 1 from (select value::bigint as id from json_array_elements_text($8)) b where ${publication.interest('b.id', `'${emailEvents.sent.type}'`)})`,
 });
 
 /** @returns the provider of all messages; null if the general statement has to record them */
@@ -136,7 +136,7 @@ export function createPlainRecording(
         outcomes.map(({ providerMessageId }) => providerMessageId),
         outcomes[0]?.provider,
         outcomes.some(({ hasContacts }) => hasContacts),
-        publishes ? JSON.stringify(eventsOf(outcomes)) : brands,
+        JSON.stringify(publishes ? eventsOf(outcomes) : brands),
       ],
     });
     return rows[0] ?? null;

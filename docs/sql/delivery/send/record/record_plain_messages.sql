@@ -1,4 +1,4 @@
--- Prepared as record_plain_messages_2
+-- Prepared as record_plain_messages_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records plain messages that a provider has accepted, unless a consumer wants their events.
@@ -13,10 +13,10 @@
 -- $5 text[]: the id that the provider gave each, or null
 -- $6 text: the provider
 -- $7 boolean: whether recipients may be contacts
--- $8 bigint[]: the brands; or json: the events of the messages
+-- $8 json: the events of the messages or, if nothing may want them, the brands
 
 select record_plain_messages_v2($1, $2, $3, $4, $5, $6, $7) is not null as recorded
-where not exists (select 1 from unnest($8::bigint[]) as b (id)
+where not exists (select 1 from (select value::bigint as id from json_array_elements_text($8)) b
   where (exists (select 1
       from (select brand_id from webhooks where enabled and 'email.sent' = any(events)) subscriptions
       where brand_id = b.id)))
