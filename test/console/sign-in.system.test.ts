@@ -120,8 +120,11 @@ describe('a forgotten password', () => {
     const page = await stage().newPage();
     await page.goto(`${baseUrl}/console/sign-in`);
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    const send = page.getByRole('button', { name: 'Send the link' });
+    // The page before has a field with the same name.
+    await send.waitFor();
     await page.getByLabel('Email address').fill(email);
-    await page.getByRole('button', { name: 'Send the link' }).click();
+    await send.click();
     await page.getByText('Look into your mailbox').waitFor();
     await checkAccessibility(page);
 
