@@ -1,7 +1,7 @@
 /**
- * The short ways to send plain messages, for more accounts: those with contacts, those whose events are published by the
- * statement that calls the function, and those with a warm-up or a pace, which count transactional messages and never
- * hold them. The functions of version 1 stay, because processes of the version before call them.
+ * The short ways to send plain messages, for more accounts: those with contacts, those whose events a consumer wants,
+ * which the statement that calls the function publishes, and those with a warm-up or a pace, which count transactional
+ * messages and never hold them. The functions of version 1 stay, because processes of the version before call them.
  */
 export const name = '0105_more_plain_messages';
 

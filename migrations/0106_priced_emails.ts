@@ -1,7 +1,7 @@
 /**
- * A short way to reserve what emails cost: the statement for all messages has parts for texts, several accounts and free
- * emails, and each part costs time although it has nothing to do. A function runs only what it needs. Its name has a
- * version: other text needs another name, because processes of both versions run during an update.
+ * A short way to reserve what emails cost: the statement for all messages has parts for texts, several accounts and
+ * free emails, and each part costs time even if it has nothing to do. A function runs only what it needs. Its name has
+ * a version: other text needs another name, because processes of both versions run during an update.
  */
 export const name = '0106_priced_emails';
 

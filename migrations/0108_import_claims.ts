@@ -1,4 +1,4 @@
-/** Contacts that an import creates hold its claims to their addresses, so that it need not write these a second time. */
+/** Contacts that an import creates stand for its claims to their addresses, so that it need not write these, too. */
 export const name = '0108_import_claims';
 
 export const up = `

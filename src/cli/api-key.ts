@@ -85,7 +85,7 @@ async function listKeys(
 
 async function revoke(apiKeyId: number, _options: object, command: CarillonCommand): Promise<void> {
   const revoked = await withDatabase(command, async ({ config, database: { pool } }) => {
-    // In a transaction, processes would accept the key until long after this has waited for them to forget it.
+    // Not in a transaction: `revokeApiKey` waits until processes have forgotten the key, which needs the commit.
     const row = await (await keys()).revokeApiKey(pool, apiKeyId);
     await recordOperator(pool, config, { accountId: row.account_id }, 'api-key revoke', apiKeyId);
     return row;

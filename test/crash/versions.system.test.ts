@@ -8,7 +8,7 @@ import { campaignWorkflowId } from '../../workflows/campaigns/contract.ts';
 import { importWorkflowId } from '../../workflows/imports/contract.ts';
 import { content, filledList, prepareSender } from '../support/campaign-requests.ts';
 import { type Accepted, startSending } from '../support/crash/client.ts';
-import { type Awaited, explained } from '../support/crash/explain.ts';
+import { type AwaitedRows, explained } from '../support/crash/explain.ts';
 import { reportedIds, untilQuiet } from '../support/crash/findings.ts';
 import {
   askThroughOutages,
@@ -63,8 +63,8 @@ afterAll(async () => {
 const apiOf = (n: number): Api => apis[n % 2] as Api;
 
 /**
- * Unfinished work, and how much of it may be open at a time. On a busy machine a load at a fixed rate would grow without
- * bounds: what is open makes the restarts slower, which end the load.
+ * Unfinished work, and how much of it may be open at a time. On a busy machine, a load at a fixed rate would grow
+ * without bounds: the load ends with the restarts, and open work makes them slower.
  */
 const OPEN = {
   messages: { rows: 'from send_queue', most: 200 },
@@ -165,7 +165,7 @@ async function restartInTurn(): Promise<void> {
 }
 
 /** @throws Error that says what is unfinished, if it takes too long */
-const settled = <T>(awaited: Awaited, check: () => Promise<T>): Promise<T> =>
+const settled = <T>(awaited: AwaitedRows, check: () => Promise<T>): Promise<T> =>
   explained(stage, awaited, eventually(check, SETTLE_MS, 250));
 
 async function completed<T extends { status: string }>(path: string): Promise<T> {

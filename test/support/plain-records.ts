@@ -32,7 +32,7 @@ interface AccountOptions {
 }
 
 export class PlainRecords {
-  /** Whose messages are handed over. */
+  /** The account whose messages are handed over. */
   account: QueuedAccount = { accountId: 0, brandId: 0 };
   /** The number of the last intent. */
   seq = 0;

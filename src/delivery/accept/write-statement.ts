@@ -30,12 +30,12 @@ export interface Addition {
   /** Types in SQL, by name of the field. */
   fields: Record<string, string>;
   /**
-   * A select over `given`, the messages, that is evaluated before everything else and locks what it reads. It returns a
-   * row for each account, or, if it has `columns`, a single one: these are columns of each message. It needs `settings`,
-   * those of the limits.
+   * A select over `given`, the messages, that is evaluated before everything else and locks what it reads. It returns
+   * a row for each account. With `columns`, it returns a single row, whose columns each message gets. `settings` is the
+   * parameter with the settings of the limits.
    */
   first?: { name: string; sql: (settings: string) => string; columns?: readonly string[] };
-  /** The condition over `i` and its account `a` under which a message is written, and a CTE over `input` that it reads. */
+  /** The condition over `i` and its account `a` under which a message is written; and a CTE over `input` for it. */
   admit?: { cte?: string; condition: string };
   /** A select that adds columns to `admitted`, the messages with the columns of their accounts. */
   extend?: string;
@@ -180,7 +180,7 @@ const writtenSql = (rendered: boolean): string =>
 
 /**
  * SQL: the messages.
- * @param isRead whether a CTE reads them that must wait until the first CTEs have taken their locks
+ * @param isRead whether a CTE of an addition reads them: it must wait until the first CTEs have taken their locks
  */
 function inputCtes(
   shape: string,

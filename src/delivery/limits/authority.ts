@@ -73,7 +73,7 @@ export const refusalCodes: readonly ErrorCode[] = (limits as Limits).flatMap(
 /** The rules of the limits that refuse messages at accept by the statement that writes them. */
 export const acceptRules: readonly AcceptRule[] = (limits as Limits).flatMap(({ accept }) => accept ?? []);
 
-/** Whether one of the rules counts a message. Not for tests of templates, which leave the service. */
+/** Whether one of the rules counts a message. Do not ask about tests of templates: they count, but it returns false. */
 export const isCounted = (message: CountedMessage): boolean =>
   acceptRules.some((rule) => rule.takes(message) > 0);
 

@@ -1,8 +1,8 @@
 /**
  * Reserves money for messages before they are written: each message that costs something takes its price from the month
  * and the wallet of its account. For POST /messages, the statement with {@link PRICED_EMAILS}, or the more general one
- * with {@link PRICED}, does everything if the accounts can pay for all messages of a group. Otherwise these steps run in
- * one transaction and refuse the messages that do not fit: {@link lockMonths}, the idempotency keys,
+ * with {@link PRICED}, does everything if the accounts can pay for all messages of a group. Otherwise these steps run
+ * in one transaction and refuse the messages that do not fit: {@link lockMonths}, the idempotency keys,
  * {@link readMessageFunds}, {@link fitInto}, and the statement with {@link RESERVED}. Replies to HELP and tests of
  * templates are written one at a time, with {@link reserveFor}.
  */
@@ -109,8 +109,8 @@ export const PRICED: Addition = {
 };
 
 /**
- * The same for emails of one account, in half the time. It also refuses all of them if only some cost nothing, or if a
- * validation has reserved money.
+ * Does the same as {@link PRICED} for emails of one account, in half the time. It also refuses all of them if only some
+ * of them cost nothing, or if a validation has reserved money.
  */
 export const PRICED_EMAILS: Addition = {
   name: 'priced_emails',
@@ -126,7 +126,7 @@ export const PRICED_EMAILS: Addition = {
   },
 };
 
-/** The same for emails with keys. It also refuses all of them if one repeats an earlier request, which costs nothing. */
+/** The same for emails with keys. It also refuses all of them if one repeats an earlier request, which is free. */
 export const PRICED_NEW_EMAILS: Addition = {
   ...PRICED_EMAILS,
   name: 'priced_new_emails',
@@ -139,7 +139,7 @@ export const PRICED_NEW_EMAILS: Addition = {
   },
 };
 
-/** The account because of which {@link PRICED} or its like refused the messages; null for another error. */
+/** The account because of which {@link PRICED} or one of its variants refused the messages; null for another error. */
 export function accountBeyondPurse(error: unknown): number | null {
   const { code, detail } = error as { code?: string; detail?: string };
   return code === BEYOND_PURSE ? Number(detail) : null;

@@ -72,14 +72,16 @@ function renderSubject(subject: DividedText | null, values: ContentValues, limit
   return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
 }
 
-/** The skeleton of a message; null if there is none. */
+/** What messages that share a skeleton have in common. */
 interface FoundSkeleton {
+  /** The message for which it was looked up. */
   of: AddressedRendering['message'];
+  /** Null if there is none: the messages are rendered as a whole. */
   skeleton: DividedSkeleton | null;
   isTracked: boolean;
 }
 
-/** Whether two messages of a group share a skeleton for certain, which takes less time than looking it up. */
+/** Whether two messages of a group certainly share a skeleton. This takes less time than looking it up. */
 const hasSameSkeleton = (one: AddressedRendering['message'], other: AddressedRendering['message']): boolean =>
   one.tracking === other.tracking &&
   one.from === other.from &&

@@ -49,7 +49,7 @@ export interface FoundContact {
   import_id: number | null;
 }
 
-/** A contact that has one of the addresses, as it may be changed. */
+/** The same, with what decides how the contact may be changed. */
 export interface Known {
   id: number;
   email_key: string | null;

@@ -159,7 +159,8 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
  * or else the one with its phone number.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param contacts each address is in at most one of them
- * @param found what {@link findByAddresses} has just found for them; what has changed since is found again
+ * @param found what {@link findByAddresses} has just returned for them; null: it is called here. Changes since then are
+ *   noticed
  * @returns the outcome of each, in their order
  */
 export async function bulkUpsertContacts(

@@ -137,8 +137,8 @@ export async function deleteDraftRow(trx: Queryable, draftId: number): Promise<v
 }
 
 /**
- * Deletes the drafts of resources that the caller deletes or archives. For campaigns and flows, this includes the drafts
- * of their contents.
+ * Deletes the drafts of resources that the caller deletes or archives. For campaigns and flows, this includes the
+ * drafts of their contents.
  */
 export async function removeDrafts(trx: Queryable, kind: DraftKind, ids: readonly number[]): Promise<void> {
   const { column } = kinds[kind];

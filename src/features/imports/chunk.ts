@@ -180,6 +180,7 @@ async function importFirstRows(
   found: readonly FoundContact[],
 ): Promise<void> {
   const { trx, record, claims, tally } = work;
+  // Rows of contacts that this import has created are duplicates.
   const others = found.filter((contact) => contact.import_id !== record.id);
   let pending = rows;
   for (let round = 1; pending.length > 0; round += 1) {

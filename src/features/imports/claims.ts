@@ -30,13 +30,13 @@ const keysOf = ({ email, phone }: ImportRow): string[] => [
 
 /**
  * The addresses that rows of a file have claimed, in earlier chunks and in this one. A contact that the import has
- * created stands for the claims to its addresses. All others are in `import_addresses`.
+ * created stands for the claims to its addresses. All other claims are in `import_addresses`.
  */
 export class Claims {
   private readonly importId: number;
   private readonly earlier: ReadonlySet<string>;
   private readonly own = new Set<string>();
-  /** Those of the chunk's claims for which contacts stand. */
+  /** The addresses of this chunk for whose claims new contacts stand. */
   private readonly created = new Set<string>();
 
   private constructor(importId: number, earlier: ReadonlySet<string>) {
@@ -46,8 +46,8 @@ export class Claims {
 
   /**
    * @param rows of the chunk
-   * @param found the contacts that have one of their addresses. They must have been read before: what becomes of them
-   *   later is in `import_addresses`.
+   * @param found the contacts that have one of their addresses. Read them first: if one changes later, its claims are
+   *   in `import_addresses`, which this reads.
    */
   static async read(
     trx: Queryable,
@@ -91,7 +91,7 @@ export class Claims {
     for (const key of keysOf(row)) this.own.delete(key);
   }
 
-  /** Notes that a contact was created that stands for the claims of the row. */
+  /** Call it when a contact was created, which stands for the claims of the row. */
   creates(row: ImportRow): void {
     for (const key of keysOf(row)) this.created.add(key);
   }

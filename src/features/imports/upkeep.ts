@@ -13,7 +13,7 @@ const importErrors = batchTask(
   (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
 );
 
-/** A contact that changes in the moment when its import ends leaves claims that nothing else removes. */
+/** A contact that changes at the moment when its import ends leaves claims that nothing else removes. */
 const importAddresses = batchTask(
   'import_addresses',
   `delete from import_addresses where ctid = any(array(

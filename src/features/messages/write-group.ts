@@ -180,7 +180,7 @@ async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten>
   });
 }
 
-/** The ways to write messages that cost something, the fastest first. What one refuses is left to the next. */
+/** The ways to write messages that cost something, the fastest first. The next one gets what one refuses. */
 const WAYS = { emailsOfOne: 0, anyMessages: 1, whatFits: 2 };
 
 function firstWayOf(rows: readonly Row[]): number {
@@ -197,10 +197,10 @@ function pricedFor(rows: readonly Row[], way: number): Addition {
 
 /**
  * Writes messages that cost something, each with its reservation. One statement writes them all if their accounts can
- * pay for all of them. Otherwise, and for an account's first message of a month, it writes those that fit.
+ * pay for all of them. Otherwise, and for an account's first message of a month, a transaction writes those that fit.
  */
 export function createPaidWriter(deps: PaidDeps): WriteGroup {
-  /** The way after that which refused messages of the account within the last second: it may refuse the next, too. */
+  /** The first way to try for an account: the one after the way that refused its messages within the last second. */
   const ways = new LRUCache<number, number>(KNOWN);
   return async (rows) => {
     let way = Math.max(firstWayOf(rows), ...rows.map(({ draft }) => ways.get(draft.account_id) ?? 0));

@@ -128,8 +128,9 @@ function textPage(text: string): string {
 }
 
 /**
- * Approximates the dark mode of mail clients: inverts the colors of a light email, and inverts its images a second time,
- * which restores them. The filter is on the body because browsers differ in how a filter on the root affects the canvas.
+ * Approximates the dark mode of mail clients: inverts the colors of a light email, and inverts its images a second
+ * time, which restores them. The filter is on the body because browsers differ in how a filter on the root affects the
+ * canvas.
  */
 const DARK =
   '<style>html{background:#000!important}body{background-color:#fff;min-height:100vh}' +

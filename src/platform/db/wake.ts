@@ -22,7 +22,7 @@ export interface Waker {
 /** @param hints where the rows are; null if they may be anywhere */
 export type WakeListener = (hints: readonly string[] | null) => void;
 
-/** A cheaper way than NOTIFY, for as long as it reaches all processes. */
+/** A cheaper way than NOTIFY. It is used while it reaches all processes. */
 export interface WakeRoute {
   /** @returns whether all processes are reached; if not, NOTIFY is used */
   wake(channel: WakeChannel, hints: readonly string[] | null): boolean;
@@ -52,6 +52,7 @@ interface State {
   notifying: boolean;
   timer: NodeJS.Timeout | null;
   notifiedAt: number;
+  /** Null: all wake-ups go through NOTIFY. */
   route: WakeRoute | null;
 }
 
@@ -119,7 +120,7 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
   }
 }
 
-/** Sends NOTIFY at once, unless the last one was sent within the last few milliseconds. */
+/** Wakes processes at once, unless the last wake-up was within the last few milliseconds. */
 function schedule(state: State): void {
   if (state.timer) return;
   const wait = state.notifiedAt + NOTIFY_INTERVAL_MS - performance.now();
@@ -127,7 +128,10 @@ function schedule(state: State): void {
   else state.timer = setTimeout(() => flush(state), wait);
 }
 
-/** Sends one NOTIFY at a time. Channels that are woken while one is being sent go with the next. */
+/**
+ * Wakes the processes that listen to pending channels: through the route, or by NOTIFY, which is sent one at a time.
+ * Channels that are woken while one is being sent go with the next.
+ */
 function flush(state: State): void {
   state.timer = null;
   if (state.notifying) return;

@@ -12,7 +12,7 @@ import { SEEN_SQL } from './fleet.ts';
 
 /** How often a process looks for others, on its machine and in the database. */
 const LOOK_MS = 3_000;
-/** A process that leaves more than this unread is no peer. */
+/** The connection to a process that leaves more than this unread is closed. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const STALE_MS = 60_000;
 const KEY_LENGTH = 12;
@@ -30,10 +30,11 @@ interface ProcessName {
   pid: number;
 }
 
-/** Another process of this machine, with the channels that it listens to; null until it has said so. */
+/** Another process of this machine. */
 interface Peer {
   socket: Socket;
   key: string;
+  /** Those that it listens to; null until it has sent them. */
   channels: ReadonlySet<string> | null;
 }
 
@@ -48,7 +49,7 @@ function readLines(socket: Socket, onLine: (line: string) => void): void {
 
 const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, KEY_LENGTH);
 
-/** How the name of a process's socket begins. A path must be short. */
+/** The beginning of the name of a process's socket. It is a hash, because the path of a socket must be short. */
 const keyOf = ({ host, pid }: ProcessName) => shortHash(`${host} ${pid}`);
 
 /** What containers on one kernel have in common. */
@@ -67,10 +68,10 @@ async function removeSocket(path: string): Promise<void> {
 }
 
 /**
- * The processes of one machine wake each other through sockets in CARILLON_HOME, unless others are on further machines. That
- * costs a tenth of a NOTIFY, which also wakes the connections of all processes that listen to other channels. Each
- * process has a socket. To whoever connects it says which channels it listens to, again when it listens to more. What
- * it reads are wake-ups: a line with the channel and the hints.
+ * The processes of one machine wake each other through sockets in CARILLON_HOME, unless there are processes on other
+ * machines. That costs a tenth of a NOTIFY, which also wakes the connections of all processes that listen to other
+ * channels. Each process has a socket. It sends each client a line with the channels that it listens to, and another
+ * one when it listens to more. What it reads are wake-ups: lines with the channel and the hints.
  */
 class WakePeers implements WakeRoute {
   readonly #options: PeerOptions;
@@ -82,7 +83,7 @@ class WakePeers implements WakeRoute {
   readonly #peers = new Map<string, Peer>();
   readonly #channels = new Set<string>();
   readonly #timer: NodeJS.Timeout;
-  /** The other live processes of the installation; null if that is not known. */
+  /** The keys of the other live processes of the installation; null if unknown. */
   #others: readonly string[] | null = null;
 
   constructor(options: PeerOptions, onWake: Parameters<OpenWakeRoute>[0]) {
@@ -138,7 +139,7 @@ class WakePeers implements WakeRoute {
     return `${[...this.#channels].join(' ')}\n`;
   }
 
-  /** Begins to listen. Where that is not possible, other processes use NOTIFY. */
+  /** Begins to listen. If that is not possible, other processes use NOTIFY. */
   async #open(): Promise<void> {
     const path = join(this.#folder, this.#name);
     try {
@@ -154,7 +155,7 @@ class WakePeers implements WakeRoute {
     await this.#look();
   }
 
-  /** Asks for the live processes, and connects to those of this machine that have come since. */
+  /** Reads which processes are live, and connects to new ones of this machine. */
   async #look(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) if (name !== this.#name && !this.#peers.has(name)) this.#connect(name);
@@ -183,7 +184,7 @@ class WakePeers implements WakeRoute {
   }
 }
 
-/** For `createWaker`: wakes the processes of this machine without the database, if there are no others. */
+/** For `createWaker`: wakes the processes of this machine without the database, while there are no others. */
 export const peersOf =
   (options: PeerOptions): OpenWakeRoute =>
   (onWake) =>

@@ -24,7 +24,7 @@ export interface ActivateRequest {
   id: number;
   runId: string;
   activation: Activation;
-  /** Given until the thread has the run, which then begins. */
+  /** What to create the run from; null once the thread has it. */
   options: WorkflowCreateOptions | null;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The thread in which the workflows of a worker run. It is the library's, without the two things on which that spends
- * most of its time: a time limit for each call into a workflow, for which Node starts another thread each time, and a
- * stack trace of each promise, which only the engine's UI shows. The main thread ends a thread that hangs.
+ * The thread in which the workflows of a worker run. It does what the library's thread does, without the two things on
+ * which that spends most of its time: a time limit for each call into a workflow, for which Node starts another thread
+ * each time, and a stack trace of each promise, which only the engine's UI shows. The main thread ends a thread that
+ * hangs.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import proto from '@temporalio/proto';
@@ -19,7 +20,7 @@ import {
 
 const { WorkflowActivation } = proto.coresdk.workflow_activation;
 
-/** The library passes it on to Node, for which it means no limit. */
+/** The library passes it to Node, for which it means no limit. */
 const NO_LIMIT = undefined as unknown as number;
 
 function openWorkflows({ bundle, activityNames }: ThreadData): Promise<ReusableVMWorkflowCreator> {

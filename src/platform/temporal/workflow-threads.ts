@@ -1,4 +1,4 @@
-/** A worker whose workflows run in a thread of ours, `workflow-thread.ts`, instead of the library's. */
+/** A worker whose workflows run in the thread of `workflow-thread.ts` instead of the library's. */
 import { Worker as Thread } from 'node:worker_threads';
 import { type Logger, Worker } from '@temporalio/worker';
 import type { CompiledWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
@@ -23,8 +23,8 @@ import {
 const PROGRAM = new URL('./workflow-thread.ts', import.meta.url);
 
 /**
- * How long a thread may take for an answer before it is ended, in ms. Workflow tasks end after 10 s, so that the engine
- * hears of those that the thread has not answered while it still waits for them.
+ * How long a thread may take for an answer before it is ended, in ms. A workflow task times out after 10 s, so the
+ * engine still waits for those that fail because the thread has ended.
  */
 const HUNG_MS = 5_000;
 /** The time is counted in steps, so that a pause of the whole machine counts as only one step. */
@@ -34,7 +34,7 @@ const ended = () => new Error('the thread of the workflow has ended');
 
 /** A request that the thread has not answered. */
 interface Waiting extends PromiseWithResolvers<ThreadAnswer | null> {
-  /** Null: the start of the thread. */
+  /** Null if it is the start of the thread. */
   runId: string | null;
 }
 
@@ -61,7 +61,7 @@ class WorkflowThread {
       .on('exit', () => this.#forget());
   }
 
-  /** @throws if the thread ends before it is ready. Call it once, at once. */
+  /** Call it once, right after the constructor. @throws if the thread ends before it is ready */
   async ready(): Promise<void> {
     await this.#await(READY_ID, null);
   }
@@ -110,7 +110,7 @@ class WorkflowThread {
     this.#steps += 1;
     if (this.#steps < STEPS) return;
     this.#stopClock();
-    // The thread takes requests in their order.
+    // The thread takes requests in their order, so the first one hangs.
     const [hung] = this.#waiting.values();
     const message = 'a workflow does not end its turn: all workflows go on in another thread';
     this.#logger.error(message, { runId: hung?.runId });
@@ -201,7 +201,7 @@ async function openThreads(data: ThreadData, logger: Logger, hungMs: number): Pr
   };
 }
 
-/** Its callers use it like the library's worker. */
+/** Is used like the library's worker. */
 export class WorkflowWorker extends Worker {
   protected static hungMs = HUNG_MS;
 

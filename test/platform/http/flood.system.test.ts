@@ -1,4 +1,4 @@
-// A thousand stalled connections and fifty bodies of one-byte chunks neither fill the API's memory nor hold up anyone else.
+// A thousand stalled connections and fifty bodies of one-byte chunks neither fill the API's memory nor delay others.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { addTestProvider, sendgridCallback } from '../../support/signed-callback
 
 const MIB = 1024 * 1024;
 const MEMORY_LIMIT = 600 * MIB;
-/** If the API has a core for itself. It is generous: alone it is below 200. */
+/** Applies while the API has a core for itself. It is generous: on an idle machine, p99 is below 200 ms. */
 const P99_LIMIT_MS = 3_000;
 /** `CARILLON_TEST_IMPORT_MB=1000` sends the largest file that an import may have. */
 const IMPORT_BYTES = Number(process.env['CARILLON_TEST_IMPORT_MB'] ?? 64) * MIB;
@@ -87,14 +87,14 @@ async function p99While(running: Promise<unknown>): Promise<{ p99: number; statu
   return { p99: times[Math.floor(times.length * 0.99)] ?? Infinity, statuses: [...statuses] };
 }
 
-/** How long the API's main thread has worked, and has waited for a core, in any unit. Only Linux tells. */
+/** How long the API's main thread has worked, and has waited for a core, in any unit. Only Linux reports it. */
 async function coreTimes(): Promise<{ worked: number; waited: number }> {
   const text = await readFile(`/proc/${api.child.pid}/schedstat`, 'utf8').catch(() => '1 0');
   const [worked = 1, waited = 0] = text.split(' ').map(Number);
   return { worked, waited };
 }
 
-/** How many times as long the API takes meanwhile because others use the cores; 1 if nobody does. */
+/** How many times as long the API takes meanwhile because other programs use the cores; 1 if none does. */
 async function slownessWhile(running: Promise<unknown>): Promise<number> {
   const before = await coreTimes();
   await running;

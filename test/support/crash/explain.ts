@@ -52,7 +52,7 @@ const SURROUNDINGS = `
     (select jsonb_agg(h) from (select * from handovers limit 20) h) as handovers`;
 
 /** Rows that a test waits for, and their workflows. */
-export interface Awaited {
+export interface AwaitedRows {
   /** SQL: the rows that have not reached their end, each with the id of its workflow as `workflow_id`. */
   sql: string;
   values: unknown[];
@@ -61,7 +61,7 @@ export interface Awaited {
 /** Number of workflows that are described. */
 const MAX_WORKFLOWS = 5;
 
-async function findState(stage: CrashStage, awaited: Awaited | null): Promise<unknown> {
+async function findState(stage: CrashStage, awaited: AwaitedRows | null): Promise<unknown> {
   const { rows } = awaited
     ? await stage.database.pool.query<{ workflow_id: string }>(awaited.sql, awaited.values)
     : { rows: [] };
@@ -84,7 +84,7 @@ async function findState(stage: CrashStage, awaited: Awaited | null): Promise<un
  */
 export async function explained<T>(
   stage: CrashStage,
-  awaited: Awaited | null,
+  awaited: AwaitedRows | null,
   waiting: Promise<T>,
 ): Promise<T> {
   try {

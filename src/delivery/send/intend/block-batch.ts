@@ -35,7 +35,8 @@ const textsSql = texts
 
 /**
  * Columns of `messages` that are the same for all messages of a block: one statement has written them from the row of
- * the campaign. They are returned once, because each costs to format and to parse.
+ * the campaign. They are returned once, because formatting and parsing each takes time. They are read from a message
+ * that is not `gone`, if there is one, because such a message may belong to another campaign.
  */
 const blockColumns = ['brand_id', 'created_at', 'from_address', 'reply_to', 'tracking'] as const;
 

@@ -1,6 +1,6 @@
 /**
- * Records plain messages: transactional emails that a provider accepted at the first attempt. The function runs only the
- * few statements that such messages need. It has the same effects as the general statement in `record-sql.ts`.
+ * Records plain messages: transactional emails that a provider accepted at the first attempt. The function runs only
+ * the few statements that such messages need. It has the same effects as the general statement in `record-sql.ts`.
  */
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
@@ -47,8 +47,8 @@ const publishedSql = (publication: Publication): string => `
 
 export const recordPlainStatement = defineStatement({
   from: import.meta.url,
-  sentBy: 'createPlainRecording',
-  does: 'Records plain messages that a provider has accepted, unless a consumer wants their events.',
+  sentBy: 'recordAsPlain',
+  does: 'Records plain messages that a provider has accepted. Only one of its shapes publishes events.',
   parameters: [
     'bigint[]: the processes whose intents end',
     'bigint[]: and the numbers of these intents',
@@ -57,15 +57,15 @@ export const recordPlainStatement = defineStatement({
     'text[]: the id that the provider gave each, or null',
     'text: the provider',
     'boolean: whether recipients may be contacts',
-    'json: the events of the messages or, if nothing may want them, the brands',
+    'json: the events of the messages or, if no consumer wants them, the brands',
   ],
   shapes: {
     record_plain_messages: { publishes: false },
     record_and_publish_plain_messages: { publishes: true },
   },
   when: {
-    record_plain_messages: 'messages whose events nothing may want',
-    record_and_publish_plain_messages: 'messages whose events something may want',
+    record_plain_messages: 'messages whose events no consumer wants; if one does, nothing is recorded',
+    record_and_publish_plain_messages: 'messages whose events a consumer may want',
   },
   version: 3,
   compose: ({ publishes }: { publishes: boolean }, { publication }: { publication: Publication }) =>
@@ -76,14 +76,14 @@ export const recordPlainStatement = defineStatement({
     where not exists (select 1 from (select value::bigint as id from json_array_elements_text($8)) b where ${publication.interest('b.id', `'${emailEvents.sent.type}'`)})`,
 });
 
-/** @returns the provider of all messages; null if the general statement has to record them */
-function providerOf(batches: readonly BatchRecord[]): string | null {
+/** Whether all messages are plain and of one provider. If not, the general statement has to record them. */
+function arePlain(batches: readonly BatchRecord[]): boolean {
   const provider = batches[0]?.outcomes[0]?.provider ?? null;
-  const arePlain = batches.every(
+  if (provider === null) return false;
+  return batches.every(
     ({ seq, block, outcomes }) =>
       seq !== null && !block && outcomes.every((each) => isPlain(each) && each.provider === provider),
   );
-  return arePlain ? provider : null;
 }
 
 /** The events of the outcomes, as the statement publishes them. */
@@ -105,6 +105,37 @@ interface Recorded {
   wanted?: number[];
 }
 
+interface Recording {
+  pool: pg.Pool;
+  parts: { publication: Publication };
+  batches: readonly BatchRecord[];
+  /** Those of the batches, in the order in which their messages are locked. */
+  outcomes: readonly OutcomeRecord[];
+  brands: readonly number[];
+}
+
+/** @returns null if nothing was recorded, because a consumer wants the events and `publishes` is false */
+async function recordAsPlain(
+  { pool, parts, batches, outcomes, brands }: Recording,
+  publishes: boolean,
+): Promise<Recorded | null> {
+  const shape = publishes ? 'record_and_publish_plain_messages' : 'record_plain_messages';
+  const { rows } = await pool.query<Recorded>({
+    ...recordPlainStatement.prepared(shape, parts),
+    values: [
+      batches.map(({ owner }) => owner),
+      batches.map(({ seq }) => seq),
+      outcomes.map(({ messageId }) => messageId),
+      outcomes.map(({ response }) => response),
+      outcomes.map(({ providerMessageId }) => providerMessageId),
+      outcomes[0]?.provider,
+      outcomes.some(({ hasContacts }) => hasContacts),
+      JSON.stringify(publishes ? eventsOf(outcomes) : brands),
+    ],
+  });
+  return rows[0] ?? null;
+}
+
 /**
  * Returns a function that records batches if all of their messages are plain. It returns the work that their events
  * have queued; null if it has recorded nothing.
@@ -117,42 +148,17 @@ export function createPlainRecording(
   const { publication } = parts;
   const wanted = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: WANTED_MS });
   let unableUntil = -Infinity;
-
-  /** @param publishes whether events are wanted @returns null if they are, although `publishes` is false */
-  const run = async (
-    batches: readonly BatchRecord[],
-    outcomes: readonly OutcomeRecord[],
-    brands: readonly number[],
-    publishes: boolean,
-  ): Promise<Recorded | null> => {
-    const shape = publishes ? 'record_and_publish_plain_messages' : 'record_plain_messages';
-    const { rows } = await pool.query<Recorded>({
-      ...recordPlainStatement.prepared(shape, parts),
-      values: [
-        batches.map(({ owner }) => owner),
-        batches.map(({ seq }) => seq),
-        outcomes.map(({ messageId }) => messageId),
-        outcomes.map(({ response }) => response),
-        outcomes.map(({ providerMessageId }) => providerMessageId),
-        outcomes[0]?.provider,
-        outcomes.some(({ hasContacts }) => hasContacts),
-        JSON.stringify(publishes ? eventsOf(outcomes) : brands),
-      ],
-    });
-    return rows[0] ?? null;
-  };
-
   return async (batches) => {
-    if (providerOf(batches) === null || performance.now() < unableUntil) return null;
+    if (!arePlain(batches) || performance.now() < unableUntil) return null;
     // All statements lock messages in this order, as two senders may have outcomes of the same messages.
     const outcomes = batches
       .flatMap((batch) => batch.outcomes)
       .sort((one, other) => one.messageId - other.messageId);
     const brands = [...new Set(outcomes.map(({ message }) => message.brandId))];
     try {
+      const recording = { pool, parts, batches, outcomes, brands };
       const publishes = brands.some((brand) => wanted.has(brand));
-      const result =
-        (await run(batches, outcomes, brands, publishes)) ?? (await run(batches, outcomes, brands, true));
+      const result = (await recordAsPlain(recording, publishes)) ?? (await recordAsPlain(recording, true));
       for (const brand of result?.wanted ?? []) wanted.set(brand, true);
       if (result?.recorded) return publication.queuedWork(result.counts ?? []);
       unableUntil = performance.now() + UNABLE_MS;

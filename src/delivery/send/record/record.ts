@@ -165,8 +165,7 @@ export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedW
 
 /**
  * Records batches, in one statement for each kind of batch (plain messages, blocks in which all was sent, others):
- * attempts, message states, events and the work that they
- * queue, suppressions, counters, and the end of the intents.
+ * attempts, message states, events and the work that they queue, suppressions, counters, and the end of the intents.
  */
 export function createBatchRecording(
   { pool, events }: BatchRecordingDeps,

@@ -70,8 +70,8 @@ interface SendStep {
  * Creates the message of a step for the run's contact.
  * @param trx the run's transaction
  * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price`, `frequency_cap`,
- *   `automatic_mail` or `answer_limit`; `failed` with `detail.reason`: `sender_not_verified`, `content_rejected`, or the
- *   code of the limit that refused the message, such as `sandbox_limit_reached`; or `exit` with `unsubscribed`,
+ *   `automatic_mail` or `answer_limit`; `failed` with `detail.reason`: `sender_not_verified`, `content_rejected`, or
+ *   the code of the limit that refused the message, such as `sandbox_limit_reached`; or `exit` with `unsubscribed`,
  *   `suppressed` or `contact_deleted`: the run ends
  */
 export type FlowSender = (

@@ -92,7 +92,7 @@ describe('the general record takes', () => {
     expect(await stage.recordPlain(batch)).toBe(true);
   });
 
-  it('all messages on PostgreSQL 18, unless each call is planned anew', async () => {
+  it('all messages on PostgreSQL 18, unless each call is planned again', async () => {
     const definition = `pg_get_functiondef('${RECORD_FUNCTION}'::regproc)`;
     const { rows } = await stage.pool.query<{ text: string }>(`select ${definition} as text`);
     const { text = '' } = rows[0] ?? {};

@@ -1,10 +1,10 @@
 -- Prepared as record_plain_messages_3
 -- Written by npm run sql: see docs/statements.md.
 --
--- Records plain messages that a provider has accepted, unless a consumer wants their events.
--- This shape: messages whose events nothing may want.
+-- Records plain messages that a provider has accepted. Only one of its shapes publishes events.
+-- This shape: messages whose events no consumer wants; if one does, nothing is recorded.
 -- Others: record_and_publish_plain_messages.
--- Defined in src/delivery/send/record/record-plain.ts, sent by createPlainRecording().
+-- Defined in src/delivery/send/record/record-plain.ts, sent by recordAsPlain().
 --
 -- $1 bigint[]: the processes whose intents end
 -- $2 bigint[]: and the numbers of these intents
@@ -13,7 +13,7 @@
 -- $5 text[]: the id that the provider gave each, or null
 -- $6 text: the provider
 -- $7 boolean: whether recipients may be contacts
--- $8 json: the events of the messages or, if nothing may want them, the brands
+-- $8 json: the events of the messages or, if no consumer wants them, the brands
 
 select record_plain_messages_v2($1, $2, $3, $4, $5, $6, $7) is not null as recorded
 where not exists (select 1 from (select value::bigint as id from json_array_elements_text($8)) b
