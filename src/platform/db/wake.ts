@@ -28,7 +28,7 @@ export interface WakeRoute {
   wake(channel: WakeChannel, hints: readonly string[] | null): boolean;
   /** Makes other processes wake this one for the channel. */
   listen(channel: WakeChannel): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** @param onWake called when another process wakes this one */
@@ -186,7 +186,7 @@ export function createWaker(options: DatabaseOptions, openRoute?: OpenWakeRoute)
     async close() {
       state.closed = true;
       if (state.timer) clearTimeout(state.timer);
-      state.route?.close();
+      await state.route?.close();
       await state.client?.end().catch(() => undefined);
     },
   };

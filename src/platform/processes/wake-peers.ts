@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +83,8 @@ class WakePeers implements WakeRoute {
   readonly #peers = new Map<string, Peer>();
   readonly #channels = new Set<string>();
   readonly #timer: NodeJS.Timeout;
+  readonly #opened: Promise<void>;
+  #isClosed = false;
   /** The keys of the other live processes of the installation; null if unknown. */
   #others: readonly string[] | null = null;
 
@@ -106,7 +108,8 @@ class WakePeers implements WakeRoute {
       });
       socket.write(this.#greeting());
     });
-    void this.#open();
+    this.#opened = this.#open();
+    void this.#opened.then(() => this.#look());
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
   }
 
@@ -128,11 +131,16 @@ class WakePeers implements WakeRoute {
     for (const socket of this.#readers) socket.write(this.#greeting());
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
-    this.#server.close();
+    await this.#opened;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#readers) socket.destroy();
     for (const { socket } of this.#peers.values()) socket.destroy();
+    await closed;
+    // The last process removes the folder.
+    await rmdir(this.#folder).catch(() => undefined);
   }
 
   #greeting(): string {
@@ -143,20 +151,25 @@ class WakePeers implements WakeRoute {
   async #open(): Promise<void> {
     const path = join(this.#folder, this.#name);
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      await new Promise<void>((resolve, reject) => {
-        this.#server.once('error', reject).listen(path, resolve);
-      });
+      await this.#listen(path).catch(() => this.#listen(path));
       this.#server.unref();
       await chmod(path, 0o600);
     } catch (error) {
       this.#options.log.debug({ err: error, path }, 'processes of this machine are woken by NOTIFY only');
     }
-    await this.#look();
+  }
+
+  /** Fails if another process removes the folder meanwhile. */
+  async #listen(path: string): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject).listen(path, resolve);
+    });
   }
 
   /** Reads which processes are live, and connects to new ones of this machine. */
   async #look(): Promise<void> {
+    if (this.#isClosed) return;
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) if (name !== this.#name && !this.#peers.has(name)) this.#connect(name);
     try {

@@ -154,6 +154,15 @@ it('has sockets that only their owner reaches, and removes those of processes th
   expect(await soleSocket()).toBe(own);
 });
 
+it('leaves nothing behind once all of them have stopped', async () => {
+  const [one, other] = [startPeer(), startPeer()];
+  await untilPeers(one);
+  await one.close();
+  expect(await readdir(join(home, 'wake'))).toHaveLength(1);
+  await other.close();
+  expect(await readdir(join(home, 'wake'))).toEqual([]);
+});
+
 it('gives up a process that reads nothing', async () => {
   const one = startPeer();
   const hung = createServer((socket) => void socket.write('send\n'));
