@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
+import { directUrlOf } from '../db/database.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { OpenWakeRoute, WakeChannel, WakeRoute } from '../db/wake.ts';
 import { SEEN_SQL } from './fleet.ts';
@@ -94,11 +95,8 @@ class WakePeers implements WakeRoute {
     this.#name = `${this.#self}-${randomBytes(4).toString('hex')}`;
     const { CARILLON_HOME, DATABASE_URL, DATABASE_DIRECT_URL } = options.config;
     // The folder may be shared with other machines, and by processes with another database.
-    this.#folder = join(
-      CARILLON_HOME,
-      'wake',
-      shortHash(`${machineId()} ${DATABASE_DIRECT_URL ?? DATABASE_URL ?? ''}`),
-    );
+    const url = directUrlOf({ url: DATABASE_URL ?? '', directUrl: DATABASE_DIRECT_URL });
+    this.#folder = join(CARILLON_HOME, 'wake', shortHash(`${machineId()} ${url}`));
     this.#server = createServer((socket) => {
       this.#readers.add(socket);
       socket.on('error', () => undefined).on('close', () => this.#readers.delete(socket));

@@ -1,7 +1,13 @@
 /** What a worker and the thread of its workflows send to each other. */
 import type { Workflow, WorkflowCreateOptions } from '@temporalio/worker/lib/workflow/interface.js';
 import type { WorkflowBundleWithSourceMapAndFilename } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input.js';
-import type { SinkCall } from '@temporalio/workflow';
+import type { SinkCall, WorkflowInfo } from '@temporalio/workflow';
+
+/** Functions cannot be sent between threads. The thread has its own, and no logger needs them. */
+export function sendableInfo(info: WorkflowInfo): WorkflowInfo {
+  const { now: _, random: __, ...unsafe } = info.unsafe;
+  return { ...info, unsafe: unsafe as WorkflowInfo['unsafe'] };
+}
 
 /** What the thread is started with. */
 export interface ThreadData {

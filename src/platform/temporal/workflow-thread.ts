@@ -12,6 +12,7 @@ import type { SinkCall } from '@temporalio/workflow';
 import {
   type ActivateRequest,
   READY_ID,
+  sendableInfo,
   type ThreadAnswer,
   type ThreadData,
   type ThreadRequest,
@@ -31,14 +32,7 @@ function openWorkflows({ bundle, activityNames }: ThreadData): Promise<ReusableV
 /** The levels that `installRuntime` leaves out. The library has such a line for each start and end of a run. */
 const quiet = new Set(['trace', 'debug']);
 
-/** Functions cannot be sent to the main thread, and no logger needs them. */
-function sendable(call: SinkCall): SinkCall {
-  const { now: _, random: __, ...unsafe } = call.workflowInfo.unsafe;
-  return {
-    ...call,
-    workflowInfo: { ...call.workflowInfo, unsafe: unsafe as typeof call.workflowInfo.unsafe },
-  };
-}
+const sendable = (call: SinkCall): SinkCall => ({ ...call, workflowInfo: sendableInfo(call.workflowInfo) });
 
 const workflows = await openWorkflows(workerData as ThreadData);
 const find = (runId: string) => ReusableVMWorkflowCreator.workflowByRunId.get(runId);

@@ -14,6 +14,7 @@ import {
   type Activation,
   type Completion,
   READY_ID,
+  sendableInfo,
   type ThreadAnswer,
   type ThreadData,
   type ThreadRequest,
@@ -167,12 +168,6 @@ class ThreadedWorkflow implements Workflow {
   }
 }
 
-/** Functions cannot be sent to the thread, which has its own. */
-function sendable(options: WorkflowCreateOptions): WorkflowCreateOptions {
-  const { now: _, random: __, ...unsafe } = options.info.unsafe;
-  return { ...options, info: { ...options.info, unsafe: unsafe as typeof options.info.unsafe } };
-}
-
 /** Creates workflows in a thread, and in another one after it has ended. */
 async function openThreads(data: ThreadData, logger: Logger, hungMs: number): Promise<WorkflowCreator> {
   const open = async () => {
@@ -192,7 +187,7 @@ async function openThreads(data: ThreadData, logger: Logger, hungMs: number): Pr
   return {
     async createWorkflow(options) {
       const thread = current.hasEnded ? await (opening ??= openAgain()) : current;
-      return new ThreadedWorkflow(thread, sendable(options));
+      return new ThreadedWorkflow(thread, { ...options, info: sendableInfo(options.info) });
     },
     async destroy() {
       await opening?.catch(() => undefined);
