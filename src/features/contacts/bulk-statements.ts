@@ -63,11 +63,10 @@ const INSERT = `
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * Inserts contacts that did not exist a moment ago. `on conflict` searches every unique index for each row, so it is
- * used only if a plain insert fails because another transaction created one of the contacts in the meantime.
- * @returns the contacts that were inserted
+ * Inserts contacts that do not exist.
+ * @returns the contacts; null, without effect, if one of their addresses is that of a contact
  */
-export async function insertRows(trx: Queryable, values: unknown[]): Promise<Inserted[]> {
+export async function insertNewRows(trx: Queryable, values: unknown[]): Promise<Inserted[] | null> {
   await trx.query('savepoint fresh');
   try {
     const text = `${INSERT} returning id, email_key, phone`;
@@ -77,9 +76,20 @@ export async function insertRows(trx: Queryable, values: unknown[]): Promise<Ins
   } catch (error) {
     if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
     await trx.query('rollback to savepoint fresh');
-    const text = `${INSERT} on conflict do nothing returning id, email_key, phone`;
-    return (await trx.query<Inserted>(text, values)).rows;
+    return null;
   }
+}
+
+/**
+ * Inserts contacts that did not exist a moment ago. `on conflict` searches every unique index for each row, so it is
+ * used only if a plain insert fails because another transaction created one of the contacts in the meantime.
+ * @returns the contacts that were inserted
+ */
+export async function insertRows(trx: Queryable, values: unknown[]): Promise<Inserted[]> {
+  const inserted = await insertNewRows(trx, values);
+  if (inserted) return inserted;
+  const text = `${INSERT} on conflict do nothing returning id, email_key, phone`;
+  return (await trx.query<Inserted>(text, values)).rows;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { lockConsent, type ConsentDeps } from './consent.ts';
-import { findOverflows, insertRows, toRow, updateSql } from './bulk-statements.ts';
+import { findOverflows, insertNewRows, insertRows, toRow, updateSql } from './bulk-statements.ts';
 import {
   type BulkContact,
   type BulkOptions,
@@ -86,15 +86,23 @@ function plan({ outcomes }: Work, pending: readonly Pending[], known: readonly K
   return found;
 }
 
-/** Creates contacts in the order of their addresses. @returns the rows whose contacts others have created meanwhile */
-async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pending[]> {
+/**
+ * Creates contacts in the order of their addresses.
+ * @param insert returns the contacts that it has inserted; null: none
+ * @returns the rows whose contacts exist
+ */
+async function insertFresh(
+  work: Work,
+  fresh: readonly Pending[],
+  insert: typeof insertRows | typeof insertNewRows,
+): Promise<Pending[]> {
   if (fresh.length === 0) return [];
   const { trx, scope, options, outcomes } = work;
   const channels = await NewChannels.read(work, fresh);
   const given = fresh.map((each) => toRow(channels, each, { email: true, phone: true }));
   const { source, importId } = options;
   const values = [scope.accountId, scope.brandId, source, JSON.stringify(given), importId];
-  const rows = await insertRows(trx, values);
+  const rows = (await insert(trx, values)) ?? [];
   const ids = new Map(rows.map((row) => [row.email_key ?? row.phone, row.id]));
   const lost: Pending[] = [];
   for (const each of fresh) {
@@ -155,6 +163,26 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
 }
 
 /**
+ * Creates many contacts of a brand without looking whether they exist.
+ * @param trx the caller's transaction, in which no contact is locked yet
+ * @param contacts each address is in at most one of them
+ * @returns their ids in the same order; null, without effect, if one of their addresses is that of a contact
+ */
+export async function bulkCreateContacts(
+  trx: Queryable,
+  deps: ConsentDeps,
+  scope: BrandScope,
+  contacts: readonly BulkContact[],
+  options: BulkOptions,
+): Promise<number[] | null> {
+  const work: Work = { trx, deps, scope, options, outcomes: [] };
+  await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
+  const fresh = contacts.map((contact, index) => ({ contact, index }));
+  const known = await insertFresh(work, fresh, insertNewRows);
+  return known.length > 0 ? null : work.outcomes.flatMap((outcome) => ('id' in outcome ? outcome.id : []));
+}
+
+/**
  * Creates and changes many contacts of a brand in a few statements. A row concerns the contact with its email address,
  * or else the one with its phone number.
  * @param trx the caller's transaction, in which no contact is locked yet
@@ -180,7 +208,7 @@ export async function bulkUpsertContacts(
     const now = round === 0 && found ? found : await findByAddresses(trx, scope.brandId, rows);
     const { matches, fresh, later } = plan(work, pending, await readKnown(work, now));
     await updateMatches(work, matches);
-    const lost = await insertFresh(work, fresh);
+    const lost = await insertFresh(work, fresh, insertRows);
     pending = [...later, ...lost].sort((one, other) => one.index - other.index);
   }
   return work.outcomes;

@@ -17,6 +17,7 @@ export {
 export {
   type BulkContact,
   type BulkProblem,
+  bulkCreateContacts,
   bulkUpsertContacts,
   findByAddresses,
   type FoundContact,

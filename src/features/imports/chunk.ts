@@ -1,9 +1,8 @@
 import type pg from 'pg';
-import type { Channel } from '../../delivery/message.ts';
-import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import {
+  bulkCreateContacts,
   type BulkProblem,
   bulkUpsertContacts,
   type ConsentDeps,
@@ -11,11 +10,12 @@ import {
   type FoundContact,
 } from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
-import { type BlockedRow, Claims } from './claims.ts';
+import { type BlockedRow, Claims, shareAddress, storedClaims } from './claims.ts';
 import { insertErrors, reportOf } from './failed-rows.ts';
 import { type ImportRecord, readImport } from './model.ts';
 import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
 import { MAX_ERROR_BYTES } from './schema.ts';
+import { importSuppressions } from './suppression-rows.ts';
 
 export interface ChunkDeps {
   pool: pg.Pool;
@@ -30,6 +30,8 @@ export interface Chunk {
   /** The positions where the chunk begins and where the next one begins. */
   from: CsvPosition;
   next: CsvPosition;
+  /** Whether the contacts are probably all new, so that looking for them first would be in vain. */
+  seemsNew?: boolean;
 }
 
 /** The outcomes of the rows of a chunk. */
@@ -49,8 +51,6 @@ interface Work {
   claims: Claims;
   tally: Tally;
 }
-
-type Counted = 'created' | 'updated' | 'unchanged';
 
 /**
  * How long a statement waits for a lock before it fails and the chunk is retried. This is shorter than PostgreSQL's
@@ -94,6 +94,14 @@ export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
   return { number, next, fields, email, phone, problem };
 }
 
+function bulkOf({ id, account_id: accountId, brand_id: brandId, options }: ImportRecord) {
+  const { update_existing: updateExisting, subscribe } = options;
+  return {
+    scope: { accountId, brandId },
+    options: { updateExisting, subscribe, source: SOURCE, importId: id },
+  };
+}
+
 /**
  * Creates or changes the contacts of the rows. Rows that fail release their claims.
  * @param found see {@link bulkUpsertContacts}
@@ -103,10 +111,8 @@ async function importContacts(
   rows: readonly ImportRow[],
   found: readonly FoundContact[] | null,
 ): Promise<void> {
-  const { account_id: accountId, brand_id: brandId, options } = record;
-  const { update_existing: updateExisting, subscribe, list_ids: listIds } = options;
-  const given = { updateExisting, subscribe, source: SOURCE, importId: record.id };
-  const outcomes = await bulkUpsertContacts(trx, consent, { accountId, brandId }, rows, given, found);
+  const { scope, options } = bulkOf(record);
+  const outcomes = await bulkUpsertContacts(trx, consent, scope, rows, options, found);
   const ids: number[] = [];
   for (const [index, row] of rows.entries()) {
     const outcome = outcomes[index];
@@ -116,51 +122,35 @@ async function importContacts(
       claims.release(row);
     } else {
       tally[outcome.status] += 1;
-      if (outcome.status === 'created' && !options.dry_run) claims.creates(row);
+      if (outcome.status === 'created' && !record.options.dry_run) claims.creates(row);
       ids.push(outcome.id);
     }
   }
-  await addToLists(trx, ids, listIds);
-}
-
-interface SuppressionGiven {
-  channel: Channel;
-  key: string;
-  reason: SuppressionReason;
-  expires_at: string | null;
+  await addToLists(trx, ids, record.options.list_ids);
 }
 
 /**
- * A row with both addresses suppresses both, and counts as created or updated if one of them changes. A row with a
- * suppression that has ended changes nothing.
+ * Creates the contacts of rows that seem to be new without looking for them: an insert that finds one of their addresses
+ * fails.
+ * @returns whether they were new. If not, nothing has changed
  */
-async function importSuppressions(
-  trx: Queryable,
-  record: ImportRecord,
+async function importAsNew(
+  { trx, deps, record, tally }: Omit<Work, 'claims'>,
   rows: readonly ImportRow[],
-  tally: Tally,
-): Promise<void> {
-  const given = rows.flatMap(({ email, phone, reason, active, expiresAt }): SuppressionGiven[] => {
-    const common = { reason, expires_at: expiresAt };
-    return [
-      ...(active && email ? [{ channel: 'email' as const, key: email.key, ...common }] : []),
-      ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
-    ];
-  });
-  const { rows: written } = await trx.query<{ address_key: string; is_new: boolean }>(
-    `${suppressionUpsertSql(`
-      select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
-        null::text as diagnostic, i.expires_at
-      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
-     returning s.address_key, s.created_at = now() as is_new`,
-    [record.account_id, JSON.stringify(given)],
-  );
-  const outcomes = new Map(written.map((row) => [row.address_key, row.is_new]));
-  for (const { email, phone } of rows) {
-    const changes = [email?.key, phone].flatMap((key) => (key ? (outcomes.get(key) ?? []) : []));
-    const status: Counted = changes.includes(true) ? 'created' : changes.length > 0 ? 'updated' : 'unchanged';
-    tally[status] += 1;
+): Promise<boolean> {
+  // The insert would fail.
+  if (shareAddress(rows)) return false;
+  await trx.query('savepoint as_new');
+  const { scope, options } = bulkOf(record);
+  const ids = await bulkCreateContacts(trx, deps.consent, scope, rows, options);
+  // Read claims last: if a contact with one is removed before the insert, its claims were stored by then.
+  if (!ids || (await storedClaims(trx, record.id, rows)).length > 0) {
+    await trx.query('rollback to savepoint as_new');
+    return false;
   }
+  await addToLists(trx, ids, record.options.list_ids);
+  tally.created += rows.length;
+  return true;
 }
 
 function settleRows(tally: Tally, blocked: readonly BlockedRow[]): void {
@@ -187,7 +177,8 @@ async function importFirstRows(
     const { first, blocked } = claims.take(pending);
     if (record.resource === 'suppressions') {
       settleRows(tally, blocked);
-      return importSuppressions(trx, record, first, tally);
+      for (const status of await importSuppressions(trx, record, first)) tally[status] += 1;
+      return;
     }
     await importContacts(work, first, round === 1 ? others : null);
     const isFree = ({ by }: BlockedRow) => claims.isFree(by);
@@ -203,18 +194,13 @@ async function importFirstRows(
 }
 
 /** Imports the rows, and rolls that back if it is a dry run. */
-async function importRows(
-  trx: Queryable,
-  deps: ChunkDeps,
-  record: ImportRecord,
-  rows: readonly ImportRow[],
-  tally: Tally,
-): Promise<void> {
+async function importRows(work: Omit<Work, 'claims'>, rows: readonly ImportRow[]): Promise<void> {
+  const { trx, record } = work;
   const isDry = record.options.dry_run;
   const found = record.resource === 'contacts' ? await findByAddresses(trx, record.brand_id, rows) : [];
   const claims = await Claims.read(trx, record.id, rows, found);
   if (isDry) await trx.query('savepoint dry_run');
-  await importFirstRows({ trx, deps, record, claims, tally }, rows, found);
+  await importFirstRows({ ...work, claims }, rows, found);
   if (isDry) await trx.query('rollback to savepoint dry_run');
   await claims.store(trx);
 }
@@ -228,7 +214,7 @@ async function importRows(
 export function commitChunk(
   deps: ChunkDeps,
   importId: number,
-  { rows, from, next }: Chunk,
+  { rows, from, next, seemsNew = false }: Chunk,
 ): Promise<ImportRecord | null> {
   const { maxErrorBytes = MAX_ERROR_BYTES } = deps;
   return inTransaction(deps.pool, async (trx) => {
@@ -247,7 +233,8 @@ export function commitChunk(
       failed: rows.filter(isFailed),
     };
     const checked = rows.filter((row): row is ImportRow => !isFailed(row));
-    await importRows(trx, deps, record, checked, tally);
+    const work = { trx, deps, record, tally };
+    if (!seemsNew || !(await importAsNew(work, checked))) await importRows(work, checked);
     const report = reportOf(record, tally.failed, maxErrorBytes);
     await insertErrors(trx, record, report.kept);
     await trx.query(

@@ -28,6 +28,30 @@ const keysOf = ({ email, phone }: ImportRow): string[] => [
   ...(phone === null ? [] : [phone]),
 ];
 
+/** Whether two of the rows have an address in common. */
+export function shareAddress(rows: readonly ImportRow[]): boolean {
+  const keys = rows.flatMap(keysOf);
+  return new Set(keys).size < keys.length;
+}
+
+/** Finds the addresses of the rows whose claims are stored. */
+export async function storedClaims(
+  trx: Queryable,
+  importId: number,
+  rows: readonly ImportRow[],
+): Promise<string[]> {
+  // Most imports store none.
+  const { rowCount } = await trx.query('select 1 from import_addresses where import_id = $1 limit 1', [
+    importId,
+  ]);
+  if (rowCount === 0) return [];
+  const { rows: stored } = await trx.query<{ address_key: string }>(
+    'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
+    [importId, rows.flatMap(keysOf)],
+  );
+  return stored.map((row) => row.address_key);
+}
+
 /**
  * The addresses that rows of a file have claimed, in earlier chunks and in this one. A contact that the import has
  * created stands for the claims to its addresses. All other claims are in `import_addresses`.
@@ -55,15 +79,12 @@ export class Claims {
     rows: readonly ImportRow[],
     found: readonly FoundContact[],
   ): Promise<Claims> {
-    const { rows: stored } = await trx.query<{ address_key: string }>(
-      'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
-      [importId, rows.flatMap(keysOf)],
-    );
+    const stored = await storedClaims(trx, importId, rows);
     const created = found.filter((contact) => contact.import_id === importId);
     const keys = created.flatMap(({ email_key: email, phone }) =>
       [email, phone].filter((key) => key !== null),
     );
-    return new Claims(importId, new Set([...keys, ...stored.map((row) => row.address_key)]));
+    return new Claims(importId, new Set([...keys, ...stored]));
   }
 
   /**

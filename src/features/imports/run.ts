@@ -211,6 +211,15 @@ async function* readChunks(
 const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
   resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
 
+/** Whether no row of a chunk of contacts was that of an existing contact. This is then likely of the next chunk, too. */
+const foundNone = (before: ImportRecord, after: ImportRecord): boolean =>
+  after.resource === 'contacts' &&
+  !after.options.dry_run &&
+  after.created_count > before.created_count &&
+  after.updated_count === before.updated_count &&
+  after.unchanged_count === before.unchanged_count &&
+  after.duplicate_count === before.duplicate_count;
+
 function tooManyErrors(row: ImportRecord, max: number): Failure | null {
   if (row.failed_count < max || processedRows(row) === row.total_rows) return null;
   return { code: 'too_many_errors', message: `${row.failed_count} rows failed; the rest was not imported` };
@@ -244,13 +253,14 @@ async function importChunks(
   const maxRows = chunkRows(layout.columns, row.options.list_ids.length);
   const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows);
   let reading = chunks.next();
+  let [before, seemsNew] = [row, false];
   for (;;) {
     const { value: chunk } = await reading;
     if (!chunk) break;
     // Read the next chunk while this one is written.
     reading = chunks.next();
     reading.catch(() => undefined);
-    const after = await commitRows(deps, row.id, chunk, attendance);
+    const after = await commitRows(deps, row.id, { ...chunk, seemsNew }, attendance);
     attendance.progress();
     if (after && stopsMail(after, chunk)) await deps.fence.wait(after.account_id);
     const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
@@ -259,6 +269,7 @@ async function importChunks(
       await chunks.return(undefined);
       return;
     }
+    [before, seemsNew] = [after, foundNone(before, after)];
   }
   await endWhenRead(deps, row);
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { createTextSample, isCompressed, readEncodingMark, type CsvEncoding } from './encoding.ts';
 import { CsvScanner, type CsvPosition, type CsvRecord } from './scanner.ts';
 
@@ -26,6 +27,11 @@ export type OpenFile = (offset: number) => Promise<AsyncIterable<Buffer>>;
 
 const HEAD_BYTES = 64 * 1024;
 const SAMPLE_RECORDS = 50;
+/**
+ * Number of bytes after which a reader lets the event loop do other work. Parsing a whole block takes so long that each
+ * response of the database would wait for it.
+ */
+const SLICE_BYTES = 4 * 1024;
 const delimiters = [',', ';', '\t', '|'];
 
 /** Reads the first 64 KB, or the whole file if it is smaller. */
@@ -89,7 +95,12 @@ export async function* readCsv(
 ): AsyncGenerator<{ records: CsvRecord[]; next: CsvPosition }> {
   const scanner = new CsvScanner({ ...dialect, from });
   const group = (records: CsvRecord[]) => ({ records, next: scanner.place });
-  for await (const block of await open(from.offset)) yield group(scanner.push(block));
+  for await (const block of await open(from.offset)) {
+    for (let at = 0; at < block.length; at += SLICE_BYTES) {
+      yield group(scanner.push(block.subarray(at, at + SLICE_BYTES)));
+      await setImmediate();
+    }
+  }
   yield group(scanner.end());
 }
 

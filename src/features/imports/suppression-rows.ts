@@ -1,0 +1,45 @@
+import type { Channel } from '../../delivery/message.ts';
+import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ImportRecord } from './model.ts';
+import type { ImportRow } from './rows.ts';
+
+interface SuppressionGiven {
+  channel: Channel;
+  key: string;
+  reason: SuppressionReason;
+  expires_at: string | null;
+}
+
+/**
+ * Suppresses the addresses of the rows, both of them if a row has two. A row with a suppression that has ended changes
+ * nothing.
+ * @returns the outcome of each row, in their order: created or updated if one of its addresses changes
+ */
+export async function importSuppressions(
+  trx: Queryable,
+  record: ImportRecord,
+  rows: readonly ImportRow[],
+): Promise<('created' | 'updated' | 'unchanged')[]> {
+  const given = rows.flatMap(({ email, phone, reason, active, expiresAt }): SuppressionGiven[] => {
+    const common = { reason, expires_at: expiresAt };
+    return [
+      ...(active && email ? [{ channel: 'email' as const, key: email.key, ...common }] : []),
+      ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
+    ];
+  });
+  const { rows: written } = await trx.query<{ address_key: string; is_new: boolean }>(
+    `${suppressionUpsertSql(`
+      select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
+        null::text as diagnostic, i.expires_at
+      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
+     returning s.address_key, s.created_at = now() as is_new`,
+    [record.account_id, JSON.stringify(given)],
+  );
+  const outcomes = new Map(written.map((row) => [row.address_key, row.is_new]));
+  return rows.map(({ email, phone }) => {
+    const changes = [email?.key, phone].flatMap((key) => (key ? (outcomes.get(key) ?? []) : []));
+    if (changes.includes(true)) return 'created';
+    return changes.length > 0 ? 'updated' : 'unchanged';
+  });
+}
