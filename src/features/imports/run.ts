@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
 import { AppError } from '../../errors.ts';
@@ -17,6 +16,7 @@ import { type Column, hasAddressColumn, readColumns } from './columns.ts';
 import { optsOut } from '../contacts/service.ts';
 import { importEvents } from './events.ts';
 import { type ImportRecord, type Layout, readImport } from './model.ts';
+import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
 import { readRow } from './rows.ts';
 
@@ -31,8 +31,6 @@ export interface ImportRunDeps extends ChunkDeps {
   maxFailedRows?: number;
 }
 
-/** Maximum number of imports of one account that run at the same time. The others wait. */
-const MAX_RUNNING = 2;
 /** Maximum time that an import works before the next one gets its turn, in ms. */
 const TURN_MS = 10_000;
 /** Maximum number of failed rows, after which an import ends. */
@@ -79,20 +77,6 @@ const gone: ImportState = {
   failedCount: 0,
 };
 
-/** Begins an import unless too many of the account's imports run. @returns whether it may run */
-async function beginImport(pool: pg.Pool, { id, account_id: accountId }: ImportRecord): Promise<boolean> {
-  const { rowCount } = await inTransaction(pool, async (trx) => {
-    await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
-    return trx.query(
-      `update imports i set status = 'processing', started_at = now(), engine_expected_by = now() + interval '2 minutes'
-       where id = $1 and status = 'queued' and $3 > (
-         select count(*) from imports o where o.account_id = $2 and o.status = 'processing')`,
-      [id, accountId, MAX_RUNNING],
-    );
-  });
-  return rowCount === 1;
-}
-
 /** Why an import fails as a whole. */
 interface Failure {
   code: string;
@@ -114,6 +98,7 @@ async function finishImport(
     );
     const row = rowCount === 1 ? await readImport(trx, id) : null;
     if (!row) return null;
+    await wakeWaiting(trx, row.account_id);
     const data = {
       import_id: id,
       resource: row.resource,
@@ -132,7 +117,7 @@ async function finishImport(
       : createEvent(importEvents.completed, { ...to, data });
     return events.publish(trx, [event]);
   });
-  for (const channel of queued?.keys() ?? []) waker.wake(channel);
+  for (const channel of queued ? ['outbox', ...queued.keys()] : []) waker.wake(channel);
 }
 
 class MissingFile extends Error {}

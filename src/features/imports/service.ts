@@ -21,6 +21,7 @@ import {
   type ListedImport,
   storedBytes,
 } from './model.ts';
+import { wakeWaiting } from './places.ts';
 import { leftOutOf, presentImport } from './presenter.ts';
 import { type CreateImportBody, ERROR_DAYS, type Import, type ListImportsQuery } from './schema.ts';
 import { importStart, importWake } from './workflow.ts';
@@ -162,7 +163,10 @@ export async function stopImport(
   publicUrl: string,
 ): Promise<Import> {
   const canceled = await cancelImport(trx, tenant, id);
-  if (canceled) await appendToOutbox(trx, importWake(runningOf(canceled)));
+  if (canceled) {
+    await appendToOutbox(trx, importWake(runningOf(canceled)));
+    await wakeWaiting(trx, tenant.accountId);
+  }
   const row = canceled ?? (await findImport(trx, tenant, id));
   if (row && row.status !== 'canceled') {
     throw new AppError('invalid_transition', `the import has ended: it is ${row.status}`);

@@ -183,6 +183,29 @@ describe('an import', () => {
     expect((await runToEnd(api, ids[2] ?? 0)).status).toBe('completed');
   });
 
+  it('begins the import that has waited longest, which is woken when another one ends', async () => {
+    const ids: number[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push((await postImport(api, { file })).body.id);
+    const [first = 0, second = 0, third = 0, fourth = 0] = ids;
+    const advance = async (id: number) => (await advanceImport(importDeps(api), id, attendance)).phase;
+    const woken = async () => {
+      const { rows } = await pool().query<{ workflow_id: string }>(
+        `delete from outbox where signal_name = 'wake' returning workflow_id`,
+      );
+      return rows.map(({ workflow_id: id }) => id).toSorted();
+    };
+    // The fourth may have the second place only after the second and third have begun.
+    expect([await advance(first), await advance(fourth), await advance(second)]).toEqual([
+      ...['inspecting', 'waiting', 'inspecting'],
+    ]);
+    await runToEnd(api, first);
+    expect(await woken()).toEqual([`import/${third}`, `import/${fourth}`]);
+    expect([await advance(fourth), await advance(third)]).toEqual(['waiting', 'inspecting']);
+    expect((await api.request('POST', `/v1/my/imports/${second}/cancel`)).status).toBe(200);
+    expect(await woken()).toEqual([`import/${second}`, `import/${fourth}`]);
+    expect(await advance(fourth)).toBe('inspecting');
+  });
+
   it('stops at the next chunk when it is canceled, and keeps the imported rows', async () => {
     const rows = Array.from({ length: 6_000 }, (_, n) => `p${n}@example.com`);
     const { body } = await postImport(api, { file: `email\n${rows.join('\n')}` });
