@@ -36,10 +36,11 @@ function blame(error: unknown): RowProblem | null {
 
 /**
  * Maximum number of tries of a chunk that fails because of a lock, a deadlock, or a contact that was created meanwhile.
- * A statement that takes too long is retried with fewer rows instead, unless there is only one.
+ * A statement that takes too long is retried with fewer rows instead, unless there is only one. A worker of a newer
+ * version refuses the chunk with 40001: the engine retries the activity until such a worker does it.
  */
 function triesFor(code: string, rows: number): number {
-  if (['40P01', '40001', '55P03'].includes(code)) return 20;
+  if (['40P01', '55P03'].includes(code)) return 20;
   if (['23505', '23503'].includes(code)) return 5;
   return code === TIMEOUT && rows <= 1 ? 3 : 1;
 }
@@ -48,14 +49,14 @@ async function commitWithRetries(
   deps: ChunkDeps,
   id: number,
   chunk: Chunk,
-  { progress }: Attendance,
+  { progress, stopping }: Attendance,
 ): Promise<ImportRecord | null> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await commitChunk(deps, id, chunk);
     } catch (error) {
       progress();
-      if (tries >= triesFor(codeOf(error), chunk.rows.length)) throw error;
+      if (stopping.aborted || tries >= triesFor(codeOf(error), chunk.rows.length)) throw error;
       await delay(50 + Math.random() * 50 * tries);
     }
   }
