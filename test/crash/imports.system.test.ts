@@ -20,12 +20,16 @@ afterAll(async () => {
 
 const EVERY = 25;
 
-/** Of 25 rows, one is bad and one repeats the first address of the file. */
+/** Whether the row repeats the first address of the file. The first half of the file has only new addresses. */
+const isRepeated = (n: number) => n % EVERY === 4 && n >= count / 2;
+const repeated = Array.from({ length: count }, (_, n) => n).filter(isRepeated).length;
+
+/** Of 25 rows, one is bad. */
 function fileOf(run: number): string {
   const lines = ['email,first_name,phone,plan'];
   for (let n = 0; n < count; n += 1) {
     if (n % EVERY === 3) lines.push(`bad ${n},Bad,,free`);
-    else if (n % EVERY === 4) lines.push(`p${run}-0@example.com,Again,,free`);
+    else if (isRepeated(n)) lines.push(`p${run}-0@example.com,Again,,free`);
     else lines.push(`p${run}-${n}@example.com,Ada ${n},+1415${String(5_000_000 + run * 600_000 + n)},pro`);
   }
   return lines.join('\r\n');
@@ -80,10 +84,10 @@ describe.each(Array.from({ length: runs }, (_, n) => n + 1))('an import during c
       status: 'completed',
       total_rows: count,
       processed_rows: count,
-      created_count: count - bad * 2,
+      created_count: count - bad - repeated,
       updated_count: 0,
       unchanged_count: 0,
-      duplicate_count: bad,
+      duplicate_count: repeated,
       failed_count: bad,
     });
     const { rows } = await stage.database.pool.query<{ contacts: number; emails: number; errors: number }>(
@@ -92,6 +96,6 @@ describe.each(Array.from({ length: runs }, (_, n) => n + 1))('an import during c
        from contacts where email like $1`,
       [`p${run}-%`, posted.id],
     );
-    expect(rows).toEqual([{ contacts: count - bad * 2, emails: count - bad * 2, errors: bad }]);
+    expect(rows).toEqual([{ contacts: count - bad - repeated, emails: count - bad - repeated, errors: bad }]);
   }, 600_000);
 });
