@@ -148,6 +148,9 @@ const cpuOf = (processes: Processes) => ({
 
 type Cpu = Record<string, number>;
 
+const peaksOf = (processes: Processes) =>
+  Object.fromEntries(Object.entries(processes).map(([name, usage]) => [name, usage().peakMemoryMb]));
+
 const usedBy = (before: Cpu, after: Cpu, map: (seconds: number) => number) =>
   Object.fromEntries(
     Object.entries(after).map(([name, seconds]) => [name, map(seconds - (before[name] ?? 0))]),
@@ -287,7 +290,7 @@ async function measureLoads(bench: Bench, folder: string | undefined) {
         `${folder ?? 'this commit'}: ${shape.name}: ${JSON.stringify(measured[shape.name])}\n`,
       );
     }
-    return measured;
+    return { loads: measured, peak_memory_mb: peaksOf(roles.processes) };
   } finally {
     await roles.stop();
   }
@@ -318,7 +321,7 @@ async function oneRound(bench: Bench, folder: string | undefined) {
   const hasLoads = shapesOf(bench.options).length > 0;
   return {
     ...(bench.options.rates.includes(0) ? { at_rest: await measureRest(bench, folder) } : {}),
-    loads: hasLoads ? await measureLoads(bench, folder) : {},
+    ...(hasLoads ? await measureLoads(bench, folder) : { loads: {}, peak_memory_mb: {} }),
   };
 }
 
@@ -341,8 +344,13 @@ function mediansOf(rounds: readonly Round[]): Record<string, Record<string, numb
     return [name, Object.fromEntries([...cpu, ...figures])];
   });
   const rest = rounds.flatMap(({ at_rest: each }) => each?.together_percent ?? []);
+  const peaks = Object.keys(rounds[0]?.peak_memory_mb ?? {}).map((name): [string, number] => [
+    `${name}_mb`,
+    median(rounds.map(({ peak_memory_mb: each }) => each[name] ?? 0)),
+  ]);
   return {
     ...Object.fromEntries(byLoad),
+    ...(peaks.length > 0 ? { 'peak memory': Object.fromEntries(peaks) } : {}),
     ...(rest.length > 0 ? { 'at rest': { together_percent: median(rest) } } : {}),
   };
 }

@@ -18,6 +18,8 @@ export interface LoadOptions {
   rate?: number;
   /** Called with the time of `performance.now()` at which request `n` was sent, or should have been at the rate. */
   onStart?: (n: number, at: number) => void;
+  /** Called with the same time when a request has a response, and with the milliseconds until then. */
+  onResponse?: (at: number, ms: number) => void;
 }
 
 export interface LoadResult {
@@ -66,7 +68,7 @@ function responseLength(text: string): number {
 /** Sends one request after another over a keep-alive connection until `end`. */
 function runConnection(options: LoadOptions, beganAt: number, end: number, tally: Tally): Promise<void> {
   const requestOf = createWriter(options);
-  const { rate, onStart } = options;
+  const { rate, onStart, onResponse } = options;
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port: options.port, host: '127.0.0.1', noDelay: true });
     let buffered = '';
@@ -94,7 +96,9 @@ function runConnection(options: LoadOptions, beganAt: number, end: number, tally
       const length = responseLength(buffered);
       if (length === 0) return;
       if (!/^(?:2|302)/.test(buffered.slice(9, 12))) tally.errors += 1;
-      tally.latencies.push(performance.now() - startedAt);
+      const ms = performance.now() - startedAt;
+      tally.latencies.push(ms);
+      onResponse?.(startedAt, ms);
       buffered = buffered.slice(length);
       next();
     });

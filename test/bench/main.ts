@@ -144,7 +144,7 @@ program
 program
   .command('pause')
   .description(
-    'how long the pause of an account takes under full load, until it is confirmed and until the last mail',
+    'how long the pause of an account takes under full load, until it is confirmed and until the last mail, and what requests wait meanwhile',
   )
   .option('--pauses <n>', 'number of times the account is paused and resumed', Number, 5)
   .option('--senders <n>', 'sender processes', Number, 2)
