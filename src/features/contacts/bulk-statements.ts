@@ -1,7 +1,11 @@
+import type pg from 'pg';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Match, Pending, Work } from './bulk-work.ts';
 import type { NewChannels } from './new-channels.ts';
 import { MAX_DATA_BYTES } from './schema.ts';
+
+/** Leaves what is null out of JSON. A chunk of an import is half a megabyte. */
+const known = <T>(value: T | null): T | undefined => value ?? undefined;
 
 /**
  * Returns the row as the statements read it.
@@ -20,18 +24,18 @@ export function toRow(
   const ofPhone = channels.state('sms', isNew.phone ? phone : null, says);
   return {
     n: index,
-    first_name: contact.firstName,
-    last_name: contact.lastName,
-    country_code: contact.countryCode,
-    source: contact.source,
-    data: contact.data,
-    email: email?.address ?? null,
-    email_key: email?.key ?? null,
+    first_name: known(contact.firstName),
+    last_name: known(contact.lastName),
+    country_code: known(contact.countryCode),
+    source: known(contact.source),
+    data: known(contact.data),
+    email: email?.address,
+    email_key: email?.key,
     email_subscribed: ofEmail.subscribed,
-    email_opt_out_at: ofEmail.optOutAt,
-    phone,
+    email_opt_out_at: known(ofEmail.optOutAt),
+    phone: known(phone),
     phone_subscribed: ofPhone.subscribed,
-    phone_opt_out_at: ofPhone.optOutAt,
+    phone_opt_out_at: known(ofPhone.optOutAt),
   };
 }
 
@@ -62,15 +66,15 @@ const INSERT = `
 
 const UNIQUE_VIOLATION = '23505';
 
-/**
- * Inserts contacts that do not exist.
- * @returns the contacts; null, without effect, if one of their addresses is that of a contact
- */
-export async function insertNewRows(trx: Queryable, values: unknown[]): Promise<Inserted[] | null> {
+/** Runs the insert. @returns null, without effect, if one of the addresses is that of a contact */
+async function insertFreshRows<Row extends pg.QueryResultRow>(
+  trx: Queryable,
+  values: unknown[],
+  returned: string,
+): Promise<Row[] | null> {
   await trx.query('savepoint fresh');
   try {
-    const text = `${INSERT} returning id, email_key, phone`;
-    const { rows } = await trx.query<Inserted>(text, values);
+    const { rows } = await trx.query<Row>(`${INSERT} returning ${returned}`, values);
     await trx.query('release savepoint fresh');
     return rows;
   } catch (error) {
@@ -81,14 +85,24 @@ export async function insertNewRows(trx: Queryable, values: unknown[]): Promise<
 }
 
 /**
+ * Inserts contacts that do not exist.
+ * @returns their ids in any order; null, without effect, if one of their addresses is that of a contact
+ */
+export async function insertNewRows(trx: Queryable, values: unknown[]): Promise<number[] | null> {
+  const inserted = await insertFreshRows<{ id: number }>(trx, values, 'id');
+  return inserted && inserted.map(({ id }) => id);
+}
+
+/**
  * Inserts contacts that did not exist a moment ago. `on conflict` searches every unique index for each row, so it is
  * used only if a plain insert fails because another transaction created one of the contacts in the meantime.
  * @returns the contacts that were inserted
  */
 export async function insertRows(trx: Queryable, values: unknown[]): Promise<Inserted[]> {
-  const inserted = await insertNewRows(trx, values);
+  const columns = 'id, email_key, phone';
+  const inserted = await insertFreshRows<Inserted>(trx, values, columns);
   if (inserted) return inserted;
-  const text = `${INSERT} on conflict do nothing returning id, email_key, phone`;
+  const text = `${INSERT} on conflict do nothing returning ${columns}`;
   return (await trx.query<Inserted>(text, values)).rows;
 }
 

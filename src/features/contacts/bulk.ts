@@ -86,23 +86,24 @@ function plan({ outcomes }: Work, pending: readonly Pending[], known: readonly K
   return found;
 }
 
-/**
- * Creates contacts in the order of their addresses.
- * @param insert returns the contacts that it has inserted; null: none
- * @returns the rows whose contacts exist
- */
-async function insertFresh(
-  work: Work,
-  fresh: readonly Pending[],
-  insert: typeof insertRows | typeof insertNewRows,
-): Promise<Pending[]> {
-  if (fresh.length === 0) return [];
-  const { trx, scope, options, outcomes } = work;
+/** Reads what the insert of new contacts needs. */
+async function prepareInsert(work: Work, fresh: readonly Pending[]) {
+  const { scope, options } = work;
   const channels = await NewChannels.read(work, fresh);
   const given = fresh.map((each) => toRow(channels, each, { email: true, phone: true }));
   const { source, importId } = options;
-  const values = [scope.accountId, scope.brandId, source, JSON.stringify(given), importId];
-  const rows = (await insert(trx, values)) ?? [];
+  return {
+    channels,
+    values: [scope.accountId, scope.brandId, source, JSON.stringify(given), importId],
+  };
+}
+
+/** Creates contacts in the order of their addresses. @returns the rows whose contacts others have created meanwhile */
+async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pending[]> {
+  if (fresh.length === 0) return [];
+  const { trx, outcomes } = work;
+  const { channels, values } = await prepareInsert(work, fresh);
+  const rows = await insertRows(trx, values);
   const ids = new Map(rows.map((row) => [row.email_key ?? row.phone, row.id]));
   const lost: Pending[] = [];
   for (const each of fresh) {
@@ -166,7 +167,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
  * Creates many contacts of a brand without looking whether they exist.
  * @param trx the caller's transaction, in which no contact is locked yet
  * @param contacts each address is in at most one of them
- * @returns their ids in the same order; null, without effect, if one of their addresses is that of a contact
+ * @returns their ids in any order; null, without effect, if one of their addresses is that of a contact
  */
 export async function bulkCreateContacts(
   trx: Queryable,
@@ -178,8 +179,12 @@ export async function bulkCreateContacts(
   const work: Work = { trx, deps, scope, options, outcomes: [] };
   await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
   const fresh = contacts.map((contact, index) => ({ contact, index }));
-  const known = await insertFresh(work, fresh, insertNewRows);
-  return known.length > 0 ? null : work.outcomes.flatMap((outcome) => ('id' in outcome ? outcome.id : []));
+  const { channels, values } = await prepareInsert(work, fresh);
+  const ids = await insertNewRows(trx, values);
+  if (!ids) return null;
+  for (const contact of contacts) channels.created(contact);
+  await channels.record();
+  return ids;
 }
 
 /**
@@ -208,7 +213,7 @@ export async function bulkUpsertContacts(
     const now = round === 0 && found ? found : await findByAddresses(trx, scope.brandId, rows);
     const { matches, fresh, later } = plan(work, pending, await readKnown(work, now));
     await updateMatches(work, matches);
-    const lost = await insertFresh(work, fresh, insertRows);
+    const lost = await insertFresh(work, fresh);
     pending = [...later, ...lost].sort((one, other) => one.index - other.index);
   }
   return work.outcomes;
