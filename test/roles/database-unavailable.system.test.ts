@@ -1,9 +1,10 @@
 // Every role waits for an unavailable database, and reports each problem only once.
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { claimPorts } from '../../src/local/machine/ports.ts';
+import { claimPort } from '../../src/local/machine/ports.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Program, runProgram, until } from '../support/programs.ts';
 
@@ -12,6 +13,11 @@ const START_LIMIT_MS = 90_000;
 const TEST_LIMIT_MS = 120_000;
 /** The database breaks off so many of a role's first connections, each a statement later than the one before. */
 const BROKEN_CONNECTIONS = 8;
+
+/**
+ * Nothing listens on the port until the database becomes available, so it is below those that other tests take meanwhile.
+ */
+const [FREE_FROM, FREE_BELOW] = [15_000, 20_000];
 
 /** The way to a database, which is closed at first. */
 class Front {
@@ -79,7 +85,7 @@ interface RunningRole {
 /** Starts a role whose database is unavailable. After `check`, the role must end when it is asked to. */
 async function withRole(name: string, check: (role: RunningRole) => Promise<void>): Promise<void> {
   const test = await createTestDatabase();
-  const [port] = (await claimPorts([{ port: 0, setting: 'PORT' }])) as [number];
+  const port = await claimPort(randomInt(FREE_FROM, FREE_BELOW), 'DATABASE_URL');
   const url = new URL(test.url);
   const database = new Front(new URL(test.url), port);
   url.host = `127.0.0.1:${port}`;
