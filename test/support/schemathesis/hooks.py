@@ -8,6 +8,7 @@ reads for many operations is enumerated whole for some of them, and in part for 
 """
 
 import collections
+import gc
 import json
 import os
 import re
@@ -28,6 +29,9 @@ WEB_URL = re.compile(r"https?:.*", re.S | re.I)
 ZONE = re.compile(r".{0,100}", re.S)
 TYPED_DOMAIN = re.compile(r".{1,253}", re.S)
 LINK = re.compile(r"(https?|mailto|tel):.*", re.S | re.I)
+
+# Generators of values leave little garbage in cycles, and looking for it often takes a fifteenth of their time.
+gc.set_threshold(200_000, 50, 50)
 
 existing = json.loads(os.environ["CARILLON_EXISTING"])
 webhooks = []
@@ -160,6 +164,10 @@ STEPS_WITHIN = re.compile(
     r"|.*'steps' value: Single-item array: .*'(?:yes|no|steps)' value: Single-item array: ",
     re.S,
 )
+# The other operations that read steps are described with these types only. Enumerating steps within steps takes seconds
+# for each operation, and only a few of the cases are sent.
+FEW_STEPS = ("EmailStep", "WaitStep", "ExitStep")
+COMPONENTS = "#/components/schemas/"
 # Values of most types are wrong for a value. The first of them is sent, and one of so many that follow.
 WRONG_TYPES = 4
 # Operations for users refuse the key of these tests before they read anything else.
@@ -205,16 +213,47 @@ def is_chosen_type(label, data):
     return sent[key] == 1 or sent[key] == 2 + zlib.crc32(repr(key).encode()) % WRONG_TYPES
 
 
-def with_additional_properties(node):
-    """Generators of values know `additionalProperties` only, which says the same where nothing else adds properties."""
+# Drawing and comparing texts of two megabytes takes most of the time of an operation. Other tests check such limits.
+MAX_LENGTH = 1_000_000
+
+
+def for_generators(node):
+    """
+    Generators of values know `additionalProperties` only, which says the same where nothing else adds properties. They
+    draw texts as long as the schema allows, so it allows any length above `MAX_LENGTH`.
+    """
     if isinstance(node, list):
-        return [with_additional_properties(each) for each in node]
+        return [for_generators(each) for each in node]
     if not isinstance(node, dict):
         return node
-    changed = {name: with_additional_properties(value) for name, value in node.items()}
+    changed = {name: for_generators(value) for name, value in node.items()}
     if changed.get("unevaluatedProperties") is False:
         changed["additionalProperties"] = changed.pop("unevaluatedProperties")
+    if isinstance(changed.get("maxLength"), int) and changed["maxLength"] > MAX_LENGTH:
+        del changed["maxLength"]
     return changed
+
+
+def with_few_steps(node, components):
+    """A copy of the schema of a request whose steps are of `FEW_STEPS`; components with steps are copied into it."""
+    if isinstance(node, list):
+        return [with_few_steps(each, components) for each in node]
+    if not isinstance(node, dict):
+        return node
+    name = str(node.get("$ref", "")).removeprefix(COMPONENTS)
+    if name == "FlowStepInput":
+        return {"oneOf": [{"$ref": COMPONENTS + each} for each in FEW_STEPS]}
+    if "steps" in components.get(name, {}).get("properties", {}):
+        return with_few_steps(components[name], components)
+    return {key: with_few_steps(value, components) for key, value in node.items()}
+
+
+def limit_steps(raw_schema):
+    for path, item in raw_schema["paths"].items():
+        for method, operation in item.items():
+            if "requestBody" in operation and f"{method.upper()} {path}" != LARGE["steps"]:
+                components = raw_schema["components"]["schemas"]
+                operation["requestBody"] = with_few_steps(operation["requestBody"], components)
 
 
 def operations_without_keys(raw_schema):
@@ -229,13 +268,16 @@ def operations_without_keys(raw_schema):
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    raw_schema.update(with_additional_properties(raw_schema))
+    raw_schema.update(for_generators(raw_schema))
+    limit_steps(raw_schema)
     refused.update(operations_without_keys(raw_schema))
 
 
 @schemathesis.hook
 def filter_case(context, case):
-    data = case.meta.phase.data if case.meta else None
+    # Each look at it compares the case with what it was, which takes time.
+    meta = case.meta
+    data = meta.phase.data if meta else None
     if not isinstance(data, CoveragePhaseData):
         return True
     label = case.operation.label
@@ -243,8 +285,8 @@ def filter_case(context, case):
         return is_among_first((label, "refused"), MAX_REFUSED_CASES)
     for field, operation in LARGE.items():
         if field in data.description and label != operation:
-            return is_among_first((label, case.meta.generation.mode, field), MAX_LARGE_CASES)
-    mode = case.meta.generation.mode
+            return is_among_first((label, meta.generation.mode, field), MAX_LARGE_CASES)
+    mode = meta.generation.mode
     if is_repeated_step(label, mode, data):
         return False
     is_whole = zlib.crc32(label.encode()) % WHOLE_EVERY == 0
