@@ -196,14 +196,18 @@ async function* readChunks(
 const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
   resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
 
-/** Whether no row of a chunk of contacts was that of an existing contact. This is then likely of the next chunk, too. */
-const foundNone = (before: ImportRecord, after: ImportRecord): boolean =>
+/**
+ * Whether no row of a chunk of contacts was that of an existing contact. This is then likely of the next chunk, too. A
+ * row that only the database refused may conflict with an existing contact.
+ */
+const foundNone = (before: ImportRecord, after: ImportRecord, { rows }: Chunk): boolean =>
   after.resource === 'contacts' &&
   !after.options.dry_run &&
   after.created_count > before.created_count &&
   after.updated_count === before.updated_count &&
   after.unchanged_count === before.unchanged_count &&
-  after.duplicate_count === before.duplicate_count;
+  after.duplicate_count === before.duplicate_count &&
+  after.failed_count - before.failed_count === rows.filter(isFailed).length;
 
 function tooManyErrors(row: ImportRecord, max: number): Failure | null {
   if (row.failed_count < max || processedRows(row) === row.total_rows) return null;
@@ -226,22 +230,22 @@ async function endWhenRead(deps: ImportRunDeps, row: ImportRecord): Promise<void
     throw new ChangedFile('the rows of the file do not add up');
 }
 
-/** Imports chunks until the turn is over, or the file or the import ends. */
+/**
+ * Imports chunks until the turn is over, or the file or the import ends.
+ * @returns whether the file has ended
+ */
 async function importChunks(
   deps: ImportRunDeps,
   row: ImportRecord,
-  open: OpenFile,
+  chunks: AsyncIterator<Chunk, undefined>,
   attendance: Attendance,
-): Promise<void> {
+): Promise<boolean> {
   const until = Date.now() + (deps.turnMs ?? TURN_MS);
-  const layout = row.layout as Layout;
-  const maxRows = chunkRows(layout.columns, row.options.list_ids.length);
-  const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows);
   let reading = chunks.next();
   let [before, seemsNew] = [row, false];
   for (;;) {
     const { value: chunk } = await reading;
-    if (!chunk) break;
+    if (!chunk) return true;
     // Read the next chunk while this one is written.
     reading = chunks.next();
     reading.catch(() => undefined);
@@ -250,13 +254,27 @@ async function importChunks(
     if (after && stopsMail(after, chunk)) await deps.fence.wait(after.account_id);
     const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
     if (failure) await finishImport(deps, row.id, failure);
-    if (failure || !after || Date.now() >= until || attendance.stopping.aborted) {
-      await chunks.return(undefined);
-      return;
-    }
-    [before, seemsNew] = [after, foundNone(before, after)];
+    if (failure || !after || Date.now() >= until || attendance.stopping.aborted) return false;
+    [before, seemsNew] = [after, foundNone(before, after, chunk)];
   }
-  await endWhenRead(deps, row);
+}
+
+async function importFile(
+  deps: ImportRunDeps,
+  row: ImportRecord,
+  open: OpenFile,
+  attendance: Attendance,
+): Promise<void> {
+  const layout = row.layout as Layout;
+  const maxRows = chunkRows(layout.columns, row.options.list_ids.length);
+  const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows);
+  let ended: boolean;
+  try {
+    ended = await importChunks(deps, row, chunks, attendance);
+  } finally {
+    await chunks.return(undefined);
+  }
+  if (ended) await endWhenRead(deps, row);
 }
 
 /**
@@ -317,7 +335,7 @@ async function step(
   const open = opener(deps.store, row.storage_key);
   try {
     if (row.position === null) await inspect(deps, row, open, attendance);
-    else await importChunks(deps, row, open, attendance);
+    else await importFile(deps, row, open, attendance);
   } catch (error) {
     const failure = failureOf(error, attendance.attempt);
     if (!failure || attendance.stopping.aborted) throw error;

@@ -1,4 +1,5 @@
 // A chunk is retried while that may help, and no longer.
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { advanceImport } from '../../../src/features/imports/run.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
@@ -17,8 +18,8 @@ beforeEach(async () => {
 });
 
 /** Posts an import and inspects its file, so that its chunk is next. */
-async function inspected(): Promise<number> {
-  const { body } = await postImport(api, { file: 'email\nada@example.com\n' });
+async function inspected(file = 'email\nada@example.com\n'): Promise<number> {
+  const { body } = await postImport(api, { file });
   for (let n = 0; n < 2; n += 1) await advanceImport(importDeps(api), body.id, attendance);
   return body.id;
 }
@@ -50,6 +51,22 @@ it('leaves a chunk that a newer version refuses to the engine', async () => {
   await refuse('40001', 2);
   await expect(advanceImport(importDeps(api), id, attendance)).rejects.toMatchObject({ code: '40001' });
   expect(await tries()).toBe(1);
+});
+
+it('closes the file when a chunk fails', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, n) => `p${n}@example.com`);
+  const id = await inspected(['email', ...rows].join('\n'));
+  await refuse('40001', 1);
+  const deps = importDeps(api);
+  const streams: Readable[] = [];
+  const open: typeof deps.store.open = async (...args) => {
+    const blob = await deps.store.open(...args);
+    if (blob) streams.push(blob.stream);
+    return blob;
+  };
+  const store = { ...deps.store, open };
+  await expect(advanceImport({ ...deps, store }, id, attendance)).rejects.toMatchObject({ code: '40001' });
+  expect(streams.map(({ destroyed }) => destroyed)).toEqual([true]);
 });
 
 it('stops retrying when the process stops', async () => {
