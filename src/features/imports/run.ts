@@ -197,17 +197,12 @@ const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
   resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
 
 /**
- * Whether no row of a chunk of contacts was that of an existing contact. This is then likely of the next chunk, too. A
- * row that only the database refused may conflict with an existing contact.
+ * Whether an import has created a contact for each row of the turn so far. It then does so for the next chunk, too, most
+ * likely. If it does not, the remaining chunks of the turn are not tried in vain.
+ * @param rows number of rows of the turn that could be imported
  */
-const foundNone = (before: ImportRecord, after: ImportRecord, { rows }: Chunk): boolean =>
-  after.resource === 'contacts' &&
-  !after.options.dry_run &&
-  after.created_count > before.created_count &&
-  after.updated_count === before.updated_count &&
-  after.unchanged_count === before.unchanged_count &&
-  after.duplicate_count === before.duplicate_count &&
-  after.failed_count - before.failed_count === rows.filter(isFailed).length;
+const createdAll = ({ resource, options, created_count }: ImportRecord, after: ImportRecord, rows: number) =>
+  resource === 'contacts' && !options.dry_run && after.created_count - created_count === rows;
 
 function tooManyErrors(row: ImportRecord, max: number): Failure | null {
   if (row.failed_count < max || processedRows(row) === row.total_rows) return null;
@@ -242,7 +237,7 @@ async function importChunks(
 ): Promise<boolean> {
   const until = Date.now() + (deps.turnMs ?? TURN_MS);
   let reading = chunks.next();
-  let [before, seemsNew] = [row, false];
+  let [seemsNew, tried] = [false, 0];
   for (;;) {
     const { value: chunk } = await reading;
     if (!chunk) return true;
@@ -255,7 +250,8 @@ async function importChunks(
     const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
     if (failure) await finishImport(deps, row.id, failure);
     if (failure || !after || Date.now() >= until || attendance.stopping.aborted) return false;
-    [before, seemsNew] = [after, foundNone(before, after, chunk)];
+    tried += chunk.rows.filter((each) => !isFailed(each)).length;
+    seemsNew = createdAll(row, after, tried);
   }
 }
 
