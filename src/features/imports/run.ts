@@ -35,7 +35,7 @@ export interface ImportRunDeps extends ChunkDeps {
 const TURN_MS = 10_000;
 /** Maximum number of failed rows, after which an import ends. */
 const MAX_FAILED_ROWS = 1_000_000;
-const CHUNK_ROWS = 2_500;
+const CHUNK_ROWS = 1_000;
 /**
  * Maximum work of one chunk, so that it keeps its locks only briefly: members added to lists, and bytes of column names
  * written to `data`.

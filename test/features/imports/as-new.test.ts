@@ -13,7 +13,7 @@ beforeEach(async () => {
   await api.database.pool.query('truncate lists, contacts, imports, import_addresses, opt_outs cascade');
 });
 
-const CHUNK = 2_500;
+const CHUNK = 1_000;
 
 /** Rows of new contacts. */
 const fresh = (name: string, count = CHUNK) =>
