@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
 import { AppError } from '../../errors.ts';
 import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
-import { inspectCsv, type FileProblem, type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
+import { inspectCsv, type FileProblem, type OpenFile } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -12,13 +12,13 @@ import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { commitRows, isHopeless } from './commit.ts';
-import { type Column, hasAddressColumn, readColumns } from './columns.ts';
+import { hasAddressColumn, readColumns } from './columns.ts';
 import { optsOut } from '../contacts/service.ts';
 import { importEvents } from './events.ts';
 import { type ImportRecord, type Layout, readImport } from './model.ts';
 import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
-import { readRow } from './rows.ts';
+import { chunkRows, readChunks } from './read-chunks.ts';
 
 export interface ImportRunDeps extends ChunkDeps {
   store: BlobStore;
@@ -35,14 +35,6 @@ export interface ImportRunDeps extends ChunkDeps {
 const TURN_MS = 10_000;
 /** Maximum number of failed rows, after which an import ends. */
 const MAX_FAILED_ROWS = 1_000_000;
-const CHUNK_ROWS = 1_000;
-/**
- * Maximum work of one chunk, so that it keeps its locks only briefly: members added to lists, and bytes of column names
- * written to `data`.
- */
-const CHUNK_MEMBERS = 50_000;
-const CHUNK_NAME_BYTES = 8 * 1024 * 1024;
-const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Maximum number of tries of a piece of work that fails with an internal error. */
 const MAX_TRIES = 10;
 /** Maximum number of addresses that one statement removes. */
@@ -155,41 +147,6 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
      where id = $1 and status = 'processing' and position is null`,
     [row.id, JSON.stringify(layout), JSON.stringify(body), records],
   );
-}
-
-/** Maximum number of rows of a chunk. Each contact gets the names of its columns in `data`. */
-export function chunkRows(columns: readonly Column[], lists: number): number {
-  const names = columns.reduce(
-    (sum, { use }) => sum + (use && 'data' in use ? Buffer.byteLength(use.data) : 0),
-    0,
-  );
-  const limits = [CHUNK_ROWS, CHUNK_MEMBERS / Math.max(1, lists), CHUNK_NAME_BYTES / Math.max(1, names)];
-  return Math.max(1, Math.floor(Math.min(...limits)));
-}
-
-/** Reads the file from a position on, in chunks. A long stretch of blank rows becomes a chunk without rows. */
-async function* readChunks(
-  open: OpenFile,
-  layout: Layout,
-  from: CsvPosition,
-  maxRows: number,
-): AsyncGenerator<Chunk, undefined> {
-  let chunk: Chunk = { rows: [], from, next: from };
-  for await (const { records, next } of readCsv(open, layout, from)) {
-    for (const record of records) {
-      chunk.rows.push(readRow(record, layout.columns));
-      chunk.next = record.next;
-      const isFull = chunk.rows.length >= maxRows || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
-      if (!isFull) continue;
-      yield chunk;
-      chunk = { rows: [], from: chunk.next, next: chunk.next };
-    }
-    if (chunk.rows.length > 0 || next.offset - chunk.from.offset < CHUNK_BYTES) continue;
-    yield { ...chunk, next };
-    chunk = { rows: [], from: next, next };
-  }
-  if (chunk.rows.length > 0) yield chunk;
-  return undefined;
 }
 
 /** Whether the chunk makes some recipients get no more mail. */

@@ -1,7 +1,8 @@
 // An import of a malformed file keeps the rows that it can read, and reports the others.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { failedRecords } from '../../../src/features/imports/model.ts';
-import { advanceImport, chunkRows } from '../../../src/features/imports/run.ts';
+import { chunkRows } from '../../../src/features/imports/read-chunks.ts';
+import { advanceImport } from '../../../src/features/imports/run.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { attendance, importDeps, importFile, postImport, runToEnd } from '../../support/imports.ts';
