@@ -4,8 +4,8 @@ import type { Match, Pending, Work } from './bulk-work.ts';
 import type { NewChannels } from './new-channels.ts';
 import { MAX_DATA_BYTES } from './schema.ts';
 
-/** Leaves what is null out of JSON. A chunk of an import is half a megabyte. */
-const known = <T>(value: T | null): T | undefined => value ?? undefined;
+/** Leaves null out of the JSON, which is half a megabyte for a chunk of an import. */
+const withoutNull = <T>(value: T | null): T | undefined => value ?? undefined;
 
 /**
  * Returns the row as the statements read it.
@@ -24,18 +24,18 @@ export function toRow(
   const ofPhone = channels.state('sms', isNew.phone ? phone : null, says);
   return {
     n: index,
-    first_name: known(contact.firstName),
-    last_name: known(contact.lastName),
-    country_code: known(contact.countryCode),
-    source: known(contact.source),
-    data: known(contact.data),
+    first_name: withoutNull(contact.firstName),
+    last_name: withoutNull(contact.lastName),
+    country_code: withoutNull(contact.countryCode),
+    source: withoutNull(contact.source),
+    data: withoutNull(contact.data),
     email: email?.address,
     email_key: email?.key,
     email_subscribed: ofEmail.subscribed,
-    email_opt_out_at: known(ofEmail.optOutAt),
-    phone: known(phone),
+    email_opt_out_at: withoutNull(ofEmail.optOutAt),
+    phone: withoutNull(phone),
     phone_subscribed: ofPhone.subscribed,
-    phone_opt_out_at: known(ofPhone.optOutAt),
+    phone_opt_out_at: withoutNull(ofPhone.optOutAt),
   };
 }
 

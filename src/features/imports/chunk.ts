@@ -30,7 +30,7 @@ export interface Chunk {
   /** The positions where the chunk begins and where the next one begins. */
   from: CsvPosition;
   next: CsvPosition;
-  /** Whether the contacts are probably all new, so that looking for them first would be in vain. */
+  /** Whether the contacts are probably all new. If so, they are inserted without looking for them first. */
   seemsNew?: boolean;
 }
 

@@ -88,9 +88,14 @@ export interface NewImport {
   options: ImportOptions;
 }
 
-/** Counts the unfinished imports of the account. Other imports of the account wait until the transaction ends. */
-export async function countUnfinished(trx: Queryable, accountId: number): Promise<number> {
+/** Makes imports of the account that are created or begin meanwhile wait until the transaction ends. */
+export async function lockImports(trx: Queryable, accountId: number): Promise<void> {
   await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
+}
+
+/** Counts the unfinished imports of the account, under {@link lockImports}. */
+export async function countUnfinished(trx: Queryable, accountId: number): Promise<number> {
+  await lockImports(trx, accountId);
   const { rows } = await trx.query<{ count: number }>(
     `select count(*) from imports where account_id = $1 and status in ('queued', 'processing')`,
     [accountId],

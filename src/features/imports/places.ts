@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
-import type { ImportRecord } from './model.ts';
+import { type ImportRecord, lockImports } from './model.ts';
 import { importWake, type RunningImport } from './workflow.ts';
 
 /** Maximum number of imports of one account that run at the same time. The others wait. */
@@ -16,7 +16,7 @@ export async function beginImport(
   { id, account_id: accountId }: ImportRecord,
 ): Promise<boolean> {
   const { rowCount } = await inTransaction(pool, async (trx) => {
-    await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
+    await lockImports(trx, accountId);
     return trx.query(
       `update imports i set status = 'processing', started_at = now(), engine_expected_by = now() + interval '2 minutes'
        where id = $1 and status = 'queued' and $3 > (

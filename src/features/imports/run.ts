@@ -154,8 +154,8 @@ const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
   resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
 
 /**
- * Whether an import has created a contact for each row of the turn so far. It then does so for the next chunk, too, most
- * likely. If it does not, the remaining chunks of the turn are not tried in vain.
+ * Whether an import has created a contact for each row of the turn so far. Most likely it will do so for the next chunk,
+ * too. After a chunk in which it has not, contacts are looked for during the rest of the turn.
  * @param rows number of rows of the turn that could be imported
  */
 const createdAll = ({ resource, options, created_count }: ImportRecord, after: ImportRecord, rows: number) =>

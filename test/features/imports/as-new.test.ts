@@ -82,7 +82,7 @@ it('looks for contacts while each chunk has a row that conflicts with one', asyn
   const names = ['a', 'b', 'c', 'd'];
   const rows = names.flatMap((name) => chunkOf(name, [`other${name}@example.com,+14155550100,`]));
   expect(await importRows(rows)).toMatchObject({ created: rows.length - names.length, failed: names.length });
-  // Contacts that are created in vain would use up ids, too.
+  // Contacts whose insert is rolled back would use up ids, too.
   const used = await api.database.pool.query<{ used: number }>(
     'select max(id) - min(id) as used from contacts',
   );
