@@ -22,12 +22,12 @@ COPY workflows workflows
 COPY activities activities
 COPY migrations migrations
 COPY --from=console /app/console/dist console/dist
-RUN ln -s /app/src/main.ts /usr/local/bin/carillon && install -d -o node -g node /data
+RUN ln -s /app/src/cli/carillon.js /usr/local/bin/carillon && install -d -o node -g node /data
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MAIL_LISTEN_HOST=0.0.0.0 MAIL_PORT=2525 CARILLON_HOME=/data
 USER node
 VOLUME /data
 EXPOSE 3000 2525
 # Node receives the signals itself, so that a role can finish its work.
-ENTRYPOINT ["node", "/app/src/main.ts"]
+ENTRYPOINT ["node", "/app/src/cli/carillon.js"]
 CMD ["start", "api"]

@@ -10,7 +10,7 @@ import { createLogger } from '../log.ts';
 import { engineTls } from '../platform/temporal/tls.ts';
 import { roles } from '../roles/names.ts';
 import type { Surroundings } from './command.ts';
-import { ENDED_EARLY, type StopRequests, takeStopRequests } from './stop-requests.ts';
+import { ENDED_EARLY, endWithNpm, takeStopRequests } from './stop-requests.ts';
 
 export interface StartEverythingOptions {
   /** The settings. */
@@ -27,7 +27,6 @@ const NO_PROVIDER =
   'no EMAIL_PROVIDER_URL: set it to your mail relay, such as smtp://user:password@relay.example.com:587, or start with --dev, which captures every message on this machine';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
-const PARENT_CHECK_MS = 1_000;
 
 async function completeSettings(config: Config, home: Home, dev: boolean): Promise<Config> {
   if (dev) return developmentSettings(config, home.folder);
@@ -53,13 +52,6 @@ async function startSupervisor(
     log: createLogger(config, 'supervisor'),
     progress,
   });
-}
-
-/** Stops when npm ends: npm may end without passing on its signal. */
-function endWithNpm(config: Config, requests: StopRequests): void {
-  if (config.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && requests.ask(), PARENT_CHECK_MS).unref();
 }
 
 function announce(supervisor: Supervisor, home: Home, json: boolean): void {

@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { loadConfig, requireSettings, type Config } from '../config.ts';
 import { developmentSettings } from '../local/home/settings.ts';
-import { READY } from '../local/supervisor/role-process.ts';
+import { READY, restartWithFlags } from '../local/supervisor/role-process.ts';
 import type { RoleName } from '../roles/names.ts';
 import type { Surroundings } from './command.ts';
-import { takeStopRequests } from './stop-requests.ts';
+import { endWithNpm, takeStopRequests } from './stop-requests.ts';
 
 /** A role that works until it is stopped. */
 export interface RunningRole {
@@ -44,8 +44,10 @@ async function roleConfig({ dev, env }: StartRoleOptions): Promise<Config> {
  * @throws ConfigError naming the missing settings
  */
 export async function startRole(role: RoleName, options: StartRoleOptions): Promise<void> {
+  restartWithFlags(role);
   const config = await roleConfig(options);
   const requests = takeStopRequests();
+  endWithNpm(config, requests);
   // The supervisor that started this process has ended.
   if (process.connected) process.once('disconnect', () => requests.ask());
   let ready = false;

@@ -1,7 +1,10 @@
+import type { Config } from '../config.ts';
+
 /** The exit code that shells give a process ended by Ctrl-C. */
 export const ENDED_EARLY = 130;
 
 const SAME_REQUEST_MS = 500;
+const PARENT_CHECK_MS = 1_000;
 
 /** Requests to end this process: SIGINT, SIGTERM, SIGHUP. */
 export interface StopRequests {
@@ -30,4 +33,14 @@ export function takeStopRequests(): StopRequests {
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   return { first, ask, onSecond: (work) => void (second = work) };
+}
+
+/**
+ * Stops when npm ends: npm may end without passing on its signal. `carillon.js` counts as npm where it starts another
+ * Node.js.
+ */
+export function endWithNpm(config: Pick<Config, 'npm_lifecycle_event'>, requests: StopRequests): void {
+  if (config.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && requests.ask(), PARENT_CHECK_MS).unref();
 }

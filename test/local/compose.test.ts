@@ -9,6 +9,7 @@ import { roles } from '../../src/roles/names.ts';
 interface Service {
   ports?: string[];
   command?: string[];
+  entrypoint?: string[];
   environment?: Record<string, unknown>;
   depends_on?: Record<string, unknown> | string[];
 }
@@ -41,6 +42,8 @@ describe('docker-compose.yml', () => {
     for (const role of roles) {
       expect(started).toContain(`start ${role}`);
       expect(compose.services[role]?.depends_on).toHaveProperty('migrate');
+      // The image's launcher gives each role its flags.
+      expect(compose.services[role]?.entrypoint).toBeUndefined();
     }
     expect(compose.services['temporal-ui']).toBeDefined();
   });

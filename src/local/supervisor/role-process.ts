@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { childEnvironment } from '../../config.ts';
 import type { Guard } from '../machine/guard.ts';
 import { LocalError } from '../machine/local-error.ts';
 import { endProcess } from '../machine/os-process.ts';
@@ -36,6 +37,26 @@ export function nodeFlagsOf(role: string): string[] {
 export function memoryEnvironmentOf(role: string): Record<string, string> {
   // The engine's library has many threads. By default each keeps freed memory in an arena of its own.
   return role === 'worker' ? { MALLOC_ARENA_MAX: '2' } : {};
+}
+
+const nameOf = (flag: string) => flag.split('=')[0];
+
+/**
+ * Replaces this process with one that has the flags and the environment of its role. It keeps its process id, standard
+ * streams and parent, so nothing outside notices. Flags that this process was given come last, and therefore count.
+ * Returns if all of them are given, if a supervisor has started this process, or on Windows, which cannot do this.
+ */
+export function restartWithFlags(role: string): void {
+  const flags = nodeFlagsOf(role);
+  const given = new Set(process.execArgv.map(nameOf));
+  if (flags.every((flag) => given.has(nameOf(flag)))) return;
+  // The channel to the supervisor would close.
+  if (process.connected || process.platform === 'win32') return;
+  process.execve?.(
+    process.execPath,
+    [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)],
+    { ...memoryEnvironmentOf(role), ...childEnvironment({}) },
+  );
 }
 
 interface RoleProcessOptions {

@@ -1,17 +1,11 @@
 // A role process runs until it is stopped, and a failed start is explained in one line.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
 import { LocalError } from '../../../src/local/machine/local-error.ts';
 import { isAlive } from '../../../src/local/machine/os-process.ts';
-import {
-  memoryEnvironmentOf,
-  nodeFlagsOf,
-  startRoleProcess,
-} from '../../../src/local/supervisor/role-process.ts';
+import { nodeFlagsOf, startRoleProcess } from '../../../src/local/supervisor/role-process.ts';
 
 const fakeRole = fileURLToPath(new URL('../../support/fake-role.ts', import.meta.url));
 const guard = createGuard();
@@ -70,17 +64,5 @@ describe.each(['sender', 'worker'])('the Node flags of a %s', (role) => {
     const flags = nodeFlagsOf(role);
     expect(flags).not.toEqual([]);
     expect(execFileSync(process.execPath, [...flags, '-p', '1'], { encoding: 'utf8' })).toBe('1\n');
-  });
-
-  it('are the same in docker-compose.yml', () => {
-    const file = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
-    const { services } = parse(file, { merge: true }) as {
-      services: Record<string, { entrypoint: string[]; environment: Record<string, string> }>;
-    };
-    expect(services[role]?.entrypoint).toEqual(['node', ...nodeFlagsOf(role), '/app/src/main.ts']);
-    expect(services[role]?.environment).toMatchObject({
-      ...memoryEnvironmentOf(role),
-      TEMPORAL_ADDRESS: 'temporal:7233',
-    });
   });
 });
