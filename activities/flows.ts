@@ -70,7 +70,9 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
       } catch (error) {
         if (!(error instanceof WebhookStepRetryError || error instanceof CallWaitsError)) throw error;
         const { message, delayMs } = error;
-        throw ApplicationFailure.create({ message, type: error.constructor.name, nextRetryDelay: delayMs });
+        const type = error.constructor.name;
+        // Benign: the endpoint of a customer fails or is busy, which is no fault to warn the operator of.
+        throw ApplicationFailure.create({ message, type, nextRetryDelay: delayMs, category: 'BENIGN' });
       }
     },
     cancelRun: (runId, asOf) => runs.cancel(runId, presentTime(asOf)),

@@ -157,6 +157,13 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
 }
 
 /**
+ * A failure that belongs to normal operation: processes start, stop, and compete for lanes. The engine tries the
+ * activity again. Benign, so that the library logs it at debug level instead of warning.
+ */
+const expected = (type: string, message: string) =>
+  ApplicationFailure.create({ message, type, category: 'BENIGN' });
+
+/**
  * The activity of a `sender` process. It attaches a lane to the process's loop of that kind, applies the mode in the
  * lane's row, and reports. Its end or cancellation detaches the lane; the loop continues.
  */
@@ -166,14 +173,11 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
   const attach = (lane: LaneAttachment, detach: Attached['detach']): Attached => {
     const own = deps.own?.get(lane.kind);
     if (own !== undefined && own !== lane.n && Date.now() < ownUntil) {
-      throw ApplicationFailure.retryable(
-        `this process waits for ${lane.kind} lane ${own}`,
-        'other_lane_first',
-      );
+      throw expected('other_lane_first', `this process waits for ${lane.kind} lane ${own}`);
     }
     const other = attached.get(lane.kind);
     if (other && other.n !== lane.n) {
-      throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');
+      throw expected('loop_taken', `this process shows ${lane.kind} lane ${other.n}`);
     }
     // The engine has given up on an earlier attempt for this lane, which has not noticed yet.
     other?.detach('superseded');
@@ -192,14 +196,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
       try {
         const report = await watchLoop(watch, deps, AbortSignal.any([cancellationSignal, detached.signal]));
         if (cancellationSignal.aborted) await cancelled;
-        if (detached.signal.aborted) {
-          // Benign, so that the library logs it at debug level instead of warning at every stop.
-          throw ApplicationFailure.create({
-            message: `detached: ${detached.signal.reason}`,
-            type: 'detached',
-            category: 'BENIGN',
-          });
-        }
+        if (detached.signal.aborted) throw expected('detached', `detached: ${detached.signal.reason}`);
         return report;
       } finally {
         if (attached.get(lane.kind) === mine) attached.delete(lane.kind);

@@ -61,6 +61,18 @@ const secret = z.string().trim().min(32, 'must be at least 32 characters');
 const MAX_PREVIOUS_SECRETS = 20;
 const mailboxToken = z.string().min(16, 'must be at least 16 characters');
 
+/**
+ * The driver takes these three modes of TLS for `verify-full`, and warns that its next major version will not. Writing
+ * `verify-full` keeps the meaning, and the warning out of every command's output.
+ */
+const databaseUrl = z
+  .string()
+  .transform((text) =>
+    /[?&]uselibpqcompat=true/.test(text)
+      ? text
+      : text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'),
+  );
+
 /** No mail server accepts mail for or from this domain. */
 export const DEFAULT_MAIL_DOMAIN = 'carillon.localhost';
 
@@ -98,9 +110,9 @@ const settings = z.object({
     .url({ protocol: /^https?$/ })
     .refine((text) => isOrigin(text), 'must have no path, query or user, such as https://mail.example.com')
     .optional(),
-  DATABASE_URL: z.string().optional(),
+  DATABASE_URL: databaseUrl.optional(),
   /** Bypasses a transaction pooler, for connections that keep a session or have settings of their own. */
-  DATABASE_DIRECT_URL: z.string().optional(),
+  DATABASE_DIRECT_URL: databaseUrl.optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
   POSTGRES_PORT: port.default(54329),
   TEMPORAL_ADDRESS: z.string().optional(),

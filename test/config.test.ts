@@ -58,3 +58,21 @@ describe('CLAMD_URL', () => {
     },
   );
 });
+
+describe('the TLS mode of DATABASE_URL', () => {
+  const modeOf = (query: string) => loadConfig({ DATABASE_URL: `postgres://a@b/c${query}` }).DATABASE_URL;
+
+  it.each(['prefer', 'require', 'verify-ca'])(
+    '%s is what the driver takes it for, without its warning',
+    (mode) => {
+      expect(modeOf(`?sslmode=${mode}&x=1`)).toBe('postgres://a@b/c?sslmode=verify-full&x=1');
+    },
+  );
+
+  it.each(['', '?sslmode=disable', '?sslmode=no-verify', '?uselibpqcompat=true&sslmode=require'])(
+    'stays as it is in a URL with %s',
+    (query) => {
+      expect(modeOf(query)).toBe(`postgres://a@b/c${query}`);
+    },
+  );
+});

@@ -4,9 +4,10 @@ import type pg from 'pg';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
 import { readDevFile } from '../local/home/dev-file.ts';
 import { developmentSettings } from '../local/home/settings.ts';
-import { LocalError, systemCode } from '../local/machine/local-error.ts';
+import { LocalError } from '../local/machine/local-error.ts';
 import { readIfThere } from '../local/machine/secret-file.ts';
 import { insertOperatorEntry } from '../platform/audit/entries.ts';
+import { connectionProblem } from '../platform/db/connection-problem.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
@@ -35,12 +36,9 @@ export async function commandConfig({ surroundings }: CarillonCommand): Promise<
   return { ...complete, DATABASE_URL: running.database_url };
 }
 
-/** Codes of a database that is unreachable, refuses the login (28…) or does not exist (3D…). */
-const UNREACHABLE = /^(ECONN|ENOTFOUND|ETIMEDOUT|28|3D)/;
-
 /**
  * Opens the database for the work of a command, and closes it afterwards.
- * @throws LocalError if the database is unreachable
+ * @throws LocalError if the database cannot be used
  */
 export async function withDatabase<T>(
   command: CarillonCommand,
@@ -52,10 +50,8 @@ export async function withDatabase<T>(
   try {
     return await work({ config, database });
   } catch (error) {
-    if (!UNREACHABLE.test(systemCode(error))) throw error;
-    throw new LocalError(
-      `the database is unavailable (${systemCode(error)}): check that it, or npm start, is running`,
-    );
+    const problem = connectionProblem(error, url);
+    throw problem === null ? error : new LocalError(problem, { cause: error });
   } finally {
     await database.close();
   }

@@ -244,7 +244,7 @@ async function serveOperators(config: Config, deps: AppDeps): Promise<Listening 
   } catch (error) {
     const isDefault = config.OPS_PORT === undefined;
     if (!isDefault || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    deps.log.warn({ port }, 'metrics not served: the port is taken; set OPS_PORT');
+    deps.log.info({ port }, 'metrics not served: the port is taken; set OPS_PORT');
     return null;
   }
 }

@@ -42,7 +42,7 @@ import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
-import { ownsFolder } from '../platform/housekeeping/orphaned-files.ts';
+import { claimFolder, type FolderOwner } from '../platform/housekeeping/orphaned-files.ts';
 import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
 import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
@@ -200,15 +200,18 @@ function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<
   return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
 }
 
-/** Claims the folder of blobs while it is empty. If that fails, housekeeping retries it each hour. */
-async function claimFolder(
+/**
+ * Claims the folder of blobs while it is empty. If an API stored a file first, or the folder cannot be read yet, the
+ * hourly housekeeping claims it.
+ */
+async function claimHomeFolder(
   { CARILLON_HOME: home }: Config,
-  owns: (store: BlobStore) => Promise<boolean>,
+  claim: (store: BlobStore) => Promise<FolderOwner>,
   log: Logger,
 ): Promise<void> {
   try {
-    if (await owns(createHomeStore(home))) return;
-    log.warn({ home }, 'the folder of stored files is not that of this installation: no files are cleared');
+    if ((await claim(createHomeStore(home))) === 'foreign')
+      log.warn({ home }, 'the folder of stored files is that of another installation: no files are cleared');
   } catch (err) {
     log.warn({ err, home }, 'the folder of stored files cannot be claimed');
   }
@@ -240,7 +243,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const whenAvailable = createDatabaseWait(options.url, log);
   await whenAvailable(() => checkConnections(database.pool, options.poolMax, log));
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
-  await claimFolder(config, (store) => whenAvailable(() => ownsFolder(database.pool, store)), log);
+  await claimHomeFolder(config, (store) => whenAvailable(() => claimFolder(database.pool, store)), log);
   const waker = createWaker(options, peersOf({ config, db: database.pool, log }));
   const pulse = createPulse({ db: database.pool, log });
   const loops = { database, waker, pulse, log };

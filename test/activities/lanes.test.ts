@@ -67,6 +67,7 @@ describe('attachLane', () => {
     await expect(mockEnvironment().run(attachLane, second)).rejects.toMatchObject({
       type: 'loop_taken',
       nonRetryable: false,
+      category: 'BENIGN',
     });
     detachAll();
     await expect(attached).rejects.toMatchObject({
@@ -99,6 +100,7 @@ describe('attachLane', () => {
     await expect(mockEnvironment().run(attachLane, first)).rejects.toMatchObject({
       type: 'other_lane_first',
       nonRetryable: false,
+      category: 'BENIGN',
     });
   });
 

@@ -276,10 +276,10 @@ describe('an error message of carillon', () => {
       DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:9/carillon',
     });
     expect(code).toBe(1);
-    expect(output).toMatch(/^carillon: the database is unavailable \(ECONNREFUSED\)[^\n]*\n$/);
+    expect(output).toMatch(/^carillon: the database at 127.0.0.1:9 is unavailable \(ECONNREFUSED\)[^\n]*\n$/);
     expect(
       (await carillon(['migrate'], { DATABASE_URL: 'postgres://a:hunter2@127.0.0.1:9/c' })).output,
-    ).toMatch(/^carillon: cannot connect to the database at 127.0.0.1:9 \(ECONNREFUSED\)[^\n]*\n$/);
+    ).toMatch(/^carillon: the database at 127.0.0.1:9 is unavailable \(ECONNREFUSED\)[^\n]*\n$/);
   });
 
   it('says how to set a missing database', async () => {

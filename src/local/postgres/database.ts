@@ -1,7 +1,8 @@
 import pg from 'pg';
+import { connectionProblem } from '../../platform/db/connection-problem.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import type { PartitionedTable } from '../../platform/db/partitions.ts';
-import { LocalError, systemCode } from '../machine/local-error.ts';
+import { LocalError } from '../machine/local-error.ts';
 import type { PostgresServer } from './server.ts';
 
 const NAME = 'carillon';
@@ -21,7 +22,7 @@ export async function ensureDatabase(server: PostgresServer): Promise<string> {
 
 /**
  * Migrates a database to this version, and returns the names of the migrations that it applied.
- * @throws LocalError if the database cannot be reached; the message does not contain the password
+ * @throws LocalError if the database cannot be used; the message does not contain the password
  */
 export async function migrateDatabase(
   url: string,
@@ -30,16 +31,7 @@ export async function migrateDatabase(
   try {
     return await migrate(url, partitions);
   } catch (error) {
-    const code = systemCode(error);
-    // 28: not authorized; 3D: no such database; 08: no connection.
-    const unreachable = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|28|3D|08)/.test(code);
-    if (!unreachable) throw error;
-    const host = URL.canParse(url) ? new URL(url).host : 'DATABASE_URL';
-    throw new LocalError(
-      `cannot connect to the database at ${host} (${code}): start it, or correct DATABASE_URL`,
-      {
-        cause: error,
-      },
-    );
+    const problem = connectionProblem(error, url);
+    throw problem === null ? error : new LocalError(problem, { cause: error });
   }
 }

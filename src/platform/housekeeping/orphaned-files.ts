@@ -55,7 +55,7 @@ export interface OrphanSearch extends FileRows {
  */
 export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> {
   const { kind, store, before, asideBefore, progress } = search;
-  const isOurFolder = await ownsFolder(search.db, store, () => hasNewestFiles(search));
+  const isOurFolder = (await claimFolder(search.db, store, () => hasNewestFiles(search))) === 'ours';
   let cleared = 0;
   for await (const { keys, drafts } of store.list(kind, BATCH_FILES)) {
     cleared += await store.removeOlder(drafts, before);
@@ -82,22 +82,26 @@ async function isEmpty(store: BlobStore): Promise<boolean> {
   return true;
 }
 
+/** `unclaimed`: an installation has stored files there before any has claimed the folder, which housekeeping decides. */
+export type FolderOwner = 'ours' | 'unclaimed' | 'foreign';
+
 /**
- * Whether the folder belongs to this installation. This installation claims an empty folder that no installation has
- * claimed. Files of another installation have no rows here, and must not be removed.
- * @param isKnown whether rows of this database refer to files of the folder, which then also belongs to this
- *   installation
+ * Decides which installation the folder belongs to. This installation claims a folder that none has claimed if it is
+ * empty or known. Files of another installation have no rows here, and must not be removed.
+ * @param isKnown whether rows of this database refer to files of the folder
  */
-export async function ownsFolder(
+export async function claimFolder(
   db: Queryable,
   store: BlobStore,
   isKnown: () => Promise<boolean> = async () => false,
-): Promise<boolean> {
+): Promise<FolderOwner> {
   const { rows } = await db.query<{ id: string }>('select id from installation');
   const id = rows[0]?.id;
   if (id === undefined) throw new Error('the table installation is empty');
   if ((await store.owner()) === null && ((await isEmpty(store)) || (await isKnown()))) await store.claim(id);
-  return (await store.owner()) === id;
+  const owner = await store.owner();
+  if (owner === null) return 'unclaimed';
+  return owner === id ? 'ours' : 'foreign';
 }
 
 /** Whether one of the 100 newest rows has its file in the folder. */

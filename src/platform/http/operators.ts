@@ -144,7 +144,9 @@ export async function serveMetrics(
     );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    log.warn({ port }, 'metrics not served: the port is taken; set OPS_PORT');
+    // Several processes on one host are normal, and only those whose port was chosen must serve metrics.
+    const level = config.OPS_PORT === undefined ? 'info' : 'warn';
+    log[level]({ port }, 'metrics not served: the port is taken; set OPS_PORT');
     return null;
   }
   log.info({ ops_host: config.OPS_HOST, ops_port: server.port }, 'metrics are served');

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
-import { clearOrphanedFiles } from '../../../src/platform/housekeeping/orphaned-files.ts';
+import { claimFolder, clearOrphanedFiles } from '../../../src/platform/housekeeping/orphaned-files.ts';
 import { newBlobKey, newDraftName, type BlobStore } from '../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -195,6 +195,27 @@ describe('housekeeping of uploaded files', () => {
 
   it('does nothing if nothing was ever uploaded', async () => {
     expect(await run()).toBe(0);
+  });
+});
+
+describe('the folder of stored files', () => {
+  const claim = () => claimFolder(db.database.pool, store);
+
+  it('belongs to the first installation that finds it empty', async () => {
+    expect(await Promise.all([claim(), claim()])).toEqual(['ours', 'ours']);
+  });
+
+  // An API may store a file before the first worker starts, which is no reason to warn an operator.
+  it('is unclaimed, and not that of another installation, if a file was stored first', async () => {
+    await insertRow(await putFile(young));
+    expect(await claim()).toBe('unclaimed');
+    await run();
+    expect(await claim()).toBe('ours');
+  });
+
+  it('is recognized as that of another installation', async () => {
+    await store.claim('7d7a5f0e-0f4e-4f43-9c2c-2b8c7f0f3a11');
+    expect(await claim()).toBe('foreign');
   });
 });
 

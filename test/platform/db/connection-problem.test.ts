@@ -1,0 +1,108 @@
+// Whatever keeps a command or a role from its database is explained in one sentence, without the password.
+import net from 'node:net';
+import tls from 'node:tls';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { ConfigError } from '../../../src/config.ts';
+import { createLogger } from '../../../src/log.ts';
+import { migrateDatabase } from '../../../src/local/postgres/database.ts';
+import { createDatabaseWait } from '../../../src/platform/db/availability.ts';
+import { connectionProblem } from '../../../src/platform/db/connection-problem.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { carillonCommand } from '../../support/commands.ts';
+
+let made: TestDatabase;
+/** Speaks TLS like a PostgreSQL server, with a certificate that no authority has signed. */
+let untrusted: net.Server;
+
+function startUntrusted(): Promise<net.Server> {
+  const file = (name: string) => readFileSync(new URL(`../../support/tls/${name}`, import.meta.url));
+  const secureContext = tls.createSecureContext({
+    cert: file('self-signed.pem'),
+    key: file('self-signed-key.pem'),
+  });
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write('S');
+      new tls.TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
+    });
+  });
+  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+}
+
+beforeAll(async () => {
+  [made, untrusted] = await Promise.all([createTestDatabase(), startUntrusted()]);
+});
+afterAll(async () => {
+  await made.drop();
+  await new Promise((done) => untrusted.close(done));
+});
+
+/** The test's URL with a change. */
+function changed(change: (url: URL) => void): string {
+  const url = new URL(made.url);
+  change(url);
+  return url.href;
+}
+const portOf = (server: net.Server) => String((server.address() as net.AddressInfo).port);
+
+const faults: [name: string, url: () => string, says: RegExp][] = [
+  ['a wrong password', () => changed((url) => (url.password = 'hunter2')), /refuses the login/],
+  ['no password', () => changed((url) => (url.password = '')), /asks for a password/],
+  ['an unknown user', () => changed((url) => (url.username = 'stranger')), /refuses the login/],
+  ['an unknown database', () => changed((url) => (url.pathname = '/missing')), /"missing" does not exist/],
+  [
+    'sslmode without TLS at the server',
+    () => changed((url) => (url.search = '?sslmode=require')),
+    /offers no TLS, which sslmode/,
+  ],
+  [
+    'a certificate that is not trusted',
+    () => changed((url) => ((url.port = portOf(untrusted)), (url.search = '?sslmode=verify-full'))),
+    /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\).*sslrootcert/,
+  ],
+  [
+    'a file that is not there',
+    () => changed((url) => (url.search = '?sslmode=verify-full&sslrootcert=/missing/ca.pem')),
+    /needs a file.*\/missing\/ca\.pem/,
+  ],
+  ['a port that is no port', () => 'postgres://ann:hunter2@127.0.0.1:99999999/x', /no valid address/],
+  ['a server that is down', () => changed((url) => (url.port = '9')), /unavailable \(ECONNREFUSED\)/],
+];
+
+describe.each(faults)('%s', (_name, url, says) => {
+  const sentence = new RegExp(`^the database [^\\n]*${says.source}[^\\n]*$`);
+
+  it('is one sentence of a command, without a stack trace', async () => {
+    const settings = { DATABASE_URL: url() };
+    const { code, output } = await carillonCommand(['account', 'resume', '1'], settings);
+    expect(code).toBe(1);
+    expect(output.replace(/^carillon: |\n$/g, '')).toMatch(sentence);
+    expect(output).not.toContain('hunter2');
+  });
+
+  it('is the same sentence of a migration', async () => {
+    await expect(migrateDatabase(url(), [])).rejects.toThrow(sentence);
+  });
+});
+
+it('ends the start of a role with the sentence, and does not wait for better settings', async () => {
+  const url = changed((one) => (one.search = '?sslmode=require'));
+  const whenAvailable = createDatabaseWait(
+    url,
+    createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'test'),
+  );
+  const step = async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+  };
+  await expect(whenAvailable(step)).rejects.toThrow(ConfigError);
+  await expect(whenAvailable(step)).rejects.toThrow(/offers no TLS/);
+});
+
+it('leaves other errors to those who know them', () => {
+  expect(connectionProblem(new Error('division by zero'), made.url)).toBeNull();
+  expect(connectionProblem(Object.assign(new Error('no'), { code: '23505' }), made.url)).toBeNull();
+});
