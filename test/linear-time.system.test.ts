@@ -214,6 +214,14 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'readReport of an old bounce': report(
     (text) => `Subject: x\r\n\r\nHi. This is the qmail-send\r\n\r\n<${text}`,
   ),
+  'readReport of a bounce in the words of Exim': report(
+    (text) =>
+      `Subject: x\r\n\r\nThis message was created automatically by mail delivery software. It could not be delivered to ${text}`,
+  ),
+  'readReport of a bounce of Gmail': report(
+    (text) =>
+      `Subject: x\r\n\r\nDelivery to the following recipient failed permanently:\r\nTechnical details of permanent failure:\r\n${text}`,
+  ),
   'readReport of a delivery report': report((text) =>
     reportPart('message/delivery-status', `Action: failed\r\nDiagnostic-Code: ${text}`),
   ),

@@ -210,6 +210,11 @@ ${returned(mail)}`;
   return plain('Returned mail: User unknown', text);
 }
 
+/** A bounce of which only the text says so, in the words of the program that sent it. */
+export function textBounce(mail: ReportedMail, text: string, header = ''): string {
+  return plain('Delivery failed', text.replaceAll('{to}', mail.to), header);
+}
+
 /** An automatic reply. */
 export function autoReply(header: string, text = 'I am out of the office until Monday.'): string {
   return crlf(`From: ann@example.com

@@ -1,11 +1,17 @@
 import type { Bounce, BounceSubtype } from '../message.ts';
+import { words } from './refusal-words.ts';
 
 /** A final refusal of a message, or a temporary one (4xx) that was repeated until the message expired. */
 export interface Refusal {
   /** The SMTP reply code; null if a report names none. */
   code: number | null;
-  /** The enhanced status code (RFC 3463), such as `5.1.1`. */
+  /** The enhanced status code (RFC 3463) inside the reply itself, such as `5.1.1`. */
   enhanced: string | null;
+  /**
+   * The enhanced code that a report or a service gives beside the reply. Relays derive it from the reply code if the
+   * reply has none, so it says less than `enhanced`.
+   */
+  status?: string | null;
   /** The reply without its codes. */
   text: string;
   /** The command that was refused; `report` if a report does not say which. */
@@ -32,33 +38,14 @@ const hardCodes: Record<string, BounceSubtype> = {
 };
 
 /**
- * Words in replies. No pattern has a repetition inside a repetition, so the time to search is linear. Text decides only
- * if a reply has no meaningful code, because servers word the same refusal in a hundred ways.
- */
-const words = {
-  /** Why a server refuses this sender or this content, independent of the recipient. */
-  policy:
-    /spam|polic(?:y|ies)|block|(?:black|deny|gr[ea]y)[ -]?list|\b(?:dns|uri|s|p)?[rb]bl\b|reputation|\bspf\b|\bdkim\b|\bdmarc\b|relaying|(?:not|to) relay|relay (?:not|access|denied|attempt)|junk|virus|malware|phish|\bban(?:ned)?\b|prohibit|not (?:allowed|permitted|authori[sz]ed)|authenticat|access denied|listed (?:in|at|by|on)|reverse dns|\bptr\b|sender|unsolicited|rate limit|too many|content reject/i,
-  full: /over ?-?quota|quota (?:is )?(?:exceeded|full)|exceed\w{0,3} (?:the |his |her |its |their |storage |disk |mailbox )?(?:quota|storage)|(?:mailbox|inbox|account)(?: is)?(?: almost)? full|mailbox (?:size )?(?:limit )?exceeded|out of storage|storage (?:is )?(?:full|limit)|exceeded storage allocation|not enough (?:disk )?space/i,
-  size: /too (?:large|big|long)|message size|(?:size|length) (?:exceeds|limit)|exceeds (?:the )?(?:maximum|fixed|size|limit)/i,
-  disabled:
-    /(?:account|mailbox|user|address|recipient)(?: has been| is| was)? (?:temporarily )?(?:disabled|inactive|suspended|deactivated|discontinued|closed|terminated)|(?:disabled|inactive|suspended) (?:account|mailbox|user|recipient)|no longer (?:active|available|valid|in use|accept)/i,
-  unknown:
-    /no such (?:user|mailbox|recipient|address|person|account|local)|(?:user|recipient|mailbox|address|addressee|account|alias)(?: is| was)? (?:unknown|invalid|not (?:found|known|valid))|(?:unknown|invalid|nonexistent|non-existent) (?:user|recipient|mailbox|address|account|local|virtual|or )|(?:does not|doesn't|do not|not) exist|no mailbox|no account|mailbox (?:is )?(?:unavailable|not available)|unrouteable address|does(?: not|n't) have an? [^ ]{1,80} account|not a (?:valid|known) (?:user|mailbox|recipient|address)/i,
-  noDomain:
-    /(?:domain|host)(?: name)?(?: [^ ]{1,255})? (?:is )?(?:unknown|not found|invalid|does not exist)|no such (?:domain|host)|unknown (?:domain|host)|name or service not known|non-existent hosts|nxdomain/i,
-  nullMx: /null ?mx/i,
-  rate: /\brate\b|too (?:many|quickly|fast)/i,
-  /** Microsoft's reply for an address that is not in the recipient's directory. */
-  accessDenied: /recipient address(?:es)? rejected ?: ?access denied/i,
-} as const;
-
-/**
- * Removes addresses, which may contain any word but say nothing about the reason. They are matched only at the start of
- * a word.
+ * Returns the text to search, in lower case. Addresses are removed, which may contain any word but say nothing about the
+ * reason. They are matched only at the start of a word.
  */
 function withoutAddresses(text: string): string {
-  return text.slice(0, MAX_SEARCHED).replace(/(?<![^\s<>@])[^\s<>@]*(?:@[^\s<>@]{1,255})+/g, ' ');
+  return text
+    .slice(0, MAX_SEARCHED)
+    .replace(/(?<![^\s<>@])[^\s<>@]*(?:@[^\s<>@]{1,255})+/g, ' ')
+    .toLowerCase();
 }
 
 /** Clips a text to 500 characters that PostgreSQL can store: no NUL, no half of a surrogate pair. */
@@ -67,67 +54,102 @@ export function clipText(text: string): string {
 }
 
 /** The refusal as the server wrote it, in one text. */
-export function diagnosticOf({ code, enhanced, text }: Pick<Refusal, 'code' | 'enhanced' | 'text'>): string {
-  return [code === null ? '' : String(code), enhanced ?? '', text].filter((part) => part !== '').join(' ');
+export function diagnosticOf(refusal: Omit<Refusal, 'stage'>): string {
+  const { code, enhanced, status, text } = refusal;
+  return [code === null ? '' : String(code), enhanced ?? status ?? '', text]
+    .filter((part) => part !== '')
+    .join(' ');
 }
 
 function bounceOf(refusal: Refusal, type: Bounce['type'], subtype: BounceSubtype): RefusalVerdict {
   return { kind: 'bounce', bounce: { type, subtype, diagnostic: clipText(diagnosticOf(refusal)) } };
 }
 
+/** Codes that relays derive from a reply code, not from what the server wrote. */
+const derivedCodes: Record<number, string> = { 551: '5.1.6', 552: '5.2.2', 553: '5.1.3', 554: '5.6.0' };
+
 /**
- * Returns the enhanced code if it says more than that the message was refused. Servers without enhanced codes, such as
- * qmail and Cisco's, write them into the text: `sorry, no mailbox here by that name. (#5.1.1)`.
+ * Whether a code names a reason: the recipient, the sender, the content or a policy. Of any other, such as 5.1.351, and
+ * of one like 5.2.0, which says no more than its class, the words decide.
  */
-function meaningfulCode({ enhanced, text }: Refusal): string | null {
-  if (enhanced !== null && !enhanced.endsWith('.0.0')) return enhanced;
+const isListed = (code: string): boolean =>
+  !code.endsWith('.0') &&
+  (hardCodes[code] !== undefined ||
+    code.endsWith('.2.2') ||
+    /^5\.(?:1\.[78]$|2\.3$|3\.4$|4\.|[67]\.)/.test(code));
+
+/**
+ * Returns the enhanced code that decides: that of the reply, one in its text, as qmail and Cisco's servers write it
+ * (`sorry, no mailbox here by that name. (#5.1.1)`), or that of the report. Null: the words of the reply decide.
+ */
+function decidingCode({ code, enhanced, status = null, text }: Refusal): string | null {
+  if (enhanced !== null && isListed(enhanced)) return enhanced;
   const written = /#([45]\.\d{1,3}\.\d{1,3})/.exec(text.slice(0, MAX_SEARCHED))?.[1];
-  return written !== undefined && !written.endsWith('.0') ? written : null;
+  if (written !== undefined && isListed(written)) return written;
+  if (status === null || !isListed(status)) return null;
+  // The server gave no code, so the relay derived one.
+  return code !== null && derivedCodes[code] === status ? null : status;
 }
 
-/** Judges a permanent refusal whose enhanced code is missing or meaningless. */
+/** Judges a permanent refusal whose enhanced code is missing or says too little. */
 function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
-  const { code, stage } = refusal;
-  if (words.policy.test(text)) return { kind: 'rejected' };
+  const { code, stage, enhanced } = refusal;
+  if (words.policy.test(text)) return judgeMessage(refusal);
   if (words.full.test(text)) return bounceOf(refusal, 'soft', 'mailbox_full');
-  if (words.size.test(text)) return { kind: 'content_rejected' };
   if (words.disabled.test(text)) return bounceOf(refusal, 'hard', 'mailbox_disabled');
   if (words.noDomain.test(text)) return bounceOf(refusal, 'soft', 'no_such_domain');
-  if (words.unknown.test(text) || (code === 550 && stage === 'rcpt'))
+  // A 550 without any code in reply to RCPT is about the mailbox (RFC 5321 §4.2.3). One with 5.7.0 is not.
+  const isBare = enhanced === null || enhanced.endsWith('.0.0');
+  if (words.unknown.test(text) || (code === 550 && stage === 'rcpt' && isBare))
     return bounceOf(refusal, 'hard', 'no_such_mailbox');
   // By RFC 5321 §4.2.3, 552 is about the mailbox's storage. In reply to the content, servers mean the message's size.
-  if (code === 552 && stage === 'rcpt') return bounceOf(refusal, 'soft', 'mailbox_full');
+  if (code === 552 && stage === 'rcpt' && isBare) return bounceOf(refusal, 'soft', 'mailbox_full');
   return judgeMessage(refusal);
 }
+
+/** Whether words name a reason of the recipient's own, so that words of a policy beside them do not count. */
+const namesRecipient = (text: string): boolean =>
+  [words.unknown, words.disabled, words.full, words.noDomain, words.nullMx].some((each) => each.test(text));
 
 /** Judges a permanent refusal by its enhanced code. */
 function judgeByCode(refusal: Refusal, enhanced: string, text: string): RefusalVerdict {
   if (enhanced === '5.2.1' && words.rate.test(text)) return bounceOf(refusal, 'soft', 'other');
   if (enhanced === '5.1.10' && words.nullMx.test(text)) return bounceOf(refusal, 'hard', 'no_such_domain');
-  const hard = hardCodes[enhanced];
-  if (hard !== undefined) return bounceOf(refusal, 'hard', hard);
-  if (enhanced.endsWith('.2.2')) return bounceOf(refusal, 'soft', 'mailbox_full');
   if (enhanced === '5.4.1' && words.accessDenied.test(text))
     return bounceOf(refusal, 'hard', 'no_such_mailbox');
-  // Outlook.com replies with 5.5.0 for mailboxes that do not exist.
-  if (enhanced === '5.5.0' && /mailbox unavailable/i.test(text))
-    return bounceOf(refusal, 'hard', 'no_such_mailbox');
-  if (enhanced.startsWith('5.4.') && /expired/i.test(text)) return { kind: 'expired' };
+  return judgeByRecipientCode(refusal, enhanced, text) ?? judgeByOtherCode(refusal, enhanced, text);
+}
+
+/** @returns null if the code is not about the recipient */
+function judgeByRecipientCode(refusal: Refusal, enhanced: string, text: string): RefusalVerdict | null {
+  const hard = hardCodes[enhanced];
+  if (hard === undefined && !enhanced.endsWith('.2.2')) return null;
+  // Servers also refuse a sender or a content with the code of a recipient, and no recipient is to suffer for it.
+  if (words.policy.test(text) && !namesRecipient(text)) return { kind: 'rejected' };
+  return hard === undefined ? bounceOf(refusal, 'soft', 'mailbox_full') : bounceOf(refusal, 'hard', hard);
+}
+
+function judgeByOtherCode(refusal: Refusal, enhanced: string, text: string): RefusalVerdict {
+  if (enhanced.startsWith('5.4.') && text.includes('expired')) return { kind: 'expired' };
   if (enhanced.startsWith('5.4.') && words.noDomain.test(text))
     return bounceOf(refusal, 'soft', 'no_such_domain');
   return judgeMessage({ ...refusal, enhanced });
 }
 
 /** Judges a refusal that is not the recipient's fault. */
-function judgeMessage({ enhanced, code }: Refusal): RefusalVerdict {
+function judgeMessage({ enhanced: own, status, code }: Refusal): RefusalVerdict {
+  const enhanced = own ?? status ?? null;
   if (enhanced === '5.1.7' || enhanced === '5.1.8') return { kind: 'sender_rejected' };
   if (enhanced !== null && /^5\.(?:[67]\.|3\.4$|2\.3$)/.test(enhanced)) return { kind: 'content_rejected' };
   return { kind: code === 552 ? 'content_rejected' : 'rejected' };
 }
 
-/** Judges a temporary refusal that was repeated until the message expired. */
-function judgeExpired(refusal: Refusal, text: string): RefusalVerdict {
-  const { code, enhanced, stage } = refusal;
+/**
+ * Judges a temporary refusal that was repeated until the message expired.
+ * @param enhanced that of {@link codeAtExpiry}
+ */
+function judgeExpired(refusal: Refusal, enhanced: string | null, text: string): RefusalVerdict {
+  const { code, stage } = refusal;
   if (words.policy.test(text)) return { kind: 'expired' };
   const subject = enhanced?.slice(2) ?? '';
   if (subject === '2.2' || words.full.test(text)) return bounceOf(refusal, 'soft', 'mailbox_full');
@@ -137,7 +159,12 @@ function judgeExpired(refusal: Refusal, text: string): RefusalVerdict {
   return aboutRecipient ? bounceOf(refusal, 'soft', 'expired') : { kind: 'expired' };
 }
 
-function isExpiry({ code, enhanced }: Refusal): boolean {
+/** The code that says whether a message expired: a report's own, unless it only says that it did, or nothing. */
+function codeAtExpiry({ enhanced, status = null }: Refusal): string | null {
+  return status === null || /\.0\.0$|\.4\.7$/.test(status) ? (enhanced ?? status) : status;
+}
+
+function isExpiry({ code }: Refusal, enhanced: string | null): boolean {
   if (enhanced?.endsWith('.4.7')) return true;
   return code === null ? enhanced?.startsWith('4.') === true : code < 500;
 }
@@ -149,10 +176,15 @@ function isExpiry({ code, enhanced }: Refusal): boolean {
  */
 export function classifyBounce(refusal: Refusal): RefusalVerdict {
   const text = withoutAddresses(refusal.text);
-  if (isExpiry(refusal)) return judgeExpired(refusal, text);
+  const atExpiry = codeAtExpiry(refusal);
+  if (isExpiry(refusal, atExpiry)) return judgeExpired(refusal, atExpiry, text);
   if (refusal.stage === 'mail') return judgeMessage(refusal);
-  const meaningful = meaningfulCode(refusal);
-  return meaningful === null ? judgeByText(refusal, text) : judgeByCode(refusal, meaningful, text);
+  const deciding = decidingCode(refusal);
+  const isHard = deciding !== null && hardCodes[deciding] !== undefined;
+  // Servers refuse large messages with 552 and relays make 5.2.2 of it, a full mailbox.
+  if (!isHard && words.size.test(text) && !words.full.test(text) && !words.policy.test(text))
+    return { kind: 'content_rejected' };
+  return deciding === null ? judgeByText(refusal, text) : judgeByCode(refusal, deciding, text);
 }
 
 /**
@@ -161,7 +193,7 @@ export function classifyBounce(refusal: Refusal): RefusalVerdict {
  * @returns null if it proves nothing
  */
 export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full' | null {
-  const code = meaningfulCode({ ...reply, stage: 'rcpt' });
+  const code = decidingCode({ ...reply, stage: 'rcpt' });
   if (code === null) return null;
   if (code.endsWith('.2.2')) return 'full';
   const text = withoutAddresses(reply.text);
@@ -186,6 +218,6 @@ export function reportedBounce(refusal: Refusal): { bounce: Bounce; suppresses: 
 }
 
 /** Whether a refusal names a policy or a block list. */
-export function isBlock({ enhanced, text }: Pick<Refusal, 'enhanced' | 'text'>): boolean {
-  return /^5\.7\./.test(enhanced ?? '') || words.policy.test(withoutAddresses(text));
+export function isBlock({ enhanced, status, text }: Pick<Refusal, 'enhanced' | 'status' | 'text'>): boolean {
+  return /^5\.7\./.test(enhanced ?? status ?? '') || words.policy.test(withoutAddresses(text));
 }

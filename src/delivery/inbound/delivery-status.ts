@@ -13,7 +13,7 @@ export interface DeliveryStatus {
 
 const ENHANCED = /^\s*([245]\.\d{1,3}\.\d{1,3})\b/;
 /** A reply inside a text, with its enhanced code. */
-const REPLY = /(?:^|[\s:;,(<])([45]\d\d)[ -](?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?/;
+const REPLY = /(?:^|[\s:;,(<])([45]\d\d)[ -](?:([245]\.\d{1,3}\.\d{1,3})(?:[ :]|$))?/;
 const REFUSED_COMMAND = /(?:in reply to|after)(?: pipelined)? (rcpt|mail|end of data|data)\b/i;
 const stages: Record<string, Refusal['stage']> = {
   rcpt: 'rcpt',
@@ -41,11 +41,10 @@ export function refusalIn(text: string, status: string | null): Refusal {
   const stage = stageOf(text);
   const reply = REPLY.exec(text);
   const [whole = '', code = '', enhanced] = reply ?? [];
-  // The report's status is least reliable if the reporting server made it up: x.0.0, or 4.4.7 after retries.
-  const statusSaysLittle = status === null || /\.0\.0$|\.4\.7$/.test(status);
   return {
     code: reply === null ? null : Number(code),
-    enhanced: statusSaysLittle ? (enhanced ?? status) : status,
+    enhanced: enhanced ?? null,
+    status,
     text:
       reply === null
         ? text.trim()

@@ -99,6 +99,9 @@ function partOf(mail: Email, ...types: string[]): Attachment | undefined {
   return mail.attachments.find(({ mimeType }) => types.includes(mimeType));
 }
 
+const headerOf = (mail: Email): Fields =>
+  new Map(mail.headers.toReversed().map(({ key, value }) => [key, value]));
+
 /** The header of the message that a report returns. */
 function returnedHeader(mail: Email): Fields | undefined {
   const part = partOf(
@@ -141,6 +144,13 @@ export function isFromMailServer({
   );
 }
 
+/** Some servers, such as OpenSMTPD, write the reply only into the text for people. */
+function withReply(refusal: Refusal, mail: Email): Refusal {
+  if (refusal.text !== '' || refusal.code !== null) return refusal;
+  const written = readNonStandardBounce((mail.text ?? '').slice(0, MAX_TEXT), headerOf(mail));
+  return written === null ? refusal : { ...written, status: refusal.status ?? written.status ?? null };
+}
+
 function deliveryReport(mail: Email, part: Attachment): MailReport {
   const status = readDeliveryStatus(textOf(part));
   if (status === null) return { kind: 'none', reason: 'unreadable' };
@@ -151,9 +161,13 @@ function deliveryReport(mail: Email, part: Attachment): MailReport {
   ];
   switch (outcome) {
     case 'failed':
-      return { kind: 'failed', refusal, references };
+      return { kind: 'failed', refusal: withReply(refusal, mail), references };
     case 'delivered':
-      return { kind: 'delivered', response: refusal.text || (refusal.enhanced ?? ''), references };
+      return {
+        kind: 'delivered',
+        response: refusal.text || (refusal.enhanced ?? refusal.status ?? ''),
+        references,
+      };
     case 'unchanged':
       return { kind: 'none', reason: 'no_outcome' };
   }
@@ -176,7 +190,7 @@ function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): M
   // Outlook.com's junk mail reports attach the message and nothing else.
   if (feedbackLoop && returned)
     return { kind: 'complaint', references: referencesIn([returned]), recipient: null };
-  const header: Fields = new Map(mail.headers.toReversed().map(({ key, value }) => [key, value]));
+  const header = headerOf(mail);
   if (isAutoReply(header)) return { kind: 'none', reason: 'auto_reply' };
   if (!isBounceSender(envelopeFrom)) return { kind: 'none', reason: 'no_report' };
   const refusal = readNonStandardBounce((mail.text ?? '').slice(0, MAX_TEXT), header);

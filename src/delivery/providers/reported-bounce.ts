@@ -21,7 +21,8 @@ function refusalOf({ text, status }: Pick<ServiceBounce, 'text' | 'status'>): Re
   const [codes = '', code, enhanced] = CODES.exec(text) ?? [];
   return {
     code: code === undefined ? null : Number(code),
-    enhanced: enhanced ?? (status !== null && ENHANCED.test(status) ? status : null),
+    enhanced: enhanced ?? null,
+    status: status !== null && ENHANCED.test(status) ? status : null,
     text: text.slice(codes.length),
     stage: 'report',
   };

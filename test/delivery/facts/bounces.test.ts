@@ -1,6 +1,7 @@
 // The replies of the large mailbox providers are classified as hard, soft or about the content.
 import { describe, expect, it } from '@jest/globals';
 import { classifyBounce, type Refusal, reportedBounce } from '../../../src/delivery/facts/bounces.ts';
+import { refusalIn } from '../../../src/delivery/inbound/delivery-status.ts';
 import { smtpVerdict } from '../../../src/delivery/providers/smtp/verdict.ts';
 
 /** Reads `code enhanced text`, as in the first line of a reply. */
@@ -161,6 +162,86 @@ describe('a refusal of a recipient', () => {
     expect(diagnostic).toHaveLength(499);
     expect(diagnostic).not.toContain('\0');
     expect(diagnostic.isWellFormed()).toBe(true);
+  });
+});
+
+/** Relays and services report a status beside the reply of the last server, and derive it if the reply has none. */
+describe('a status that a report adds to a reply', () => {
+  it.each([
+    // Derived from the reply code: the words decide.
+    [
+      'soft blocked, not counted',
+      '5.1.3',
+      '553 rejected, see http://blocklist.example/query?ip=192.0.2.1 (blocked)',
+    ],
+    ['soft blocked, not counted', '5.1.3', '553 sorry, your envelope sender is in my badmailfrom list'],
+    ['soft blocked, not counted', '5.1.6', '551 sender rejected as spam'],
+    ['soft other, not counted', '5.6.0', '554 transaction failed'],
+    ['hard no_such_mailbox', '5.1.6', '551 not our customer'],
+    ['hard no_such_mailbox', '5.1.3', '553 invalid recipient'],
+    // Says no more than its class, or is not listed: the words decide.
+    ['hard no_such_mailbox', '5.2.0', '550 Unknown user'],
+    ['hard no_such_mailbox', '5.5.0', '550 5.5.0 Unknown user'],
+    ['hard no_such_mailbox', '5.0.0', '550 5.0.0 No such user here'],
+    ['hard no_such_mailbox', '5.1.351', 'Remote server returned unknown recipient or mailbox unavailable'],
+    [
+      'hard no_such_mailbox',
+      '5.1.351',
+      '550 5.1.351 Remote server returned unknown recipient -> 550 User unknown',
+    ],
+    ['soft other, not counted', '5.2.0', '550 Message filtered'],
+    // The code of the reply decides, over the report's.
+    ['soft blocked, not counted', '5.1.1', '550 5.7.1 Message refused'],
+    ['hard no_such_mailbox', '5.7.1', '550 5.1.1 User unknown'],
+    ['soft mailbox_full', '5.1.1', '552 5.2.2 Mailbox full'],
+    // A status without a code in the reply decides.
+    ['hard no_such_mailbox', '5.1.1', '550 rejected'],
+    ['hard no_such_mailbox', '5.1.1', 'nonsense'],
+    ['hard moved', '5.1.6', '550 gone'],
+    ['soft mailbox_full', '5.2.2', '552 5.2.2 mailbox full'],
+    // No recipient suffers for the size of a message, or for a policy.
+    ['soft other, not counted', '5.2.2', '552 message size exceeds fixed maximum message size'],
+    ['soft other, not counted', '5.2.2', '552 5.2.2 message size exceeds fixed maximum message size'],
+    ['soft blocked, not counted', '5.1.1', '550 5.1.1 Access denied by policy'],
+    ['soft blocked, not counted', '5.2.1', '550 5.2.1 Your IP is blacklisted'],
+    ['hard no_such_mailbox', '5.1.1', '550 5.1.1 Blocked: user unknown'],
+    ['soft other', '5.2.1', '550 5.2.1 The user is receiving mail at a rate that prevents more'],
+  ])('is %s: %s, %s', (expected, status, diagnostic) => {
+    const { bounce, suppresses } = reportedBounce(refusalIn(diagnostic, status));
+    expect(`${bounce.type} ${bounce.subtype}${suppresses ? '' : ', not counted'}`).toBe(expected);
+  });
+});
+
+describe('the words of a reply', () => {
+  it.each([
+    ['hard no_such_mailbox', '550 Benutzer unbekannt'],
+    ['hard no_such_mailbox', '550 Adresse d au moins un destinataire invalide'],
+    ['hard no_such_mailbox', '550 El usuario no existe'],
+    ['hard no_such_mailbox', '550 utente sconosciuto'],
+    ['hard no_such_mailbox', '550 Usuário inexistente'],
+    ['hard no_such_mailbox', '550 gebruiker onbekend'],
+    ['hard no_such_mailbox', '550 Nieznany użytkownik'],
+    ['hard no_such_mailbox', '550 Пользователь не найден'],
+    ['hard no_such_mailbox', '550 收件人不存在'],
+    ['hard no_such_mailbox', '550 宛先が見つかりません'],
+    ['soft mailbox_full', '554 Postfach voll'],
+    ['soft mailbox_full', '554 Boîte aux lettres pleine'],
+    ['soft mailbox_full', '554 Buzón lleno'],
+    ['soft mailbox_full', '554 Casella piena'],
+    ['soft mailbox_full', '554 Почтовый ящик переполнен'],
+    ['soft mailbox_full', '554 邮箱已满'],
+    ['hard mailbox_disabled', '554 Postfach gesperrt'],
+    ['hard mailbox_disabled', '554 Boite du destinataire archivee'],
+    ['hard mailbox_disabled', '554 Cuenta desactivada'],
+    ['rejected', '554 Expéditeur refusé'],
+    ['rejected', '554 Absender nicht akzeptiert: Benutzer unbekannt'],
+    ['rejected', '554 垃圾邮件'],
+  ])('are read in other languages: %s: %s', (expected, reply) => {
+    expect(verdictOf(reply, 'report')).toBe(expected);
+  });
+
+  it('do not make a bounce of a policy that has a code of its class only', () => {
+    expect(verdictOf('550 5.7.0 Denied')).toBe('content_rejected');
   });
 });
 

@@ -12,6 +12,7 @@ import {
   qmailBounce,
   sendmailBounce,
   type StatusFields,
+  textBounce,
 } from '../../support/reports.ts';
 
 const mail = {
@@ -209,6 +210,228 @@ describe('a bounce in an old form', () => {
   ])('is %s: %#', async (expected, raw) => {
     expect(await bounceIn(raw)).toBe(expected);
     expect(await bounceIn(raw, { envelopeFrom: 'MAILER-DAEMON@mx.example.com' })).toBe(expected);
+  });
+
+  it.each([
+    [
+      'OpenSMTPD',
+      'hard no_such_mailbox',
+      `    Hi!
+
+    This is the MAILER-DAEMON, please DO NOT REPLY to this e-mail.
+
+    An error has occurred while attempting to deliver a message for
+    the following list of recipients:
+
+{to}: 550 5.1.1 <{to}>: Recipient address rejected: User unknown
+
+    Below is a copy of the original message:
+`,
+    ],
+    [
+      'DragonFly',
+      'soft blocked, not counted',
+      `This is the DragonFly Mail Agent v0.13 at mx.example.com.
+
+There was an error delivering your mail to <{to}>.
+
+mx.example.org [192.0.2.9] did not like our final DATA:
+550-5.7.26 This mail is unauthenticated
+550 5.7.26 see the policy
+
+Message headers follow.
+`,
+    ],
+    [
+      'Gmail of old',
+      'hard no_such_mailbox',
+      `Delivery to the following recipient failed permanently:
+
+     {to}
+
+Technical details of permanent failure:
+Google tried to deliver your message, but it was rejected by the server mx.example.com.
+
+The error that the other server returned was:
+550 5.1.1 <{to}>: User unknown
+
+----- Original message -----
+`,
+    ],
+    [
+      'Gmail of old, with its header of failed recipients',
+      'soft mailbox_full',
+      `Delivery to the following recipient failed permanently:
+
+     {to}
+
+Technical details of permanent failure:
+The email account that you tried to reach is over quota.
+
+----- Original message -----
+`,
+      'X-Failed-Recipients: {to}\n',
+    ],
+    [
+      'GMX, which writes no reply code',
+      'hard no_such_mailbox',
+      `This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of
+its recipients. This is a permanent error. The following address
+failed:
+
+"{to}":
+SMTP error from remote server after RCPT command:
+host: mx.example.com
+5.1.1 <{to}>... User unknown
+
+--- The header of the original message is following. ---
+`,
+    ],
+    [
+      '1&1, with the reason in a paragraph of its own',
+      'soft other, not counted',
+      `This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of
+its recipients. This is a permanent error.
+
+The following address failed:
+
+{to}
+
+For the following reason:
+
+Mail size limit exceeded.
+
+--- The header of the original message is following. ---
+`,
+    ],
+    [
+      'Zoho',
+      'hard no_such_mailbox',
+      `This message was created automatically by mail delivery software.
+A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.
+
+{to} Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <{to}>... User unknown
+`,
+    ],
+    [
+      'Yahoo',
+      'soft mailbox_full',
+      `Sorry, we were unable to deliver your message to the following address.
+
+<{to}>:
+Remote host said:
+552 5.2.2 <{to}>... Mailbox full
+[RCPT_TO]
+
+--- Below this line is a copy of the message.
+`,
+    ],
+    [
+      'Amazon WorkMail',
+      'hard no_such_mailbox',
+      `An error occurred while trying to deliver the mail to the following recipients:
+{to}
+
+Technical report:
+
+Reporting-MTA: dsn; smtp.example.com
+
+Action: failed
+Final-Recipient: rfc822; {to}
+Diagnostic-Code: smtp; 550 5.1.1 User unknown
+Status: 5.1.1
+`,
+    ],
+    [
+      'Exchange Online',
+      'hard no_such_mailbox',
+      `Delivery has failed to these recipients or groups:
+
+{to}
+The email address wasn't found at the destination domain.
+
+Diagnostic information for administrators:
+
+{to}
+Remote Server returned '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found'
+`,
+    ],
+    [
+      'Exchange 5.5',
+      'hard no_such_mailbox',
+      `Your message
+
+  To:      {to}
+  Subject: Your order
+
+did not reach the following recipient(s):
+
+{to} on Mon, 2 Mar 2026 10:00:00 -0000
+    The recipient name is not recognized
+`,
+    ],
+    [
+      'Sendmail of old',
+      'hard no_such_mailbox',
+      `   ----- Transcript of session follows -----
+550 <{to}>... User unknown
+
+   ----- Unsent message follows -----
+`,
+    ],
+    ['IMail', 'hard no_such_mailbox', 'Unknown user: {to}\n\nOriginal message follows.\n'],
+    [
+      'm-FILTER',
+      'hard no_such_mailbox',
+      '-------server message\n550 unknown user <{to}>\n\n-------SMTP command\n',
+    ],
+  ])('is read from the text of %s: %s', async (_program, expected, text, header = '') => {
+    const raw = textBounce(mail, text, header);
+    expect(await bounceIn(raw)).toBe(expected);
+    expect(await bounceIn(raw, { envelopeFrom: 'ann@example.com' })).toBe('none');
+  });
+
+  it('is read from the text of a report that has no reply', async () => {
+    const text = `    This is the MAILER-DAEMON, please DO NOT REPLY to this email.
+
+    An error has occurred while attempting to deliver a message for
+    the following list of recipients:
+
+${mail.to}: 550 5.1.1 User unknown
+`;
+    const raw = deliveryStatus(mail, { status: '5.0.0', diagnostic: '' }).replace(
+      'This is a MIME-encapsulated message.',
+      '',
+    );
+    expect(await bounceIn(raw)).toBe('soft other, not counted');
+    expect(
+      await bounceIn(raw.replace(/(Content-Type: text\/plain[^]*?\r\n\r\n)[^]*?(?=\r\n--)/, `$1${text}`)),
+    ).toBe('hard no_such_mailbox');
+  });
+
+  it.each([
+    [
+      'OpenSMTPD',
+      'This is the MAILER-DAEMON, please DO NOT REPLY to this e-mail.\n\nA message is delayed for more than 4 hours for\nthe following list of recipients:\n\n{to}: 450 4.2.1 busy\n',
+    ],
+    [
+      'Gmail',
+      'Delivery to the following recipient has been delayed:\n\n     {to}\n\nMessage will be retried for 2 more day(s)\n',
+    ],
+    [
+      'Exim',
+      'This message was created automatically by mail delivery software.\nA message that you sent has not yet been delivered to one or more of its\nrecipients after more than 24 hours. The following address(es)\nhave not yet been delivered:\n\n  {to}\n',
+    ],
+    [
+      'Sendmail',
+      '    **********************************************\n    **      THIS IS A WARNING MESSAGE ONLY      **\n\n   ----- Transcript of session follows -----\n<{to}>... Deferred: Connection timed out\n',
+    ],
+  ])('is not a warning of %s about a delay', async (_program, text) => {
+    expect(await bounceIn(textBounce(mail, text))).toBe('none');
   });
 
   it('does not count if a person sent it', async () => {
