@@ -18,7 +18,8 @@ export function createSimulateRoutes({ heavyReads }: { heavyReads: HeavyReads })
         'otherwise no event arrives, webhooks respond with 200, and no message is opened.',
       auth: 'brand',
       audit: 'none',
-      testKeys: 'allowed',
+      // The path says which conditions a contact meets.
+      testKeys: 'refused',
       idempotency: 'none',
       params: simulateParams,
       body: simulateBody,

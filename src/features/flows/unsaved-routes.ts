@@ -8,7 +8,6 @@ import { simulateUnsaved } from './simulate/simulate.ts';
 import { unsavedBody } from './unsaved.ts';
 
 const tag = 'Flows';
-const testKeys = { only: 'new flows and drafts' };
 
 const checkSchema = z
   .object({
@@ -37,7 +36,7 @@ function checkRoute(deps: CheckDeps): RouteDefinition {
       'request. Steps and filters of a wrong shape are a 422, as they are when the flow is saved. Nothing is stored.',
     auth: 'brand',
     audit: 'none',
-    testKeys,
+    testKeys: { only: 'new flows and drafts' },
     idempotency: 'none',
     body: unsavedBody,
     responses: {
@@ -60,7 +59,8 @@ function simulateRoute(heavyReads: HeavyReads): RouteDefinition {
       'ids that they would get. Nothing is stored or sent.',
     auth: 'brand',
     audit: 'none',
-    testKeys,
+    // The path says which conditions a contact meets.
+    testKeys: 'refused',
     idempotency: 'none',
     body: simulateUnsavedBody,
     responses: { 200: { description: 'The path, and how it ends.', schema: simulationSchema } },

@@ -99,6 +99,8 @@ export function conditionsOf(
   else add(checked, (status) => `m.status = ${status}`, filters.status);
   if (openStatuses.some((status) => status === filters.status)) checked.push(`not ${sendingSql}`);
   if (filters.test) add(checked, (provider) => `m.provider = ${provider}`, TEST_PROVIDER);
+  // Test keys do not see recipients and subjects of test runs, so they cannot find them by these.
+  if (filters.test && (filters.toKey ?? filters.subject) !== undefined) checked.push('m.flow_id is null');
   add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
   add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
   add(checked, (id) => `m.contact_id = ${id}`, filters.contactId);

@@ -68,8 +68,7 @@ export const listMembersQuery = z.strictObject(pageQuery);
 export const previewBody = z.strictObject({
   filters,
   contact_id: z.int().positive().max(MAX_ID).optional().meta({
-    description:
-      'A contact of the brand: the response says which of the filters it matches. Not for test keys.',
+    description: 'A contact of the brand: the response says which of the filters it matches.',
   }),
 });
 export type PreviewBody = z.output<typeof previewBody>;

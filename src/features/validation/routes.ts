@@ -56,7 +56,7 @@ function quoteRoute(parts: Parts): RouteDefinition {
     description: `Counts the candidates and reserves nothing. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
     audit: 'none',
-    testKeys: 'allowed',
+    testKeys: { only: 'contacts and channels named by id' },
     idempotency: 'none',
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,
@@ -80,7 +80,7 @@ function startRoute(parts: Parts): RouteDefinition {
       'reused, are free. The `Idempotency-Key` is kept as long as the operation: a repeat returns it, and checks the rest ' +
       `if it failed. Another audience with the same key is a 409. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
-    testKeys: 'allowed',
+    testKeys: { only: 'contacts and channels named by id' },
     idempotency: 'own',
     assistants: { asks: 'always' },
     body: audienceBody,

@@ -53,6 +53,16 @@ export interface ValidationDeps {
 /** Whether the audience is a list or a segment, so that the request does not name its contacts. */
 const isHeavy = ({ kind }: Pick<Audience, 'kind'>) => kind === 'list_id' || kind === 'segment_id';
 
+/**
+ * Reads the audience of a request. How many contacts a segment has says what they have, so test keys name contacts.
+ * @throws AppError test_key
+ */
+function readAudience(tenant: Tenant, body: AudienceBody): Audience {
+  const audience = audienceOf(body);
+  if (isHeavy(audience)) refuseTestKey(tenant, 'validate lists and segments');
+  return audience;
+}
+
 /** Runs `work` in a transaction, on a connection for heavy reads if the audience may be large. */
 async function counting<T>(
   { pool, heavyReads }: ValidationDeps,
@@ -97,10 +107,10 @@ async function countAudience(
 
 /**
  * Returns what validating an audience would cost. Reserves nothing.
- * @throws AppError forbidden, validation_error, rate_limited
+ * @throws AppError forbidden, test_key, validation_error, rate_limited
  */
 export function quoteValidation(deps: ValidationDeps, tenant: Tenant, body: AudienceBody): Promise<Quote> {
-  const audience = audienceOf(body);
+  const audience = readAudience(tenant, body);
   const test = isTestCaller(tenant.actor);
   return counting(deps, tenant, audience, async (trx) => {
     await requireCapability(trx, tenant, 'validation');
@@ -237,7 +247,8 @@ async function startOrRepeat(deps: ValidationDeps, request: StartRequest): Promi
  * Starts a validation, or returns the one that has the key; if that one failed, it is resumed. Wake `outbox`
  * afterwards.
  * @param key lives as long as the operation
- * @throws AppError forbidden, validation_error, conflict, idempotency_conflict, insufficient_funds, spend_cap_reached
+ * @throws AppError forbidden, test_key, validation_error, conflict, idempotency_conflict, insufficient_funds,
+ *   spend_cap_reached
  */
 export async function startValidation(
   deps: ValidationDeps,
@@ -245,7 +256,7 @@ export async function startValidation(
   body: AudienceBody,
   key: string | null,
 ): Promise<{ operation: Operation; replayed: boolean }> {
-  const audience = audienceOf(body);
+  const audience = readAudience(tenant, body);
   const test = isTestCaller(tenant.actor);
   const request = { tenant, audience, digest: digestOf(audience), key, test };
   await requireCapability(deps.pool, tenant, 'validation');

@@ -99,7 +99,7 @@ export function simulateFlow(
 
 /**
  * Simulates the run of a contact through the steps of a request. Nothing is stored or sent.
- * @throws as {@link simulateFlow}; test_key
+ * @throws as {@link simulateFlow}
  */
 export function simulateUnsaved(
   reads: HeavyReads,
