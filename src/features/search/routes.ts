@@ -16,7 +16,7 @@ export function createSearchRoutes({ database: { pool } }: { database: Database 
       description:
         'An address finds its contact, suppression and newest conversations and messages. An id finds every resource ' +
         'that has it. Any other text finds campaigns, flows, templates, lists and segments whose names begin with it. ' +
-        `At most ${MAX_RESULTS} results.`,
+        `Finds only what the role of the caller may read, at most ${MAX_RESULTS} results.`,
       auth: 'brand',
       testKeys: 'refused',
       assistants: { mail: isConversation },

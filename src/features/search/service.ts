@@ -1,5 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
+import { memberRoles, type Role, type Tenant } from '../../platform/auth/tenant.ts';
 import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { ID_DIGITS } from '../../platform/db/paging.ts';
@@ -23,31 +24,61 @@ function selectSql(type: FoundType, where: string): string {
 const allOf = (selects: readonly string[]): string =>
   selects.map((select) => `(${select})`).join(' union all ');
 
-const BY_ID = allOf(
-  foundTypes.map((type) => selectSql(type, `t.id = $3 and ${sources[type].visible ?? 'true'}`)),
-);
+const byIdSql = (types: readonly FoundType[]) =>
+  allOf(types.map((type) => selectSql(type, `t.id = $3 and ${sources[type].visible ?? 'true'}`)));
 
-const BY_NAME = allOf(
-  foundTypes.flatMap((type) => {
-    const { named } = sources[type];
-    if (named === undefined) return [];
-    // The order of the index, so that the first rows of many are found at once.
-    const order = `order by lower(t.name) using ~<~, t.id limit ${MAX_RESULTS}`;
-    return [`${selectSql(type, `lower(t.name) like lower($3) and ${named}`)} ${order}`];
-  }),
-);
+const byNameSql = (types: readonly FoundType[]) =>
+  allOf(
+    types.flatMap((type) => {
+      const { named } = sources[type];
+      if (named === undefined) return [];
+      // The order of the index, so that the first rows of many are found at once.
+      const order = `order by lower(t.name) using ~<~, t.id limit ${MAX_RESULTS}`;
+      return [`${selectSql(type, `lower(t.name) like lower($3) and ${named}`)} ${order}`];
+    }),
+  );
 
-function byAddressSql(column: 'email_key' | 'phone'): string {
-  return allOf([
-    selectSql('contact', `t.${column} = $3`),
-    selectSql('suppression', 't.address_key = $3'),
-    `${selectSql('conversation', 't.participants && array[$3]')}
-      order by t.last_message_at desc, t.id desc limit ${MAX_CONVERSATIONS}`,
-    `${selectSql('message', 't.to_key = $3')} order by t.id desc limit ${MAX_RESULTS}`,
-  ]);
+type AddressColumn = 'email_key' | 'phone';
+
+/** What has an address, in the order of the results: its condition, and how many of it are found. */
+const byAddress: { type: FoundType; where: (column: AddressColumn) => string; rest?: string }[] = [
+  { type: 'contact', where: (column) => `t.${column} = $3` },
+  { type: 'suppression', where: () => 't.address_key = $3' },
+  {
+    type: 'conversation',
+    where: () => 't.participants && array[$3]',
+    rest: `order by t.last_message_at desc, t.id desc limit ${MAX_CONVERSATIONS}`,
+  },
+  { type: 'message', where: () => 't.to_key = $3', rest: `order by t.id desc limit ${MAX_RESULTS}` },
+];
+
+const byAddressSql = (types: readonly FoundType[], column: AddressColumn) =>
+  allOf(
+    byAddress
+      .filter(({ type }) => types.includes(type))
+      .map(({ type, where, rest = '' }) => `${selectSql(type, where(column))} ${rest}`),
+  );
+
+interface Statements {
+  byId: string;
+  byName: string;
+  byEmail: string;
+  byPhone: string;
 }
-const BY_EMAIL = byAddressSql('email_key');
-const BY_PHONE = byAddressSql('phone');
+
+/** The statements of each role, which find only what it may read. */
+const statements = Object.fromEntries(
+  memberRoles.map((role) => {
+    const types = foundTypes.filter((type) => sources[type].roles.includes(role));
+    const of: Statements = {
+      byId: byIdSql(types),
+      byName: byNameSql(types),
+      byEmail: byAddressSql(types, 'email_key'),
+      byPhone: byAddressSql(types, 'phone'),
+    };
+    return [role, of];
+  }),
+) as Record<Role, Statements>;
 
 const rankOf = ({ type }: Row): number => foundTypes.indexOf(type);
 
@@ -62,29 +93,30 @@ async function find(
 }
 
 /** @returns null if the text is not an address */
-function findByAddress(db: Queryable, scope: BrandScope, text: string): Promise<Row[]> | null {
+function findByAddress(db: Queryable, tenant: Tenant, text: string): Promise<Row[]> | null {
+  const { byEmail, byPhone } = statements[tenant.role];
   const email = parseEmailAddress(text);
-  if (!('error' in email)) return find(db, scope, BY_EMAIL, email.key);
+  if (!('error' in email)) return find(db, tenant, byEmail, email.key);
   const phone = readPhone(text, null);
-  return 'error' in phone ? null : find(db, scope, BY_PHONE, phone.e164);
+  return 'error' in phone ? null : find(db, tenant, byPhone, phone.e164);
 }
 
 /** Shorter names first: the one that equals the text is the first of its beginning. */
-async function findByName(db: Queryable, scope: BrandScope, text: string): Promise<Row[]> {
-  const rows = await find(db, scope, BY_NAME, prefixPattern(text));
+async function findByName(db: Queryable, tenant: Tenant, text: string): Promise<Row[]> {
+  const rows = await find(db, tenant, statements[tenant.role].byName, prefixPattern(text));
   const length = ({ title }: Row) => title?.length ?? 0;
   return rows.sort((one, other) => length(one) - length(other) || rankOf(one) - rankOf(other));
 }
 
 /**
- * Finds resources of a brand by an address, an id, or the beginning of a name.
+ * Finds resources of a brand by an address, an id, or the beginning of a name: those that the caller's role may read.
  * @returns at most {@link MAX_RESULTS}, those with the id first
  */
-export async function search(db: Queryable, scope: BrandScope, text: string): Promise<Found[]> {
-  const ofAddress = await findByAddress(db, scope, text);
+export async function search(db: Queryable, tenant: Tenant, text: string): Promise<Found[]> {
+  const ofAddress = await findByAddress(db, tenant, text);
   const rows = ofAddress ?? [
-    ...(ID_DIGITS.test(text) ? await find(db, scope, BY_ID, Number(text)) : []),
-    ...(await findByName(db, scope, text)),
+    ...(ID_DIGITS.test(text) ? await find(db, tenant, statements[tenant.role].byId, Number(text)) : []),
+    ...(await findByName(db, tenant, text)),
   ];
   const found = rows.map((row) => ({ ...row, path: `${sources[row.type].path}/${row.id}` }));
   // A resource whose name begins with its own id is found twice.

@@ -1,6 +1,8 @@
 // A search finds what the brand has with an address, an id or the beginning of a name, and nothing of others.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { foundTypes } from '../../../src/features/search/schema.ts';
+import { sources } from '../../../src/features/search/sources.ts';
+import { memberRoles } from '../../../src/platform/auth/tenant.ts';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../support/api.ts';
 
 let api: TestApi;
@@ -108,6 +110,31 @@ describe('GET /v1/my/search', () => {
       status: null,
       path: `/v1/my/contacts/${ID}`,
     });
+  });
+
+  it('finds by its id only what the role may read at its path', async () => {
+    const { userJwt } = await api.addUser('member');
+    const token = { token: userJwt };
+    const found = await search(String(ID), userJwt);
+    for (const type of foundTypes) {
+      const { path } = sources[type];
+      // A suppression has no path to read one.
+      const { status } = await api.request('GET', type === 'suppression' ? path : `${path}/${ID}`, token);
+      expect([type, typesOf(found).includes(type)]).toEqual([type, status === 200]);
+    }
+    expect(typesOf(found)).not.toContain('webhook');
+  });
+
+  it.each(foundTypes)('names the roles of the routes that read a %s', (type) => {
+    const { path, roles } = sources[type];
+    const reading = api.routes.filter(
+      (route) =>
+        route.method === 'GET' && (route.path === path || /^\/:\w+$/.test(route.path.replace(path, ''))),
+    );
+    expect(reading.length).toBeGreaterThan(0);
+    for (const route of reading) {
+      expect([route.operationId, route.roles ?? memberRoles]).toEqual([route.operationId, roles]);
+    }
   });
 
   it("finds nothing of another tenant's", async () => {
