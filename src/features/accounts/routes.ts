@@ -74,7 +74,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
         'address at a verified domain of the current brand, the sandbox address, or the built-in inbox of the brand.',
       auth: 'account',
       testKeys: 'refused',
-      assistants: { sends: changesSender, allBrands: true },
+      assistants: { sends: changesSender, allBrands: 'always' },
       body: patchAccountBody,
       readOnlyFields: accountReadOnlyFields,
       responses: { 200: { description: 'The account', schema: accountSchema } },

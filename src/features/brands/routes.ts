@@ -42,6 +42,7 @@ function scrapeRoute({ pool, brands, websites, waker }: ScrapeParts): RouteDefin
       'A brand may be scraped ten times an hour, and all brands of an account thirty times.',
     auth: 'account',
     testKeys: 'refused',
+    assistants: { reachesOut: true },
     body: scrapeBody,
     responses: { 202: { description: 'The scrape has begun', schema: scrapeStarted } },
     // The host name in the URL is resolved.

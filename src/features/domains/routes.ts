@@ -34,6 +34,7 @@ function createRoute(domains: DomainManager, waker: Waker): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { reachesOut: true },
     body: createDomainBody,
     readOnlyFields: [],
     responses: { 201: { description: 'The domain with the records to publish', schema: domainResource } },

@@ -72,6 +72,7 @@ function createRoute({ pool, waker, quotaBytes }: Parts): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { allBrands: ({ resource }) => resource === 'suppressions' },
     body: createExportBody,
     responses: { 201: { description: 'The export.', schema: exportSchema } },
     errors: ['conflict'],

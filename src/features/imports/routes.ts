@@ -44,7 +44,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
-    assistants: { fileAsText: 'csv' },
+    assistants: { fileAsText: 'csv', allBrands: ({ resource }) => resource === 'suppressions' },
     body: createImportBody,
     multipart: {
       file: 'file',

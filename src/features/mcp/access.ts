@@ -14,18 +14,25 @@ export interface Access {
   sends(args: AssistantArguments): boolean | 'if live';
   /** Whether a change of the resource, as its route shows it, changes what is being sent. */
   isLive(resource: unknown): boolean;
-  /** The scopes that these arguments need; those that send `if live` may need `mcp:send`, too. */
-  scopesFor(args: AssistantArguments): McpScope[];
+  /** Whether the route refuses a call that changes what is being sent until it is confirmed. */
+  sendsIfInUse: boolean;
+  /**
+   * The scopes that these arguments need; those that send `if live` or `if in use` may need `mcp:send`, too.
+   * @param granted those of the caller
+   */
+  scopesFor(args: AssistantArguments, granted: ReadonlySet<McpScope>): McpScope[];
   /** Whether the user must confirm a call with these arguments. */
   asks(args: AssistantArguments): boolean;
   /** Whether some calls must be confirmed. */
   mayAsk: boolean;
   /** Whether some calls remove or end something that was there, or cost money. */
   destroys: boolean;
-  /** Whether some calls send. */
+  /** Whether some calls send, or reach a name that they choose. */
   maySend: boolean;
-  /** Whether it applies to all brands of the account. */
-  allBrands: boolean;
+  /** Whether these arguments read or change what all brands of the account share. */
+  allBrands(args: AssistantArguments): boolean;
+  /** Whether all brands of the account share this item of a list. */
+  isShared(item: unknown): boolean;
   /** Whether the resource, or this item of a list, has mail of strangers. */
   hasMail(item: unknown): boolean;
   /** Arguments that assistants cannot give. */
@@ -52,6 +59,7 @@ function isOffered(route: RouteDefinition, rules: AssistantRules): boolean {
 type Sends = AssistantRules['sends'];
 
 const dependsOnResource = (sends: Sends) => sends === 'unless draft' || typeof sends === 'object';
+const isDestructive = (sends: Sends) => dependsOnResource(sends) || sends === 'if in use';
 
 const isNoDraft = (resource: unknown) => (resource as { status?: unknown } | null)?.status !== 'draft';
 
@@ -94,7 +102,7 @@ function fixedScopes({ scope, sends, mail }: AssistantRules, readOnly: boolean):
 function dangersOf({ method }: RouteDefinition, { sends, asks }: AssistantRules) {
   const isDelete = method === 'DELETE';
   const mayAsk = asks !== 'never' && (isDelete || (asks ?? sends) !== undefined);
-  return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || dependsOnResource(sends)) };
+  return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || isDestructive(sends)) };
 }
 
 /**
@@ -104,7 +112,7 @@ function dangersOf({ method }: RouteDefinition, { sends, asks }: AssistantRules)
 export function accessOf(route: RouteDefinition): Access | null {
   const { assistants: rules = {} } = route;
   if (rules === 'never' || !isOffered(route, rules)) return null;
-  const { sends, mail } = rules;
+  const { sends, mail, allBrands, sharedItems, reachesOut } = rules;
   const readOnly = sends === undefined && (route.method === 'GET' || route.audit === 'none');
   const base = fixedScopes(rules, readOnly);
   const sending = sendingOf(route, rules);
@@ -112,14 +120,17 @@ export function accessOf(route: RouteDefinition): Access | null {
     readOnly,
     sends: sending,
     isLive: typeof sends === 'object' ? sends.isLive : isNoDraft,
-    scopesFor(args) {
-      const scopes = sending(args) === true ? [...base, 'send' as const] : base;
+    sendsIfInUse: sends === 'if in use',
+    scopesFor(args, granted) {
+      const needsSend = sending(args) === true || (reachesOut === true && granted.has('mcp:inbox'));
+      const scopes = needsSend ? [...base, 'send' as const] : base;
       return scopes.map((each): McpScope => `mcp:${each}`);
     },
     asks: askingOf(route, rules, sending),
     ...dangersOf(route, rules),
-    maySend: sends !== undefined,
-    allBrands: rules.allBrands ?? false,
+    maySend: sends !== undefined || reachesOut === true,
+    allBrands: typeof allBrands === 'function' ? allBrands : () => allBrands === 'always',
+    isShared: sharedItems ?? (() => false),
     hasMail: (item) => (typeof mail === 'function' ? mail(item) : mail === 'always'),
     without: rules.without ?? [],
     fileAsText: rules.fileAsText ?? null,

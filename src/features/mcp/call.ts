@@ -9,7 +9,14 @@ import { AppError, invalid } from '../../errors.ts';
 import type { GrantCaller, McpScope } from '../../platform/auth/grant-caller.ts';
 import type { InnerRequest, InnerResponse } from '../../platform/http/inner-requests.ts';
 import type { AssistantArguments } from '../../platform/http/route.ts';
-import { confirmed, MissingScope, requireScopes, type Running, withoutUndefined } from './confirm-call.ts';
+import {
+  confirmed,
+  confirmedInUse,
+  MissingScope,
+  requireScopes,
+  type Running,
+  withoutUndefined,
+} from './confirm-call.ts';
 import { findOperation, requireOperation } from './find.ts';
 import type { Operation } from './operations.ts';
 import { type OperationCall, parseArguments, readCall, requestOf } from './requests.ts';
@@ -41,8 +48,11 @@ export interface Confirmations {
 
 export interface ToolDeps {
   tools: Tools;
-  /** Sends a request to a route of this process as the caller. */
-  requestAs(target: ToolTarget, request: InnerRequest): Promise<InnerResponse>;
+  /**
+   * Sends a request to a route of this process as the caller.
+   * @param isConfirmed whether the user has confirmed that it changes what is being sent
+   */
+  requestAs(target: ToolTarget, request: InnerRequest, isConfirmed?: boolean): Promise<InnerResponse>;
   confirmations: Confirmations;
 }
 
@@ -92,14 +102,20 @@ function meantBy(tools: Tools, found: ToolDefinition, given: AssistantArguments)
 
 /**
  * Returns the scopes that a call needs, as far as its arguments say so: for the challenge of a client that lacks one.
+ * @param granted those of the caller
  * @returns none for calls that are refused anyway
  */
-export function scopesOfCall(tools: Tools, name: string, given: AssistantArguments): McpScope[] {
+export function scopesOfCall(
+  tools: Tools,
+  granted: ReadonlySet<McpScope>,
+  name: string,
+  given: AssistantArguments,
+): McpScope[] {
   const found = tools.find(name);
   if (!found || found.kind === 'find') return [];
   try {
     const { operation, args } = meantBy(tools, found, given);
-    return operation.access.scopesFor(readCall(operation, args).args);
+    return operation.access.scopesFor(readCall(operation, args).args, granted);
   } catch (error) {
     if (error instanceof AppError) return [];
     throw error;
@@ -112,13 +128,17 @@ const idOf = ({ route }: Operation, args: AssistantArguments): string | null => 
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 };
 
-function send({ requestAs, operation, call, target }: Running): Promise<InnerResponse> {
-  return requestAs(target, requestOf(operation, call, target.brand?.id ?? null));
+function send({ requestAs, operation, call, target }: Running, isConfirmed = false): Promise<InnerResponse> {
+  return requestAs(target, requestOf(operation, call, target.brand?.id ?? null), isConfirmed);
 }
 
-/** @throws AppError forbidden for a change of brands that the user has not allowed */
-function requireAllBrands({ access }: Operation, { hasAllBrands }: ToolTarget): void {
-  if (!access.allBrands || hasAllBrands) return;
+/** @throws AppError forbidden for what concerns brands that the user has not allowed */
+function requireAllBrands(
+  { access }: Operation,
+  { args }: OperationCall,
+  { hasAllBrands }: ToolTarget,
+): void {
+  if (!access.allBrands(args) || hasAllBrands) return;
   throw new AppError(
     'forbidden',
     'this applies to all brands of the account, and the user allowed only some',
@@ -127,21 +147,37 @@ function requireAllBrands({ access }: Operation, { hasAllBrands }: ToolTarget): 
 
 const isCall = (value: OperationCall | ToolResult): value is OperationCall => 'idempotencyKey' in value;
 
-async function run(running: Running): Promise<Pick<ToolCall, 'result' | 'resourceId' | 'outcome'>> {
+type Ran = Pick<ToolCall, 'result' | 'resourceId' | 'outcome'>;
+
+/** What is shown instead of a response. */
+function unsent(result: ToolResult, resourceId: string | null): Ran {
+  const code = isInputRequiredResult(result) ? null : codeOf(result);
+  const isAsked = code === null || code === 'confirmation_required';
+  return { result, resourceId, outcome: isAsked ? 'asked' : code };
+}
+
+/** Whether a route refused a call because it would change what is being sent. */
+function isRefusedInUse({ access }: Operation, { status, body }: InnerResponse): boolean {
+  if (!access.sendsIfInUse || status !== 403) return false;
+  return (JSON.parse(body) as { code?: unknown }).code === 'confirmation_required';
+}
+
+async function run(running: Running): Promise<Ran> {
   const { operation, caller, target } = running;
   const named = idOf(operation, running.call.args);
   const call = await confirmed(running);
-  if (!isCall(call)) {
-    const code = isInputRequiredResult(call) ? null : codeOf(call);
-    const isAsked = code === null || code === 'confirmation_required';
-    return { result: call, resourceId: named, outcome: isAsked ? 'asked' : code };
+  if (!isCall(call)) return unsent(call, named);
+  let response = await send({ ...running, call });
+  if (isRefusedInUse(operation, response)) {
+    const asked = await confirmedInUse({ ...running, call });
+    if (!isCall(asked)) return unsent(asked, named);
+    response = await send({ ...running, call: asked }, true);
   }
-  const response = await send({ ...running, call });
-  const mayReadMail = caller.scopes.has('mcp:inbox');
   const { result, code } = resultOfResponse(response, {
-    brand: target.brand,
+    brand: operation.access.allBrands(call.args) ? null : target.brand,
     access: operation.access,
-    mayReadMail,
+    mayReadMail: caller.scopes.has('mcp:inbox'),
+    hasAllBrands: target.hasAllBrands,
   });
   const shown = (result.structuredContent as { result?: { id?: unknown } } | undefined)?.result?.id;
   const created = typeof shown === 'number' || typeof shown === 'string' ? String(shown) : null;
@@ -167,15 +203,16 @@ export async function callTool(
   try {
     if (found.kind === 'find') {
       const { role } = requireTarget(caller, undefined, false);
-      return { ...known, result: plainResult(findOperation(tools, role, given)), outcome: 'ok' };
+      const result = plainResult(findOperation(tools, { role, scopes: caller.scopes }, given));
+      return { ...known, result, outcome: 'ok' };
     }
     const { operation, args } = meantBy(tools, found, given);
     known.operation = operation.route.operationId;
     const call = readCall(operation, args);
-    requireScopes(caller, operation.access.scopesFor(call.args));
+    requireScopes(caller, operation.access.scopesFor(call.args, caller.scopes));
     const target = requireTarget(caller, args.brand_id, !operation.access.readOnly);
     known.target = target;
-    requireAllBrands(operation, target);
+    requireAllBrands(operation, call, target);
     return { ...known, ...(await run({ ...deps, caller, operation, call, target, ctx })) };
   } catch (error) {
     if (error instanceof MissingScope) {

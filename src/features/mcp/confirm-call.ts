@@ -2,6 +2,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AppError, invalid } from '../../errors.ts';
 import type { GrantCaller, McpScope } from '../../platform/auth/grant-caller.ts';
+import type { AssistantArguments } from '../../platform/http/route.ts';
+import type { Access } from './access.ts';
 import type { ToolDeps, ToolResult } from './call.ts';
 import type { Operation } from './operations.ts';
 import { type OperationCall, readCall, requestOf } from './requests.ts';
@@ -19,9 +21,19 @@ export const withoutUndefined = (values: Record<string, unknown>) =>
 
 const MAX_SHOWN = 400;
 
+/** What a call acts on, for the user who confirms it. */
+function scopeOf(
+  { allBrands }: Access,
+  args: AssistantArguments,
+  { brand, accountName }: ToolTarget,
+): string {
+  if (allBrands(args)) return `all brands of ${accountName}`;
+  return brand?.name ?? accountName;
+}
+
 /** What a call does, for the user who confirms it. */
 function summaryOf(
-  { route }: Operation,
+  { route, access }: Operation,
   { args }: OperationCall,
   resource: Resource | null,
   target: ToolTarget,
@@ -30,7 +42,7 @@ function summaryOf(
   const shown = JSON.stringify(args);
   const values =
     shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}… (${shown.length} characters)` : shown;
-  return `${route.summary}${name} (${target.brand?.name ?? target.accountName}): ${values}`;
+  return `${route.summary}${name} (${scopeOf(access, args, target)}): ${values}`;
 }
 
 /** One call of an operation, once its scopes and its target are known. */
@@ -132,7 +144,18 @@ export async function confirmed(running: Running): Promise<OperationCall | ToolR
   if (!mustAsk && !mayBeLive) return call;
   const resource = await readResource(running);
   const isLive = mayBeLive && resource !== null && access.isLive(resource);
-  if (isLive) requireScopes(caller, [...access.scopesFor(call.args), 'mcp:send']);
+  if (isLive) requireScopes(caller, [...access.scopesFor(call.args, caller.scopes), 'mcp:send']);
   const sent = pinned(running, resource);
   return mustAsk || isLive ? ask(running, sent, resource) : sent;
+}
+
+/**
+ * Asks the user about a call that its route refused, because it changes what is being sent.
+ * @returns the call to send, or what to show instead
+ */
+export async function confirmedInUse(running: Running): Promise<OperationCall | ToolResult> {
+  const { operation, call, caller } = running;
+  requireScopes(caller, [...operation.access.scopesFor(call.args, caller.scopes), 'mcp:send']);
+  const resource = await readResource(running);
+  return ask(running, pinned(running, resource), resource);
 }

@@ -68,12 +68,12 @@ const noSubscriptions = ({ id }: RpcMessage): RouteResult => ({
 });
 
 /** The scopes that a message needs, as far as they can be known before it is handled. */
-function scopesOf({ method, params }: RpcMessage, deps: McpServerDeps): McpScope[] {
+function scopesOf({ method, params }: RpcMessage, deps: McpServerDeps, { scopes }: GrantCaller): McpScope[] {
   if (method === 'resources/read') return scopesOfResource(params?.['uri']);
   const name = params?.['name'];
   if (method !== 'tools/call' || typeof name !== 'string' || findSelectionTool(name)) return [];
   const args = params?.['arguments'];
-  return scopesOfCall(deps.tools, name, isObject(args) ? args : {});
+  return scopesOfCall(deps.tools, scopes, name, isObject(args) ? args : {});
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -93,7 +93,7 @@ async function requireScopes(
   caller: GrantCaller,
   origin: string,
 ): Promise<void> {
-  const needed = scopesOf(body, deps);
+  const needed = scopesOf(body, deps, caller);
   if (needed.every((scope) => caller.scopes.has(scope))) return;
   const name = body.params?.['name'];
   const tool = typeof name === 'string' ? name : 'resources/read';
@@ -114,8 +114,9 @@ function requestOf(
     caller,
     accountId: tenant?.accountId ?? null,
     requestId,
-    requestAs({ accountId, brand }, { headers, ...request }) {
-      const principal = principalOfGrant(caller, { accountId, brandId: brand?.id ?? null });
+    requestAs({ accountId, brand }, { headers, ...request }, isConfirmed) {
+      const selection = { accountId, brandId: brand?.id ?? null };
+      const principal = principalOfGrant(caller, selection, isConfirmed);
       const withId = { ...request, headers: { ...headers, 'x-request-id': requestId } };
       return innerRequests.request(withId, principal, { address, signal });
     },

@@ -1,6 +1,7 @@
 /** `find_operation`: what the API can do, by words, and the whole schema of one operation. */
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
+import type { McpScope } from '../../platform/auth/grant-caller.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Operation } from './operations.ts';
 import { parseArguments } from './requests.ts';
@@ -33,12 +34,19 @@ function score({ name, route, description }: Operation, wanted: readonly string[
   return total;
 }
 
-function summaryOf({ name, route, access }: Operation, tools: Tools) {
+/** For whom operations are found. */
+interface Finder {
+  role: Role;
+  /** Those that the user has allowed. */
+  scopes: ReadonlySet<McpScope>;
+}
+
+function summaryOf({ name, route, access }: Operation, tools: Tools, { scopes }: Finder) {
   return {
     operation: name,
     summary: route.summary,
     call_with: tools.find(name) ? name : access.readOnly ? 'read_operation' : 'change_operation',
-    scopes: access.scopesFor({}),
+    scopes: access.scopesFor({}, scopes),
   };
 }
 
@@ -51,17 +59,16 @@ export function requireOperation(tools: Tools, name: string): Operation {
 }
 
 /**
- * Finds operations.
- * @param role of the user; null finds those of all roles
+ * Finds operations that the role of the user may call.
  * @throws AppError validation_error, not_found, forbidden
  */
-export function findOperation(tools: Tools, role: Role | null, args: unknown): Record<string, unknown> {
+export function findOperation(tools: Tools, finder: Finder, args: unknown): Record<string, unknown> {
   const { query = '', operation: name } = parseArguments(findArguments, args);
   if (name !== undefined) {
     const operation = requireOperation(tools, name);
     const { description, argumentSchema, access, route } = operation;
     return {
-      ...summaryOf(operation, tools),
+      ...summaryOf(operation, tools, finder),
       description,
       ...(route.roles ? { roles: route.roles } : {}),
       asks_the_user: access.mayAsk,
@@ -70,12 +77,12 @@ export function findOperation(tools: Tools, role: Role | null, args: unknown): R
   }
   const wanted = wordsOf(query);
   const found = tools
-    .operationsFor(role ?? 'owner')
+    .operationsFor(finder.role)
     .map((operation) => ({ operation, points: score(operation, wanted) }))
     .filter(({ points }) => points > 0)
     .sort((one, other) => other.points - one.points);
   return {
-    operations: found.slice(0, MAX_FOUND).map(({ operation }) => summaryOf(operation, tools)),
+    operations: found.slice(0, MAX_FOUND).map(({ operation }) => summaryOf(operation, tools, finder)),
     found: found.length,
   };
 }

@@ -2,7 +2,7 @@
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import { webhookRoles } from '../webhooks/schema.ts';
-import type { FoundType } from './schema.ts';
+import type { Found, FoundType } from './schema.ts';
 
 interface Source {
   /** The path of the resource, without its id. */
@@ -131,4 +131,10 @@ export const sources: Record<FoundType, Source> = {
     status: `case when t.enabled then 'enabled' else 'disabled' end`,
   },
   domain: { path: '/v1/my/domains', roles: everyone, table: 'domains', title: 't.name', status: 't.status' },
+};
+
+/** Whether a result belongs to all brands of the account. */
+export const isOfAccount = (found: unknown): boolean => {
+  const { type } = found as Partial<Found>;
+  return type !== undefined && sources[type].ofAccount === true;
 };

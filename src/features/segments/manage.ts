@@ -1,6 +1,6 @@
 import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
-import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
-import { refuseTestKey } from '../../platform/auth/test-keys.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { isSender, requireSender } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -240,19 +240,20 @@ export async function createSegment(
 }
 
 /**
- * Keeps test keys from changing a segment that a live campaign or flow uses, directly or through other segments.
- * @throws AppError test_key
+ * Keeps test keys and unconfirmed assistants from changing a segment that a live campaign or flow uses, directly or
+ * through other segments.
+ * @throws AppError test_key, confirmation_required
  */
-async function requireIdleForTestKey(trx: Queryable, tenant: Tenant, id: number): Promise<void> {
-  if (!isTestCaller(tenant.actor)) return;
+async function requireIdle(trx: Queryable, tenant: Tenant, id: number): Promise<void> {
+  if (isSender(tenant)) return;
   const ids = [id, ...(await findAncestors(trx, id)).map((ancestor) => ancestor.id)];
   const campaigns = await campaignsNaming(trx, tenant, 'segment', ids);
   const users = campaigns.length > 0 ? campaigns : await flowsNaming(trx, tenant, 'segment', ids);
   if (users.length === 0) return;
-  refuseTestKey(tenant, `change a segment that ${quoted(users)} ${users.length === 1 ? 'uses' : 'use'}`);
+  requireSender(tenant, `change a segment that ${quoted(users)} ${users.length === 1 ? 'uses' : 'use'}`);
 }
 
-/** @throws AppError not_found, precondition_failed, test_key, validation_error */
+/** @throws AppError not_found, precondition_failed, test_key, confirmation_required, validation_error */
 export async function changeSegment(
   trx: Queryable,
   scope: Tenant,
@@ -264,7 +265,7 @@ export async function changeSegment(
   const row = await findSegment(trx, scope, id);
   if (!row) throw notFound('segment');
   requireRevision(ifMatch, row);
-  await requireIdleForTestKey(trx, scope, id);
+  await requireIdle(trx, scope, id);
   if (filters) {
     const { references } = await requireStorable(trx, scope, id, filters);
     await replaceReferences(trx, id, references);

@@ -103,6 +103,7 @@ function changeRoute(pool: pg.Pool): RouteDefinition {
     description: `An omitted field stays unchanged; \`filters\` are replaced as a whole. ${REFERENCES}`,
     auth: 'brand',
     testKeys: { only: 'segments that no active or paused flow and no scheduled campaign uses' },
+    assistants: { sends: 'if in use' },
     etag: 'checked',
     params: segmentParams,
     body: changeSegmentBody,

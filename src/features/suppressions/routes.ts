@@ -42,6 +42,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     summary: 'List suppressed addresses, newest first',
     auth: 'brand',
     testKeys: 'refused',
+    assistants: { allBrands: 'always' },
     query: listSuppressionsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of suppressions.', schema: z.array(suppressionSchema) } },
@@ -63,6 +64,7 @@ function createRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { allBrands: 'always' },
     body: createSuppressionBody,
     readOnlyFields: suppressionReadOnlyFields,
     responses: {
@@ -95,6 +97,7 @@ function endRoute(pool: pg.Pool): RouteDefinition {
     auth: 'brand',
     audit: 'keys too',
     testKeys: 'refused',
+    assistants: { allBrands: 'always' },
     params: suppressionParams,
     responses: { 200: { description: 'The ended suppression.', schema: suppressionSchema } },
     errors: ['forbidden'],
@@ -119,7 +122,7 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     audit: 'keys too',
     testKeys: 'refused',
     idempotency: 'none',
-    assistants: { asks: ({ remove }) => remove !== undefined },
+    assistants: { asks: ({ remove }) => remove !== undefined, allBrands: 'always' },
     body: bulkSuppressionsBody,
     responses: { 200: { description: 'The results.', schema: bulkResultsSchema } },
     async handler({ tenant, body }) {

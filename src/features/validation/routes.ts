@@ -82,7 +82,8 @@ function startRoute(parts: Parts): RouteDefinition {
     auth: 'brand',
     testKeys: { only: 'contacts and channels named by id' },
     idempotency: 'own',
-    assistants: { asks: 'always' },
+    // The domains of the contacts' addresses are looked up, and their servers asked.
+    assistants: { asks: 'always', reachesOut: true },
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,
     responses: { 201: { description: 'The operation.', schema: operationSchema } },

@@ -44,6 +44,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     auth: 'account',
     testKeys: 'refused',
     roles: ['owner', 'admin'],
+    assistants: { allBrands: 'always' },
     query: listWalletEntriesQuery,
     paginated: true,
     responses: { 200: { description: 'A page of entries.', schema: z.array(walletEntrySchema) } },

@@ -25,6 +25,8 @@ export interface AccountTenant {
   actor: Actor;
   /** An API key acts as `admin` inside its own brand. */
   role: Role;
+  /** An assistant calls, and its user has not confirmed that it changes what is being sent; see `requireSender`. */
+  unconfirmed?: true;
 }
 
 /** The first argument of every finder. */

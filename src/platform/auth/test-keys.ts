@@ -1,9 +1,7 @@
 import { AppError } from '../../errors.ts';
-import { type Actor, isTestCaller } from './tenant.ts';
+import { type AccountTenant, isTestCaller } from './tenant.ts';
 
-interface Caller {
-  actor: Actor;
-}
+type Caller = Pick<AccountTenant, 'actor'>;
 
 /**
  * @param what what test keys cannot do, such as `send campaigns`
@@ -11,6 +9,21 @@ interface Caller {
  */
 export function refuseTestKey({ actor }: Caller, what: string): void {
   if (isTestCaller(actor)) throw new AppError('test_key', `a test key cannot ${what}; use a live key`);
+}
+
+type Sender = Pick<AccountTenant, 'actor' | 'unconfirmed'>;
+
+/** Whether the caller may change what is being sent. */
+export const isSender = ({ actor, unconfirmed }: Sender): boolean => !isTestCaller(actor) && !unconfirmed;
+
+/**
+ * Keeps callers from changing what is being sent: test keys always, and assistants until their user has confirmed it.
+ * @param what what they would do, such as `change a segment that "Welcome" uses`
+ * @throws AppError test_key; confirmation_required for an assistant
+ */
+export function requireSender(caller: Sender, what: string): void {
+  refuseTestKey(caller, what);
+  if (caller.unconfirmed) throw new AppError('confirmation_required', `this would ${what}`);
 }
 
 /**

@@ -40,11 +40,13 @@ export interface AssistantRules {
   scope?: AssistantScope;
   /**
    * Which calls send to recipients: they need `send`. `unless draft`: a change of a resource that is not a draft also
-   * changes what is being sent. `isLive` says so of resources without a status.
+   * changes what is being sent. `isLive` says so of resources without a status. `if in use`: the route itself decides,
+   * by `requireSender`.
    */
   sends?:
     | 'always'
     | 'unless draft'
+    | 'if in use'
     | { isLive: (resource: unknown) => boolean }
     | ((args: AssistantArguments) => boolean);
   /**
@@ -52,8 +54,15 @@ export interface AssistantRules {
    * ask.
    */
   asks?: 'always' | 'never' | ((args: AssistantArguments) => boolean);
-  /** Whether a change applies to all brands of the account, so that the user must have allowed all of them. */
-  allBrands?: true;
+  /** Which calls read or change what all brands of the account share, so that the user must have allowed all of them. */
+  allBrands?: 'always' | ((args: AssistantArguments) => boolean);
+  /** Which items of a list all brands share: they are left out unless the user has allowed all brands. */
+  sharedItems?: (item: unknown) => boolean;
+  /**
+   * Whether a call lets Carillon look up or connect to a name that the call can choose. That is a way out for what the
+   * assistant has read, so an assistant that may read mail of strangers needs `send`, too.
+   */
+  reachesOut?: true;
   /**
    * Whether the response has mail of strangers, which may carry instructions: it needs `inbox`, and is marked as
    * untrusted. A function says so of each item of a list, or of the resource; items are left out without `inbox`.

@@ -55,3 +55,97 @@ it('does not use brands of an account that was allowed when it had none', async 
   const stats = await calls.call(api, 'get_stats', { group_by: 'brand' }, { token });
   expect(stats).toMatchObject({ isError: true, code: 'forbidden' });
 });
+
+describe('an assistant that may use one of several brands', () => {
+  const MARK = 'of-all-brands';
+  let one: CallOptions;
+  let all: CallOptions;
+  let id: number;
+
+  beforeAll(async () => {
+    const second = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Third' });
+    const { rows: brands } = await api.database.pool.query<{ id: number }>(
+      'select id from brands where account_id = $1',
+      [api.accountId],
+    );
+    one = { brandIds: [api.brandId] };
+    all = { brandIds: brands.map((brand) => brand.id) };
+    const { rows } = await api.database.pool.query<{ id: number }>(
+      `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'manual') returning id`,
+      [api.accountId, `${MARK}@acme.test`],
+    );
+    id = rows[0]?.id ?? 0;
+    await api.database.pool.query(
+      `with l as (insert into lists (account_id, brand_id, name) values ($1, $2, $3)),
+         s as (insert into segments (account_id, brand_id, name) values ($1, $2, $3)),
+         t as (insert into templates (account_id, brand_id, name) values ($1, $2, $3)),
+         c as (insert into contacts (account_id, brand_id, first_name) values ($1, $2, $3))
+       insert into wallet_entries (account_id, kind, millicents, reference, cause) values ($1, 'credit', 1, $3, $3)`,
+      [api.accountId, second, MARK],
+    );
+  });
+
+  it('reads nothing that all brands share, or that is of another, by any tool', async () => {
+    const reading = calls.tools
+      .operationsFor('owner')
+      .filter(({ access, route }) => access.readOnly && route.params === null && route.method === 'GET');
+    expect(reading.length).toBeGreaterThan(20);
+    for (const { name } of reading) {
+      const args = name === 'search' ? { q: `${MARK}@acme.test` } : {};
+      const call = { operation: name, arguments: args };
+      // A grant of its own: each has ten calls a second.
+      const { status, text } = await calls.send(api, 'read_operation', call, one);
+      expect([name, status]).toEqual([name, 200]);
+      expect([name, text]).not.toEqual([name, expect.stringContaining(MARK)]);
+    }
+    const q = { operation: 'search', arguments: { q: `${MARK}@acme.test` } };
+    expect(await calls.call(api, 'read_operation', q, one)).toMatchObject({ items: [], withheld: 1 });
+    expect(await calls.call(api, 'read_operation', q, all)).toMatchObject({
+      items: [{ type: 'suppression' }],
+    });
+  });
+
+  it('neither adds nor ends suppressions', async () => {
+    const added = { email: 'added@acme.test' };
+    const csv = 'email\nadded@acme.test\n';
+    for (const [operation, args] of [
+      ['create_suppression', added],
+      ['change_suppressions', { add: ['added@acme.test'] }],
+      ['change_suppressions', { remove: [`${MARK}@acme.test`] }],
+      ['delete_suppression', { id }],
+      ['create_import', { csv, resource: 'suppressions' }],
+      ['create_export', { resource: 'suppressions' }],
+    ] as const) {
+      const answer = await change(operation, { ...args, brand_id: api.brandId }, one);
+      expect([operation, answer]).toEqual([operation, expect.objectContaining({ code: 'forbidden' })]);
+    }
+    const { list } = await api.request('GET', '/v1/my/suppressions');
+    expect(list.map((each) => each.id)).toEqual([id]);
+  });
+
+  it('ends suppressions with all brands, which the question names', async () => {
+    const args = { operation: 'delete_suppression', arguments: { id, brand_id: api.brandId } };
+    const asked = await calls.call(api, 'change_operation', args, all);
+    expect(asked).toMatchObject({ code: 'confirmation_required' });
+    expect(asked['summary']).toContain('(all brands of All)');
+    const operation = calls.tools.operation('delete_suppression');
+    if (!operation) throw new Error('no delete_suppression');
+    const ended = await calls.run(api, operation, { id, brand_id: api.brandId }, all);
+    expect(ended).toMatchObject({ isError: false, brand: null, result: { id, active: false } });
+  });
+});
+
+describe('an assistant that may read mail of strangers', () => {
+  it.each([
+    ['scrape_brand', { url: 'https://what-it-read.evil.example/' }],
+    ['create_domain', { domain: 'what-it-read.evil.example' }],
+    ['start_validation', { contact_ids: [1] }],
+  ])('does not reach out by %s without mcp:send', async (operation, args) => {
+    const call = { operation, arguments: args };
+    const scopes = ['mcp:read', 'mcp:write', 'mcp:inbox'] as const;
+    const refused = await calls.send(api, 'change_operation', call, { scopes });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('mcp:send');
+    expect((await calls.send(api, 'change_operation', call, WRITE)).status).toBe(200);
+  });
+});

@@ -1,5 +1,6 @@
 // The tools that assistants see: few, small, with schemas that all clients can read, and none for what people must do.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { McpScope } from '../../../src/platform/auth/grant-caller.ts';
 import { memberRoles, type Role } from '../../../src/platform/auth/tenant.ts';
 import { accessOf } from '../../../src/features/mcp/access.ts';
 import { createTools, type Tools } from '../../../src/features/mcp/tools.ts';
@@ -182,7 +183,7 @@ const special: Record<string, string[]> = {
 it.each(Object.entries(special))('needs %s for these operations', (scope, names) => {
   const found = tools
     .operationsFor('owner')
-    .filter(({ access }) => access.scopesFor({}).some((each) => each === scope))
+    .filter(({ access }) => access.scopesFor({}, new Set()).some((each) => each === scope))
     .map(({ route }) => route.operationId);
   expect(found.sort()).toEqual([...names].sort());
 });
@@ -190,7 +191,10 @@ it.each(Object.entries(special))('needs %s for these operations', (scope, names)
 it('needs mcp:send for what starts to send by a status', () => {
   for (const name of ['createCampaign', 'changeCampaign', 'createFlow', 'changeFlow']) {
     const access = tools.operation(name)?.access;
-    expect([name, access?.scopesFor({ status: 'active' })]).toEqual([name, ['mcp:write', 'mcp:send']]);
+    expect([name, access?.scopesFor({ status: 'active' }, new Set())]).toEqual([
+      name,
+      ['mcp:write', 'mcp:send'],
+    ]);
     expect([name, access?.asks({ status: 'active' })]).toEqual([name, true]);
   }
   for (const name of ['changeCampaign', 'changeFlow']) {
@@ -200,4 +204,46 @@ it('needs mcp:send for what starts to send by a status', () => {
   expect(tools.operation('changeFlow')?.access.sends({ id: 1, status: 'paused' })).toBe(false);
   expect(tools.operation('changeFlow')?.access.asks({ id: 1, status: 'archived' })).toBe(true);
   expect(tools.operation('changeFlow')?.access.sends({ id: 1, steps: [] })).toBe('if live');
+});
+
+/** Those that send are not among them: they need mcp:send anyway. */
+it('needs mcp:send, beside mcp:inbox, for what reaches a name that the call can choose', () => {
+  const scopesOf = (name: string, granted: McpScope[]) =>
+    tools.operation(name)?.access.scopesFor({}, new Set(granted));
+  const reaching = tools
+    .operationsFor('owner')
+    .map(({ name }) => name)
+    .filter((name) => String(scopesOf(name, [])) !== String(scopesOf(name, ['mcp:inbox'])));
+  expect(reaching.sort()).toEqual(['create_domain', 'scrape_brand', 'start_validation']);
+  for (const name of reaching) {
+    expect([name, scopesOf(name, [])]).toEqual([name, ['mcp:write']]);
+    expect([name, scopesOf(name, ['mcp:inbox'])]).toEqual([name, ['mcp:write', 'mcp:send']]);
+  }
+});
+
+it('asks about every change that test keys may do only to what is not being sent', () => {
+  const limited = tools
+    .operationsFor('owner')
+    .filter(({ route }) => route.method === 'PATCH' && typeof route.testKeys === 'object');
+  expect(limited.map(({ route }) => route.operationId).sort()).toEqual([
+    ...['changeCampaign', 'changeFlow', 'changeSegment', 'changeTemplate'],
+  ]);
+  for (const { name, access } of limited)
+    expect([name, access.mayAsk, access.maySend]).toEqual([name, true, true]);
+});
+
+it('needs all brands for every operation on what all brands share', () => {
+  const shared = ['/v1/my/suppressions', '/v1/my/wallet'];
+  const operations = tools.operationsFor('owner');
+  const all = operations.filter(({ access }) => access.allBrands({})).map(({ route }) => route.operationId);
+  const expected = operations
+    .filter(({ route }) => shared.some((path) => route.path.startsWith(path)))
+    .map(({ route }) => route.operationId);
+  expect(all.sort()).toEqual([...expected, 'patchAccount'].sort());
+  for (const name of ['create_import', 'create_export']) {
+    const { allBrands } = tools.operation(name)?.access ?? {};
+    expect([name, allBrands?.({ resource: 'suppressions' }), allBrands?.({ resource: 'contacts' })]).toEqual([
+      ...[name, true, false],
+    ]);
+  }
 });

@@ -8,6 +8,7 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { filledList, prepareSender, readyCampaign } from '../../support/campaign-requests.ts';
 import { insertConversation, insertConversationMessage } from '../../support/conversations.ts';
+import { emailStep, flowOf } from '../../support/flow-requests.ts';
 import { insertInbox } from '../../support/inboxes.ts';
 import {
   answerOf,
@@ -141,6 +142,58 @@ describe('sending', () => {
       });
     expect(await enter(contactIds.slice(0, 1))).toMatchObject({ code: 'not_found' });
     expect(await enter(contactIds)).toMatchObject({ code: 'confirmation_required' });
+  });
+});
+
+describe('a segment that an active flow uses', () => {
+  let id: number;
+  const filters = [{ name: 'first_name', predicate: 'present' }];
+  const args = () => ({ id, filters: [] as Values[] });
+  const stored = async () => (await api.request('GET', `/v1/my/segments/${id}`)).body.filters;
+
+  const change = (values: Values, options?: CallOptions) =>
+    call('change_operation', { operation: 'change_segment', arguments: values }, options);
+
+  beforeAll(async () => {
+    const { body } = await api.request('POST', '/v1/my/segments', { body: { name: 'Named', filters } });
+    const nested = [{ name: 'segment', predicate: 'in', value: [body.id] }];
+    const outer = await api.request('POST', '/v1/my/segments', { body: { name: 'Outer', filters: nested } });
+    const flow = await flowOf(api, { trigger: { segment_id: outer.body.id }, steps: [emailStep] });
+    await api.database.pool.query(`update flows set status = 'active' where id = $1`, [flow]);
+    id = Number(body.id);
+  });
+
+  it('is not changed without mcp:send', async () => {
+    const refused = await change(args(), WITHOUT_SEND);
+    expect(refused).toMatchObject({ code: 'forbidden', required_scopes: ['mcp:write', 'mcp:send'] });
+    expect(await stored()).toHaveLength(1);
+  });
+
+  it('is changed once the user agrees', async () => {
+    const token = await calls.tokenFor(api);
+    const asked = await change(args(), { token });
+    expect(asked).toMatchObject({ code: 'confirmation_required' });
+    expect(asked['summary']).toContain('"Named"');
+    expect(await stored()).toHaveLength(1);
+    const { confirmation } = asked;
+    const other = { operation: 'change_segment', arguments: { id, filters }, confirmation };
+    expect(await call('change_operation', other, { token })).toMatchObject({
+      code: 'confirmation_required',
+    });
+    const repeated = { operation: 'change_segment', arguments: args(), confirmation };
+    expect(await call('change_operation', repeated, { token })).toMatchObject({
+      isError: false,
+      result: { id, filters: [] },
+    });
+    expect(await stored()).toEqual([]);
+  });
+
+  it('leaves others to mcp:write', async () => {
+    const { body } = await api.request('POST', '/v1/my/segments', { body: { name: 'Unused', filters } });
+    expect(await change({ id: body.id, filters: [] }, WITHOUT_SEND)).toMatchObject({
+      isError: false,
+      result: { filters: [] },
+    });
   });
 });
 
