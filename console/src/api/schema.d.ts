@@ -4395,6 +4395,7 @@ export interface components {
             provider_message_id: string | null;
             segments: number | null;
             test: boolean;
+            answers_mail: boolean;
             failure: {
                 code: string;
                 message: string;
@@ -4457,6 +4458,7 @@ export interface components {
             provider_message_id: string | null;
             segments: number | null;
             test: boolean;
+            answers_mail: boolean;
             failure: {
                 code: string;
                 message: string;
@@ -4620,6 +4622,7 @@ export interface components {
             type: "contact" | "message" | "campaign" | "flow" | "flow_run" | "template" | "list" | "segment" | "suppression" | "conversation" | "import" | "export" | "validation_operation" | "bulk_action" | "webhook" | "domain";
             id: number;
             title: string | null;
+            has_mail: boolean;
             status: string | null;
             path: string;
         };
@@ -5064,6 +5067,7 @@ export interface components {
                 /** @enum {string} */
                 status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled";
                 subject: string | null;
+                answers_mail: boolean;
                 campaign_id: number | null;
                 flow_id: number | null;
                 /** Format: date-time */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { issueMessage } from '../../errors.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { flagFilter, idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
@@ -342,8 +343,10 @@ export const recipientSchema = z
     state: z.enum(recipientStates),
     status: z.enum(messageStatuses),
     variant: z.int().nullable().meta({ description: 'The variant of an A/B test, counted from 0.' }),
-    failure: z.object({ code: z.string(), message: z.string() }).nullable(),
-    bounce: z.object({ type: z.string(), subtype: z.string(), diagnostic: z.string() }).nullable(),
+    failure: z.object({ code: z.string(), message: byStrangers(z.string()) }).nullable(),
+    bounce: z
+      .object({ type: z.string(), subtype: z.string(), diagnostic: byStrangers(z.string()) })
+      .nullable(),
     sent_at: when.nullable(),
     delivered_at: when.nullable(),
     opened_at: when.nullable(),

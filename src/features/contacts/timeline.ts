@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
+import { answersMailSql } from '../../delivery/answered-mail.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
@@ -9,6 +10,7 @@ import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { isReceivedMail } from '../contact-events/schema.ts';
+import { answersMail } from '../messages/schema.ts';
 
 /** Maximum number of items from the newest to the end of a page. Use `before` to go back further. */
 export const MAX_DEPTH = 10_000;
@@ -38,6 +40,7 @@ export const timelineItem = z
         channel: z.enum(channels),
         status: z.enum(messageStatuses),
         subject: z.string().nullable(),
+        answers_mail: z.boolean().meta({ description: 'As in messages.' }),
         campaign_id: z.int().nullable(),
         flow_id: z.int().nullable(),
         sent_at: when.nullable(),
@@ -61,7 +64,8 @@ export type TimelineItem = z.infer<typeof timelineItem>;
 
 /** Whether an item has mail of a stranger. */
 export const hasReceivedMail = (item: unknown): boolean =>
-  isReceivedMail((item as Partial<TimelineItem> | null)?.event);
+  isReceivedMail((item as Partial<TimelineItem> | null)?.event) ||
+  answersMail((item as Partial<TimelineItem> | null)?.message);
 
 interface Row {
   type: TimelineItem['type'];
@@ -111,7 +115,7 @@ const pageSql = `${ownerSql}
       from contact_events e join event_names n on n.id = e.name_id
       where e.contact_id = $2 and e.created_at = t.at and e.id = t.id)
     when 'message' then (
-      select jsonb_build_object('channel', m.channel, 'status', m.status, 'subject', m.subject,
+      select jsonb_build_object('channel', m.channel, 'status', m.status, 'subject', m.subject, 'answers_mail', ${answersMailSql('m')},
         'campaign_id', m.campaign_id, 'flow_id', m.flow_id, 'sent_at', m.sent_at, 'opened_at', m.opened_at,
         'clicked_at', m.clicked_at)
       from messages m where m.id = t.id)

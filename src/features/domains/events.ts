@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineEvent, idField, testField } from '../../platform/events/define.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 
 /** A DNS record as clients see it. All values are strings. */
 export const domainRecordSchema = z.object({
@@ -11,10 +12,12 @@ export const domainRecordSchema = z.object({
     .enum(['true', 'false', 'unknown'])
     .meta({ description: '`unknown`: not checked yet, or the name servers did not answer.' }),
   required: z.enum(['true', 'false']).meta({ description: '`true`: the domain is not verified without it.' }),
-  found: z
-    .string()
-    .optional()
-    .meta({ description: 'With `valid: "false"`: the value found instead; empty if there is none.' }),
+  found: byStrangers(
+    z
+      .string()
+      .optional()
+      .meta({ description: 'With `valid: "false"`: the value found instead; empty if there is none.' }),
+  ),
 });
 
 export type DomainRecordView = z.output<typeof domainRecordSchema>;

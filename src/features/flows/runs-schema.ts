@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { messageStatuses } from '../../delivery/message.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idFilter, idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 
 const when = z.iso.datetime();
 
@@ -91,14 +92,17 @@ const pathStep = z.object({
         'What the step did or decided: `sent`, `skipped`, `failed`, `refused`, `yes`, `no`, `timeout`, `branch 1`, `done` ' +
         'and others.',
     }),
-  detail: z.record(z.string(), z.unknown()).nullable().meta({
-    description: 'Details, such as `reason`, or the `status` and `body` of a webhook response.',
-  }),
+  detail: byStrangers(
+    z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'Details, such as `reason`, or the `status` and `body` of a webhook response.',
+    }),
+    { fields: ['body'] },
+  ),
   message: z
     .object({
       id: z.int(),
       status: z.enum(messageStatuses),
-      failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+      failure: z.object({ code: z.string(), message: byStrangers(z.string()) }).nullable(),
     })
     .meta({ id: 'FlowRunMessage' })
     .nullable()

@@ -5,6 +5,11 @@ import type {
   AssistantScope,
   RouteDefinition,
 } from '../../platform/http/route.ts';
+import {
+  mayHaveTextsOfStrangers,
+  withoutTextsOfStrangers,
+  type WithoutTexts,
+} from '../../platform/openapi/strangers-texts.ts';
 
 /** What an assistant needs for a route. The arguments are those of the route. */
 export interface Access {
@@ -35,6 +40,8 @@ export interface Access {
   isShared(item: unknown): boolean;
   /** Whether the resource, or this item of a list, has mail of strangers. */
   hasMail(item: unknown): boolean;
+  /** The body of a response without the single texts that strangers wrote, and their number. */
+  withoutTexts(status: number, body: unknown): WithoutTexts;
   /** Arguments that assistants cannot give. */
   without: readonly string[];
   /** The argument that has the text of the file; null if the route takes no file. */
@@ -105,6 +112,19 @@ function dangersOf({ method }: RouteDefinition, { sends, asks }: AssistantRules)
   return { mayAsk, destroys: mayAsk && (isDelete || sends === undefined || isDestructive(sends)) };
 }
 
+/** Finds texts of strangers by the schemas of responses. */
+function textsOf({ responses }: RouteDefinition): Access['withoutTexts'] {
+  const marked = new Map(
+    Object.entries(responses).flatMap(([status, { schema }]) =>
+      schema && mayHaveTextsOfStrangers(schema) ? [[Number(status), schema]] : [],
+    ),
+  );
+  return (status, body) => {
+    const schema = marked.get(status);
+    return schema ? withoutTextsOfStrangers(schema, body) : { value: body, texts: 0 };
+  };
+}
+
 /**
  * Returns what an assistant needs for a route, from its `assistants` and the defaults.
  * @returns null if assistants never get the route
@@ -132,6 +152,7 @@ export function accessOf(route: RouteDefinition): Access | null {
     allBrands: typeof allBrands === 'function' ? allBrands : () => allBrands === 'always',
     isShared: sharedItems ?? (() => false),
     hasMail: (item) => (typeof mail === 'function' ? mail(item) : mail === 'always'),
+    withoutTexts: textsOf(route),
     without: rules.without ?? [],
     fileAsText: rules.fileAsText ?? null,
   };

@@ -49,27 +49,50 @@ interface Shown {
   hasAllBrands: boolean;
 }
 
-/** Why an item of a list is left out; null: it is shown. */
+/** Why an item of a list, or a resource, is left out; null: it is shown. */
 function withheldBecause(item: unknown, { access, mayReadMail, hasAllBrands }: Shown): string | null {
   if (!mayReadMail && access.hasMail(item)) return NEEDS_INBOX;
   return !hasAllBrands && access.isShared(item) ? NEEDS_ALL_BRANDS : null;
 }
 
-function listResult(items: unknown[], { headers }: InnerResponse, shown: Shown): CallToolResult {
+/** What of a value is shown, and what the result says of its texts. */
+function textsOf(status: number, value: unknown, { access, mayReadMail }: Shown) {
+  const found = access.withoutTexts(status, value);
+  if (found.texts === 0) return { value, about: {} };
+  if (mayReadMail) return { value, about: { untrusted: true } };
+  return {
+    value: found.value,
+    about: { withheld_texts: found.texts, withheld_texts_because: NEEDS_INBOX },
+  };
+}
+
+function listResult(items: unknown[], { status, headers }: InnerResponse, shown: Shown): CallToolResult {
   const total = textOf(headers['x-total-count']);
   const reasons = items.map((item) => withheldBecause(item, shown));
   const kept = items.filter((_item, n) => reasons[n] === null);
   const withheld = items.length - kept.length;
   const because = [...new Set(reasons.filter((each) => each !== null))].join('; ');
+  const { value, about } = textsOf(status, kept, shown);
   return resultOf({
     ...(kept.some((item) => shown.access.hasMail(item)) ? { untrusted: true } : {}),
-    items: kept,
+    ...about,
+    items: value,
     next_page: nextPage(textOf(headers.link)),
     total: total === '' ? items.length : Number(total),
     ...(headers['x-total-count-estimated'] === undefined ? {} : { total_is_estimated: true }),
     ...(withheld === 0 ? {} : { withheld, withheld_because: because }),
     brand: shown.brand,
   });
+}
+
+function resourceResult(resource: unknown, { status, headers }: InnerResponse, shown: Shown): CallToolResult {
+  const replayed = headers['idempotent-replayed'] === undefined ? {} : { replayed: true };
+  const common = { ...replayed, brand: shown.brand };
+  const because = withheldBecause(resource, shown);
+  if (because !== null) return resultOf({ result: null, withheld_because: because, ...common });
+  const { value, about } = textsOf(status, resource, shown);
+  const untrusted = shown.access.hasMail(resource) ? { untrusted: true } : {};
+  return resultOf({ ...untrusted, ...about, result: value, ...common });
 }
 
 /** The result of a response, and its error code. */
@@ -85,18 +108,10 @@ export function resultOfResponse(
     const more = retry === '' ? {} : { retry_after_seconds: Number(retry) };
     return { result: resultOf({ ...error, ...more }, true), code: String(error.code) };
   }
-  if (Array.isArray(parsed)) return { result: listResult(parsed, response, shown), code: 'ok' };
-  const hasMail = shown.access.hasMail(parsed);
-  const isWithheld = hasMail && !shown.mayReadMail;
-  const replayed = headers['idempotent-replayed'] === undefined ? {} : { replayed: true };
-  const result = resultOf({
-    ...(hasMail && !isWithheld ? { untrusted: true } : {}),
-    result: isWithheld ? null : parsed,
-    ...(isWithheld ? { withheld_because: NEEDS_INBOX } : {}),
-    ...replayed,
-    brand: shown.brand,
-  });
-  return { result, code: 'ok' };
+  const present = Array.isArray(parsed)
+    ? listResult(parsed, response, shown)
+    : resourceResult(parsed, response, shown);
+  return { result: present, code: 'ok' };
 }
 
 /** The code of a result that is not from a route. */

@@ -1,3 +1,4 @@
+import { answersMailSql } from '../../delivery/answered-mail.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import { TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -123,7 +124,7 @@ async function findPage(client: Queryable, conditions: Conditions, page: Page): 
       ? `${lookedAtSql(below)} m where ${allOf(checked)}`
       : `messages m where ${allOf(below)}`;
   const { rows } = await client.query<MessageRow>(
-    `select ${messageColumns}, ${sendingSql} as sending
+    `select ${messageColumns}, ${sendingSql} as sending, ${answersMailSql('m')} as answers_mail
      from (select m.* from ${source} order by m.id desc limit ${page.limit} offset ${page.offset}) m
      left join message_contents c on c.message_id = m.id ${VERSION_JOIN} order by m.id desc`,
     values,

@@ -1,4 +1,5 @@
 import { isIntendedSql } from '../../delivery/send/intend/open-intents.ts';
+import { answersMailSql } from '../../delivery/answered-mail.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -25,7 +26,7 @@ export async function findMessage(
   id: number,
 ): Promise<(MessageRow & { html: string | null; text: string | null }) | null> {
   const { rows } = await client.query<MessageRow & { html: string | null; text: string | null }>(
-    `select ${messageColumns}, c.html, c.text, ${sendingSql} as sending
+    `select ${messageColumns}, c.html, c.text, ${sendingSql} as sending, ${answersMailSql('m')} as answers_mail
      from messages m left join message_contents c on c.message_id = m.id ${VERSION_JOIN}
      where m.brand_id = $1 and m.id = $2`,
     [tenant.brandId, id],

@@ -25,6 +25,7 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   contact_id?: number | null;
   campaign_id?: number | null;
   flow_id?: number | null;
+  answers_mail?: boolean;
   provider_message_id?: string | null;
   /** The attempt that the provider accepted. */
   sent_attempt?: number | null;
@@ -96,6 +97,7 @@ export function presentMessage(row: MessageRow): MessageResource {
     provider_message_id: row.provider_message_id ?? null,
     segments: row.segments ?? null,
     test: row.test,
+    answers_mail: row.answers_mail ?? false,
     failure: row.failure ?? null,
     bounce: row.bounce ?? null,
     hold: presentHold(row.hold),
@@ -112,7 +114,8 @@ export function presentMessage(row: MessageRow): MessageResource {
 /** Presents a queued message that was just written, without reading it back. */
 export function presentNewMessage(message: NewMessage, written: WrittenMessage): MessageResource {
   const { sent_at: _sentAt, delivered_at: _deliveredAt, ...row } = message;
-  return presentMessage({ ...row, ...written, updated_at: written.created_at });
+  const answers_mail = 'In-Reply-To' in (row.headers ?? {});
+  return presentMessage({ ...row, ...written, answers_mail, updated_at: written.created_at });
 }
 
 /**

@@ -11,6 +11,7 @@ import { paginate } from '../../platform/http/pagination.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
+  answersMail,
   listMessagesQuery,
   messageDetail,
   messageParams,
@@ -104,7 +105,7 @@ function resendRoute(messages: MessageService): RouteDefinition {
     auth: 'brand',
     testKeys: { only: 'messages of test keys' },
     idempotency: 'own',
-    assistants: { sends: 'always', asks: 'never' },
+    assistants: { sends: 'always', asks: 'never', mail: answersMail },
     params: messageParams,
     responses: { 201: { description: 'The new message, accepted for sending.', schema: messageResource } },
     errors: sendErrors,
@@ -130,6 +131,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       description: listDescription,
       auth: 'brand',
       testKeys: FOR_TEST_KEYS,
+      assistants: { mail: answersMail },
       query: listMessagesQuery,
       paginated: true,
       responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
@@ -150,6 +152,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
         'Its links to unsubscribe lead nowhere.',
       auth: 'brand',
       testKeys: FOR_TEST_KEYS,
+      assistants: { mail: answersMail },
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },
       async handler({ tenant, params }) {

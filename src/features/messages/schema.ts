@@ -7,6 +7,7 @@ import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-heade
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateValues } from '../templates/schema.ts';
 import { describeMessage, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
@@ -233,9 +234,14 @@ export const messageResource = z
     provider_message_id: z.string().nullable(),
     segments: z.int().nullable(),
     test: z.boolean(),
-    failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+    answers_mail: z.boolean().meta({
+      description:
+        'Whether it answers mail, in a conversation or by a flow: its subject and the name of its recipient may then be ' +
+        'texts of a stranger.',
+    }),
+    failure: z.object({ code: z.string(), message: byStrangers(z.string()) }).nullable(),
     bounce: z
-      .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: z.string() })
+      .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: byStrangers(z.string()) })
       .nullable(),
     hold: z.object({ reason: z.enum(holdReasons), until: time }).nullable(),
     queued_at: time,
@@ -247,6 +253,10 @@ export const messageResource = z
     updated_at: z.iso.datetime(),
   })
   .meta({ id: 'Message' });
+
+/** Whether a message has texts of a stranger's mail. @param item a message as clients see it */
+export const answersMail = (item: unknown): boolean =>
+  (item as { answers_mail?: unknown } | null)?.answers_mail === true;
 
 /** A message with its content and the events of each attempt. */
 export const messageDetail = messageResource
@@ -270,7 +280,9 @@ export const messageDetail = messageResource
         ]),
         attempt: z.int(),
         occurred_at: z.iso.datetime(),
-        data: z.record(z.string(), z.unknown()),
+        data: byStrangers(z.record(z.string(), z.unknown()), {
+          fields: ['response', 'message', 'diagnostic', 'user_agent'],
+        }),
       }),
     ),
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { foundSchema, isConversation, MAX_RESULTS, searchQuery } from './schema.ts';
+import { foundSchema, hasMail, MAX_RESULTS, searchQuery } from './schema.ts';
 import { search } from './service.ts';
 import { isOfAccount } from './sources.ts';
 
@@ -20,7 +20,7 @@ export function createSearchRoutes({ database: { pool } }: { database: Database 
         `Finds only what the role of the caller may read, at most ${MAX_RESULTS} results.`,
       auth: 'brand',
       testKeys: 'refused',
-      assistants: { mail: isConversation, sharedItems: isOfAccount },
+      assistants: { mail: hasMail, sharedItems: isOfAccount },
       query: searchQuery,
       responses: { 200: { description: 'What was found.', schema: z.array(foundSchema) } },
       handler: async ({ tenant, query }) => ({ status: 200, body: await search(pool, tenant, query.q) }),

@@ -35,6 +35,7 @@ export const foundSchema = z
     type: z.enum(foundTypes),
     id: z.int(),
     title: z.string().nullable().meta({ description: 'A name, a subject or an address.' }),
+    has_mail: z.boolean().meta({ description: 'Whether the title may be the subject of a stranger’s mail.' }),
     status: z.string().nullable().meta({ description: 'Null if the resource has none.' }),
     path: z.string().meta({
       description:
@@ -43,6 +44,5 @@ export const foundSchema = z
   })
   .meta({ id: 'SearchResult' });
 /** Whether a result has the subject of a stranger's mail. */
-export const isConversation = (found: unknown): boolean =>
-  (found as Partial<Found> | null)?.type === 'conversation';
+export const hasMail = (found: unknown): boolean => (found as Partial<Found> | null)?.has_mail === true;
 export type Found = z.infer<typeof foundSchema>;

@@ -15,9 +15,9 @@ type Row = Omit<Found, 'path'>;
 
 /** SQL that selects rows of one type. The brand is `$1`, and the account `$2`. @param where SQL over `t` */
 function selectSql(type: FoundType, where: string): string {
-  const { table, title, status = 'null', ofAccount } = sources[type];
+  const { table, title, status = 'null', hasMail = 'false', ofAccount } = sources[type];
   const owner = ofAccount ? 't.account_id = $2' : 't.account_id = $2 and t.brand_id = $1';
-  return `select '${type}' as type, t.id, (${title})::text as title, (${status})::text as status
+  return `select '${type}' as type, t.id, (${title})::text as title, (${status})::text as status, ${hasMail} as has_mail
     from ${table} t where ${owner} and ${where}`;
 }
 

@@ -1,4 +1,5 @@
 /** What a search finds. Each look-up uses an index of the table. */
+import { answersMailSql } from '../../delivery/answered-mail.ts';
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import { webhookRoles } from '../webhooks/schema.ts';
@@ -15,6 +16,8 @@ interface Source {
   /** SQL over `t`, as are all the following. */
   title: string;
   status?: string;
+  /** Whether the title is the subject of a stranger's mail, or of an answer to one. */
+  hasMail?: string;
   /** Rows that clients see. */
   visible?: string;
   /** Rows whose `name` is searched, which need an index of brand and `lower(name)`. */
@@ -37,6 +40,7 @@ export const sources: Record<FoundType, Source> = {
     table: 'messages',
     title: 'coalesce(t.subject, t.to_address)',
     status: 't.status',
+    hasMail: answersMailSql('t'),
   },
   campaign: {
     path: '/v1/my/campaigns',
@@ -94,6 +98,7 @@ export const sources: Record<FoundType, Source> = {
     table: 'conversations',
     title: 't.subject',
     status: 't.status',
+    hasMail: 'true',
   },
   import: {
     path: '/v1/my/imports',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
 import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/consent/suppressions.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
@@ -10,6 +11,9 @@ const MAX_ADDRESS_LENGTH = 320;
 const MAX_PROVIDER_LENGTH = 100;
 
 const when = z.iso.datetime();
+
+/** Whether a mail server or a recipient caused a suppression. @param owner a suppression as clients see it */
+const isReported = (owner: unknown): boolean => (owner as { reason?: unknown }).reason !== 'manual';
 
 export const suppressionSchema = z
   .object({
@@ -22,7 +26,7 @@ export const suppressionSchema = z
       description:
         'The provider that reported the bounce or complaint. Null if the address was suppressed manually.',
     }),
-    diagnostic: z.string().nullable(),
+    diagnostic: byStrangers(z.string().nullable(), { when: isReported }),
     active: z.boolean(),
     expires_at: when.nullable().meta({ description: 'When it ends by itself. Null if it does not.' }),
     created_at: when,

@@ -107,6 +107,7 @@ describe('GET /v1/my/search', () => {
       type: 'contact',
       id: ID,
       title: 'Ada Lovelace',
+      has_mail: false,
       status: null,
       path: `/v1/my/contacts/${ID}`,
     });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { filterTime } from '../../../platform/db/filter-time.ts';
+import { byStrangers } from '../../../platform/openapi/strangers-texts.ts';
 import { idParam, wholeListQuery } from '../../../platform/db/paging.ts';
 import { eventTypes } from '../catalogue.ts';
 
@@ -80,13 +81,26 @@ export const deliveryResource = z
   })
   .meta({ id: 'WebhookDelivery' });
 
+/**
+ * Whether the event may have texts of strangers: a message's subject, or the reply of a mail server. Those of tests are
+ * samples.
+ * @param owner a delivery as clients see it
+ */
+const isAboutMail = (owner: unknown): boolean => {
+  const { type: name, test } = owner as z.output<typeof deliveryResource>;
+  return name.startsWith('email.') && !test;
+};
+
 /** A webhook delivery with its attempts. */
 export const deliveryDetail = deliveryResource
   .extend({
-    request_body: z.string().nullable().meta({
-      description:
-        'The body of each request, which its signature is over. Null if the event is no longer kept.',
-    }),
+    request_body: byStrangers(
+      z.string().nullable().meta({
+        description:
+          'The body of each request, which its signature is over. Null if the event is no longer kept.',
+      }),
+      { when: isAboutMail },
+    ),
     attempts: z
       .array(
         z.object({
@@ -95,7 +109,9 @@ export const deliveryDetail = deliveryResource
           duration_ms: z.int().min(0),
           response_code: z.int().nullable().meta({ description: 'Null if there was no response.' }),
           error: z.string().nullable().meta({ description: 'Null if the delivery was acknowledged.' }),
-          response_body: z.string().nullable().meta({ description: 'The first 1 KB of the response body.' }),
+          response_body: byStrangers(
+            z.string().nullable().meta({ description: 'The first 1 KB of the response body.' }),
+          ),
         }),
       )
       .meta({ description: 'Oldest first.' }),
