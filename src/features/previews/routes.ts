@@ -57,6 +57,8 @@ function createRoute(deps: PreviewDeps, signedIds: SignedIds): RouteDefinition {
       'cannot be rendered is a 422.',
     auth: 'brand',
     testKeys: 'refused',
+    // The page needs no credentials, and a message may have texts of strangers.
+    assistants: { without: ['message_id'] },
     audit: 'none',
     idempotency: 'none',
     body: createPreviewBody,

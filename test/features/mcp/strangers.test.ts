@@ -198,6 +198,13 @@ it('is marked as untrusted with mcp:inbox', async () => {
   for (const [name, text] of found) expect([name, text.includes('"untrusted":true')]).toEqual([name, true]);
 });
 
+it('is behind no public page that an assistant can make', async () => {
+  const args = { operation: 'create_preview', arguments: { message_id: ids['/v1/my/messages/:id']?.['id'] } };
+  expect(await calls.call(api, 'read_operation', args, { scopes: ['mcp:read'] })).toMatchObject({
+    validation_errors: { message_id: ['cannot be given by assistants'] },
+  });
+});
+
 it('leaves the codes of mail servers, and says that texts are withheld', async () => {
   const args = { operation: 'get_message', arguments: ids['bounced'] };
   const message = await calls.call(api, 'read_operation', args, { scopes: ['mcp:read'] });
