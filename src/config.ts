@@ -147,7 +147,7 @@ const settings = z.object({
   RSPAMD_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Proxies in front of the mail role, which announce the client with the PROXY protocol (version 1). */
   MAIL_TRUSTED_PROXIES: networks,
-  /** Maximum number of mails a minute that one sender may send to one inbox, and one network to all; 0: no limit. */
+  /** Maximum number of mails a minute from a sender of a network to one inbox, and from the network to all; 0: no limit. */
   INBOX_SENDER_PER_MINUTE: count(60),
   INBOX_NETWORK_PER_MINUTE: count(600),
   EMAIL_PROVIDER_URL: z.string().optional(),

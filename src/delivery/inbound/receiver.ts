@@ -30,6 +30,11 @@ const later = () => refusal(451, '4.3.0 the mail cannot be stored now; try again
 const senderOf = ({ envelope: { mailFrom } }: SMTPServerSession) =>
   mailFrom === false ? '' : mailFrom.address;
 
+const clientOf = ({ remoteAddress }: SMTPServerSession) => ({
+  ip: remoteAddress || null,
+  network: networkOf(remoteAddress),
+});
+
 /** Real addresses have at most 254 characters. A command line, and with it an address, may have 16 KB. */
 const MAX_SENDER_LENGTH = 1_000;
 const MAX_HELO_LENGTH = 255;
@@ -67,8 +72,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (found.status === 550) unknown.set(session, (unknown.get(session) ?? 0) + 1);
       throw refusal(found.status, found.text);
     }
-    const network = networkOf(session.remoteAddress);
-    if (!rates.admit({ network, sender, inboxId: found.id }))
+    if (!rates.admit({ ...clientOf(session), sender, inboxId: found.id }))
       throw refusal(451, '4.7.1 too many mails; try again later');
     const { kind, ...inbox } = found;
     return { kind, inbox };
@@ -85,9 +89,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return {
       source: 'smtp',
       envelopeFrom: senderOf(session),
-      ip: session.remoteAddress || null,
+      ...clientOf(session),
       helo: session.hostNameAppearsAs ? session.hostNameAppearsAs.slice(0, MAX_HELO_LENGTH) : null,
-      network: networkOf(session.remoteAddress),
       recipients: recipientsOf(session),
     };
   }

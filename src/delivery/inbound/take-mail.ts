@@ -76,7 +76,7 @@ async function reportIn({ head }: ArrivingMail, { recipients, envelopeFrom }: En
  * @throws TooManyMails
  */
 async function answered(received: Received, { inboxes, rates }: TakeMailDeps): Promise<InboxTarget[]> {
-  const { mail, report, recipients, envelopeFrom: sender, network } = received;
+  const { mail, report, recipients, envelopeFrom: sender, network, ip } = received;
   const messages = recipients.flatMap((one) => (one.kind === 'return_path' ? [one.message] : []));
   if (messages.length === 0 || !isForPeople(report)) return [];
   if (isFromMailServer({ head: mail.head, envelopeFrom: sender })) return [];
@@ -84,7 +84,7 @@ async function answered(received: Received, { inboxes, rates }: TakeMailDeps): P
   for (const message of messages) {
     const inbox = await inboxes.ofMessage(message);
     if (!inbox) continue;
-    if (!rates.admit({ network, sender, inboxId: inbox.id })) throw new TooManyMails();
+    if (!rates.admit({ network, ip, sender, inboxId: inbox.id })) throw new TooManyMails();
     // Not the return path itself, which would allow others to report bounces of the message.
     targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
   }
@@ -93,11 +93,12 @@ async function answered(received: Received, { inboxes, rates }: TakeMailDeps): P
 
 /** Stores the message for the inboxes that it is for, and reads it to its end. @returns their ids */
 async function store(received: Received, options: TakeMailDeps): Promise<number[]> {
-  const { mail, recipients, source, envelopeFrom, ip, helo } = received;
-  const { inboxes } = options;
+  const { mail, recipients, source, envelopeFrom, ip, helo, network } = received;
+  const { inboxes, rates } = options;
   const targets = targetsOf(recipients, await answered(received, options));
   if (targets.length > 0) {
     await inboxes.accept({ source, envelopeFrom, ip, helo, targets, content: mail.content() });
+    for (const { inbox } of targets) rates.count({ network, ip, sender: envelopeFrom, inboxId: inbox.id });
   }
   await mail.drain();
   return targets.map(({ inbox }) => inbox.id);

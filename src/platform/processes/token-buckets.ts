@@ -16,13 +16,19 @@ export interface TokenBuckets {
    * @param burst size of the bucket; values below 1 count as 1
    */
   take(key: string, perSecond: number, burst: number): RateVerdict;
+  /** Returns what {@link take} would return, but takes nothing. */
+  peek(key: string, perSecond: number, burst: number): RateVerdict;
   /** Puts back one token that was taken. */
   giveBack(key: string): void;
 }
 
+/** @returns what the bucket contains at that time */
+function tokensAt({ tokens, perSecond, filledAtMs }: Bucket, burst: number, nowMs: number): number {
+  return Math.min(burst, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
+}
+
 function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number): void {
-  const gained = ((nowMs - bucket.filledAtMs) / 1000) * bucket.perSecond;
-  bucket.tokens = Math.min(burst, bucket.tokens + gained);
+  bucket.tokens = tokensAt(bucket, burst, nowMs);
   bucket.filledAtMs = nowMs;
   bucket.perSecond = perSecond;
   bucket.burst = burst;
@@ -63,6 +69,12 @@ export function createTokenBuckets(
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= 1;
       return verdictOf(bucket.tokens, allowed, perSecond, burst);
+    },
+    peek(key, perSecond, burstWanted) {
+      const burst = Math.max(1, burstWanted);
+      const bucket = buckets.get(key);
+      const tokens = bucket ? tokensAt(bucket, burst, nowMs()) : burst;
+      return verdictOf(Math.max(0, tokens - 1), tokens >= 1, perSecond, burst);
     },
     giveBack(key) {
       const bucket = buckets.get(key);

@@ -83,16 +83,22 @@ function tooMany(message: string): AppError {
 /** The name under which the mails of an account are counted. */
 const networkOf = (accountId: number) => `account ${accountId}`;
 
+function envelopeOf(accountId: number, query: URLSearchParams, recipients: Addressed[]): Envelope {
+  const sender = parseEmailAddress(query.get('from') ?? '');
+  return {
+    source: 'http',
+    envelopeFrom: 'error' in sender ? '' : sender.address,
+    ip: query.get('ip'),
+    helo: query.get('helo') || null,
+    network: networkOf(accountId),
+    recipients,
+  };
+}
+
 /** @throws AppError rate_limited */
-function limit(
-  rates: ArrivalRates,
-  accountId: number,
-  sender: string,
-  recipients: readonly Addressed[],
-): void {
-  const network = networkOf(accountId);
+function limit(rates: ArrivalRates, { network, ip, envelopeFrom: sender, recipients }: Envelope): void {
   const admitted = recipients.every(
-    (one) => one.kind !== 'inbox' || rates.admit({ network, sender, inboxId: one.inbox.id }),
+    (one) => one.kind !== 'inbox' || rates.admit({ network, ip, sender, inboxId: one.inbox.id }),
   );
   if (!admitted) throw tooMany(new TooManyMails().message);
 }
@@ -142,12 +148,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         else errors[`to.${index}`] = ['is not the address of an inbox of the account that accepts mail'];
       }
       if (Object.keys(errors).length > 0) throw invalid(errors);
-      const sender = parseEmailAddress(query.get('from') ?? '');
-      const from = 'error' in sender ? '' : sender.address;
-      limit(rates, accountId, from, recipients);
-      const ip = query.get('ip');
-      const helo = query.get('helo') || null;
-      return { source: 'http', envelopeFrom: from, ip, helo, network: networkOf(accountId), recipients };
+      const envelope = envelopeOf(accountId, query, recipients);
+      limit(rates, envelope);
+      return envelope;
     },
     async take(envelope, pieces) {
       try {

@@ -281,6 +281,43 @@ describe('the limits of senders', () => {
     expect(await limited.acceptance.mails()).toHaveLength(3);
   });
 
+  it.each([
+    ['recipients that get no message', false],
+    ['messages', true],
+  ])('do not keep out a sender whom a client of another network names, with %s', async (_what, sends) => {
+    const limited = await start({}, { limits, trustedProxies: ['127.0.0.0/8'] });
+    const { port } = limited.listener;
+    const attacker = await startDialogue(port, 'PROXY TCP4 198.51.100.7 192.0.2.200 4000 25\r\n');
+    await attacker.say('EHLO mx.example.org');
+    for (let n = 0; n < 4; n += 1) {
+      await attacker.say('MAIL FROM:<ann@example.net>');
+      await attacker.say('RCPT TO:<support@acme.example>');
+      if (sends) await attacker.say('DATA');
+      await attacker.say(sends ? `${text}.` : 'RSET');
+    }
+    const ann = await startDialogue(port, 'PROXY TCP4 192.0.2.1 192.0.2.200 4000 25\r\n');
+    await ann.say('EHLO mx.example.net');
+    await ann.say('MAIL FROM:<ann@example.net>');
+    expect(await ann.say('RCPT TO:<support@acme.example>')).toMatch(/^250 /);
+    await ann.say('DATA');
+    expect(await ann.say(`${text}.`)).toMatch(/^250 /);
+    expect((await limited.acceptance.mails()).at(-1)).toMatchObject({ ip: '192.0.2.1' });
+    for (const { socket } of [attacker, ann]) socket.destroy();
+  });
+
+  it('count no recipient whose message is not sent', async () => {
+    const limited = await start({}, { limits: { ...limits, networkPerMinute: 60 } });
+    const { say, socket } = await startDialogue(limited.listener.port);
+    await say('EHLO mx.example.com');
+    for (let n = 0; n < 9; n += 1) {
+      await say('MAIL FROM:<ann@example.net>');
+      expect(await say('RCPT TO:<support@acme.example>')).toMatch(/^250 /);
+      await say('RSET');
+    }
+    socket.destroy();
+    expect(await from(limited.listener.port, 'ann@example.net')).toEqual([ok]);
+  });
+
   it('refuse the address of a sender that is too long to be one', async () => {
     const { say, socket } = await startDialogue(listener.port);
     await say('EHLO mx.example.com');

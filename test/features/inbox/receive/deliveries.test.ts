@@ -206,6 +206,15 @@ it('asks to try later if one sender sends too many mails', async () => {
   expect(statuses.at(-1)).toBe(429);
 });
 
+it('does not ask a sender to try later because another client names it', async () => {
+  const send = async (ip: string) =>
+    (await post(`from=bob@example.net&to=support@acme.example&ip=${ip}`)).status;
+  const statuses: number[] = [];
+  for (let count = 0; count < 7; count += 1) statuses.push(await send('198.51.100.7'));
+  expect(statuses.at(-1)).toBe(429);
+  expect(await send('192.0.2.1')).toBe(200);
+});
+
 describe('without the database or the storage', () => {
   const sizes = [1_000, MIB];
   let gate: TcpGate;
