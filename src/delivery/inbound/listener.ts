@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { createProxyCheck } from '../../platform/auth/client-address.ts';
 import { createArrivalRates, type MaxMails } from './arrival-rates.ts';
-import { type Client, createConnectionLimits } from './connections.ts';
+import { type ConnectionLimits, createConnectionLimits } from './connections.ts';
 import { MAX_MAIL_BYTES } from './inboxes.ts';
-import { createReceiver, refusal, type ReceiverOptions } from './receiver.ts';
+import { createReceiver, type ReceiverOptions } from './receiver.ts';
 
 export interface MailListenerOptions extends Omit<ReceiverOptions, 'rates'> {
   host: string;
@@ -23,8 +24,9 @@ export interface MailListenerOptions extends Omit<ReceiverOptions, 'rates'> {
 export interface ListenerLimits extends MaxMails {
   /** Maximum size of a message. Only its beginning is kept in memory. */
   bytes: number;
+  /** Maximum number of connections. A new one takes the place of the one whose last message is the longest ago. */
   connections: number;
-  /** Maximum number of connections from one IPv4 address or one IPv6 /48. */
+  /** Of one IPv4 address or one IPv6 /48. */
   connectionsPerNetwork: number;
   recipients: number;
   /** How long a client may send nothing. */
@@ -52,19 +54,24 @@ export interface MailListener {
   stop(): Promise<void>;
 }
 
-/** A server behind proxies. The library itself takes only a list of addresses, not networks. */
-class ProxiedServer extends SMTPServer {
+const BUSY = '4.3.2 too many connections; try again later';
+
+/**
+ * A server that may be behind proxies, and limits its connections. The library takes only a list of addresses of
+ * proxies, not networks, and refuses new connections while others are idle.
+ */
+class LimitedServer extends SMTPServer {
   readonly #isProxy: (address: string) => boolean;
-  readonly #admit: (socket: Socket, client: Client) => void;
+  readonly #connections: ConnectionLimits;
 
   constructor(
     options: SMTPServerOptions,
     isProxy: (address: string) => boolean,
-    admit: (socket: Socket, client: Client) => void,
+    connections: ConnectionLimits,
   ) {
     super(options);
     this.#isProxy = isProxy;
-    this.#admit = admit;
+    this.#connections = connections;
   }
 
   override _expectsProxyHeader(socket: Socket): boolean {
@@ -73,20 +80,40 @@ class ProxiedServer extends SMTPServer {
 
   /** Called when the client of a socket is known. */
   override connect(...[socket, announced]: Parameters<SMTPServer['connect']>): void {
+    // The library would count a connection for ever whose close it has missed.
+    if (socket.destroyed) return;
+    const id = announced?.id ?? randomUUID();
     const remoteAddress = announced?.remoteAddress ?? socket.remoteAddress ?? '';
-    const remotePort = announced?.remotePort ?? socket.remotePort ?? 0;
-    if (!socket.destroyed) this.#admit(socket, { remoteAddress, remotePort });
-    super.connect(socket, announced);
+    const close = () => this.#close(id);
+    const destroy = () => void socket.destroy();
+    if (this.#connections.admit({ id, remoteAddress, close, destroy })) {
+      super.connect(socket, { ...announced, id });
+      return;
+    }
+    socket.on('error', () => undefined);
+    socket.write(`421 ${this.options.name} ${BUSY}\r\n`);
+    socket.destroySoon();
+  }
+
+  #close(id: string): void {
+    for (const connection of this.connections) {
+      if (connection.id !== id) continue;
+      connection.send(421, BUSY);
+      // Otherwise the library waits a few seconds for the client to close its side.
+      connection._socket.destroySoon();
+    }
   }
 }
 
 function createServer(options: MailListenerOptions, limits: ListenerLimits): SMTPServer {
-  const { mailDomain, tls } = options;
+  const { mailDomain, tls, log } = options;
   const receiver = createReceiver({ ...options, rates: createArrivalRates(limits) });
   const connections = createConnectionLimits({
+    total: limits.connections,
     perNetwork: limits.connectionsPerNetwork,
     untilDataMs: limits.untilDataMs,
     lifetimeMs: limits.lifetimeMs,
+    report: (facts) => log.warn(facts, 'smtp connections refused: all others are sending messages'),
   });
   const serverOptions: SMTPServerOptions = {
     name: mailDomain,
@@ -103,28 +130,25 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
     lenientAddressParsing: true,
     hideENHANCEDSTATUSCODES: true,
     logger: false,
-    onConnect: (session, done) =>
-      connections.exceeded(session.remoteAddress)
-        ? done(refusal(421, '4.7.0 too many connections from your network'))
-        : done(),
     onRcptTo: (address, session, done) =>
       void receiver.admit(address, session).then(
         () => done(),
         (error: Error) => done(error),
       ),
     onData(stream, session, done) {
-      connections.dataBegan(session);
+      connections.dataBegan(session.id);
       void receiver
         .receive(stream, session)
-        .finally(() => connections.dataEnded(session))
+        .finally(() => connections.dataEnded(session.id))
         .then(
           () => done(null, '2.0.0 recorded'),
           (error: Error) => done(error),
         );
     },
+    onClose: (session) => connections.closed(session.id),
   };
   const isProxy = createProxyCheck(options.trustedProxies ?? []);
-  return new ProxiedServer(serverOptions, isProxy, (socket, client) => connections.admit(socket, client));
+  return new LimitedServer(serverOptions, isProxy, connections);
 }
 
 /**

@@ -20,7 +20,7 @@ export interface Receiver {
 }
 
 /** An error that is sent to the client. @param text begins with the enhanced status code */
-export function refusal(responseCode: number, text: string): Error {
+function refusal(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 

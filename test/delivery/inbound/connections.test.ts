@@ -1,19 +1,25 @@
-// The listener limits connections by network, and ends those that do not reach DATA in time.
-import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
+// The listener limits connections by network and in total, and ends those that do not reach DATA in time.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type ConnectionLimits, createConnectionLimits } from '../../../src/delivery/inbound/connections.ts';
+import { createConnectionLimits } from '../../../src/delivery/inbound/connections.ts';
 
-const limits = () => createConnectionLimits({ perNetwork: 1, untilDataMs: 120_000, lifetimeMs: 900_000 });
-
-/** Admits a socket of a client that no proxy announced. */
-const admit = (connections: ConnectionLimits, socket: ReturnType<typeof socketFrom>) =>
-  connections.admit(socket, socket);
-
-/** A fake of the part of a socket that the limits use. */
-function socketFrom(remoteAddress: string, remotePort = 1_024) {
-  const socket = Object.assign(new EventEmitter(), { remoteAddress, remotePort, destroy: jest.fn() });
-  return socket as typeof socket & Socket;
+/** Limits whose connections say what became of them. */
+function limits({ total = 100, perNetwork = 100 } = {}) {
+  const ended: string[] = [];
+  const connections = createConnectionLimits({
+    total,
+    perNetwork,
+    untilDataMs: 120_000,
+    lifetimeMs: 900_000,
+    report: () => undefined,
+  });
+  const admit = (id: string, remoteAddress = '192.0.2.1') =>
+    connections.admit({
+      id,
+      remoteAddress,
+      close: () => void ended.push(`${id} made room`),
+      destroy: () => void ended.push(`${id} was late`),
+    });
+  return { connections, admit, ended };
 }
 
 describe('connections of a network', () => {
@@ -24,10 +30,40 @@ describe('connections of a network', () => {
     ['2001:db8:1:1::1', '2001:db8:1:ffff::2', true],
     ['2001:db8:1::1', '2001:db8:2::1', false],
   ])('from %s count for %s: %s', (open, address, together) => {
-    const connections = limits();
-    admit(connections, socketFrom(open));
-    admit(connections, socketFrom(open));
-    expect(connections.exceeded(address)).toBe(together);
+    const { admit, ended } = limits({ perNetwork: 1 });
+    admit('first', open);
+    admit('second', address);
+    expect(ended).toEqual(together ? ['first made room'] : []);
+  });
+
+  it('take no place of others', () => {
+    const { admit, ended } = limits({ total: 3, perNetwork: 2 });
+    admit('genuine', '198.51.100.7');
+    for (const id of ['a', 'b', 'c', 'd']) admit(id);
+    expect(ended).toEqual(['a made room', 'b made room']);
+  });
+});
+
+describe('beyond the limit', () => {
+  it('the connection whose last message is the longest ago makes room', () => {
+    const { connections, admit, ended } = limits({ total: 3 });
+    for (const id of ['a', 'b', 'c']) admit(id);
+    connections.dataBegan('a');
+    connections.dataEnded('a');
+    for (const id of ['d', 'e', 'f']) admit(id);
+    expect(ended).toEqual(['b made room', 'c made room', 'a made room']);
+  });
+
+  it('no connection that is sending a message makes room', () => {
+    const { connections, admit, ended } = limits({ total: 2 });
+    for (const id of ['a', 'b']) {
+      admit(id);
+      connections.dataBegan(id);
+    }
+    expect(admit('c')).toBe(false);
+    expect(ended).toEqual([]);
+    connections.closed('a');
+    expect(admit('d')).toBe(true);
   });
 });
 
@@ -36,26 +72,22 @@ describe('the time until DATA', () => {
   afterEach(() => void jest.useRealTimers());
 
   it('does not end while a message is received, and begins again after it', () => {
-    const connections = limits();
-    const socket = socketFrom('::ffff:192.0.2.1', 4_000);
-    const client = { remoteAddress: '192.0.2.1', remotePort: 4_000 };
-    admit(connections, socket);
+    const { connections, admit, ended } = limits();
+    admit('a');
     jest.advanceTimersByTime(119_000);
-    connections.dataBegan(client);
+    connections.dataBegan('a');
     jest.advanceTimersByTime(300_000);
-    connections.dataEnded(client);
+    connections.dataEnded('a');
     jest.advanceTimersByTime(119_000);
-    expect(socket.destroy).not.toHaveBeenCalled();
+    expect(ended).toEqual([]);
     jest.advanceTimersByTime(1_000);
-    expect(socket.destroy).toHaveBeenCalledTimes(1);
+    expect(ended).toEqual(['a was late']);
   });
 
   it('ends with the connection', () => {
-    const connections = limits();
-    const socket = socketFrom('192.0.2.1');
-    admit(connections, socket);
-    socket.emit('close');
+    const { connections, admit } = limits();
+    admit('a');
+    connections.closed('a');
     expect(jest.getTimerCount()).toBe(0);
-    expect(connections.exceeded('192.0.2.1')).toBe(false);
   });
 });

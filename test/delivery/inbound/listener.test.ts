@@ -1,14 +1,13 @@
 // Bounces and complaints by mail take effect once, and only with a genuine reference to their message.
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
-import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ListenerLimits, MailListener } from '../../../src/delivery/inbound/listener.ts';
 import { listOperatorMails, readOperatorMail } from '../../../src/delivery/inbound/operator-mails.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { deliver, startTestListener } from '../../support/inbound.ts';
+import { deliver, startDialogue, startTestListener } from '../../support/inbound.ts';
 import { queueEmails, statusCounts } from '../../support/queued.ts';
 import {
   attachedComplaint,
@@ -301,11 +300,6 @@ describe('the listener', () => {
       await other.stop();
     }
   }
-  const greeting = async (port: number) => {
-    const socket = net.connect(port, '127.0.0.1');
-    const [line] = (await once(socket, 'data')) as [Buffer];
-    return { socket, line: line.toString() };
-  };
 
   it('refuses a message that is too large', () =>
     limited({ bytes: 10_000 }, async (port) => {
@@ -322,32 +316,109 @@ describe('the listener', () => {
     expect(await deliver(listener.port, { to, data: `Subject: x\r\n\r\n${whole}` })).toBe('250 2.0.0');
   });
 
-  it('limits the connections of one network', () =>
+  /** A client of an address of this machine, which has read the greeting. */
+  async function connectFrom(port: number, localAddress = '127.0.0.1') {
+    const socket = net.connect({ port, host: '127.0.0.1', localAddress });
+    const client = { socket, seen: '' };
+    socket.on('data', (data: Buffer) => (client.seen += data.toString()));
+    socket.on('error', () => undefined);
+    await eventually(() => expect(client.seen).toMatch(/^\d{3} .*\r\n/));
+    return client;
+  }
+  const expectClosed = (client: Awaited<ReturnType<typeof connectFrom>>) =>
+    eventually(() => {
+      expect(client.seen).toMatch(/^421 4\.3\.2 .*\r\n$/m);
+      expect(client.socket.readyState).not.toBe('open');
+    });
+
+  it('lets a new connection of a network take the place of its oldest', () =>
     limited({ connectionsPerNetwork: 2 }, async (port) => {
-      const first = [await greeting(port), await greeting(port)];
-      expect(first.map(({ line }) => line.slice(0, 3))).toEqual(['220', '220']);
-      const third = await greeting(port);
-      expect(third.line).toMatch(/^421 /);
-      for (const { socket } of [...first, third]) socket.destroy();
-      await eventually(async () => {
-        const { socket, line } = await greeting(port);
-        socket.destroy();
-        expect(line).toMatch(/^220 /);
-      });
+      const [first, second, third] = [
+        await connectFrom(port),
+        await connectFrom(port),
+        await connectFrom(port),
+      ];
+      await expectClosed(first);
+      expect([second, third].map(({ seen }) => seen.slice(0, 3))).toEqual(['220', '220']);
+      for (const { socket } of [second, third]) socket.destroy();
     }));
 
   it('counts IPv4 clients of a dual-stack socket by their own addresses', async () => {
     const other = await startTestListener(test.url, { host: '::', limits: { connectionsPerNetwork: 1 } });
-    const from = async (localAddress: string) => {
-      const socket = net.connect({ port: other.port, host: '127.0.0.1', localAddress });
-      const [line] = (await once(socket, 'data')) as [Buffer];
-      return { socket, code: line.toString().slice(0, 3) };
-    };
-    const clients = [await from('127.0.0.1'), await from('127.0.0.2'), await from('127.0.0.1')];
-    expect(clients.map(({ code }) => code)).toEqual(['220', '220', '421']);
-    for (const { socket } of clients) socket.destroy();
+    const first = await connectFrom(other.port, '127.0.0.1');
+    const stranger = await connectFrom(other.port, '127.0.0.2');
+    const second = await connectFrom(other.port, '127.0.0.1');
+    await expectClosed(first);
+    expect([stranger, second].map(({ seen }) => seen.slice(0, 3))).toEqual(['220', '220']);
+    for (const { socket } of [stranger, second]) socket.destroy();
     await other.stop();
   });
+
+  const tlsFile = (name: string) =>
+    readFileSync(new URL(`../../support/smtp/tls/${name}`, import.meta.url), 'utf8');
+  const certificate = { key: tlsFile('server.key'), cert: tlsFile('server.pem') };
+  const mail = { to: 'postmaster@mail.test', data: 'x' };
+  const byStarttls = {
+    security: 'starttls',
+    tls: { ca: tlsFile('ca.pem'), servername: 'localhost' },
+  } as const;
+
+  describe.each([
+    ['without encryption', {}],
+    ['over STARTTLS', byStarttls],
+  ])('%s', (_how, target) => {
+    const start = (limits: Partial<ListenerLimits>) =>
+      startTestListener(test.url, { tls: certificate, limits });
+
+    it('takes mail although idle clients have all connections, whatever they say', async () => {
+      const { port, stop } = await start({ connections: 4 });
+      const idle = await Promise.all(
+        [2, 3, 4, 5].map(async (n) => {
+          const client = await connectFrom(port, `127.0.0.${n}`);
+          client.socket.write('EHLO x\r\n');
+          await eventually(() => expect(client.seen).toMatch(/^250 /m));
+          if ('security' in target) client.socket.write('STARTTLS\r\n');
+          return client;
+        }),
+      );
+      const talking = setInterval(() => idle.forEach(({ socket }) => socket.write('NOOP\r\n')), 10);
+      for (let n = 0; n < 6; n += 1) expect(await deliver(port, mail, target)).toBe('250 2.0.0');
+      clearInterval(talking);
+      for (const { socket } of idle) socket.destroy();
+      await stop();
+    });
+
+    it('has room again for each connection that has ended', async () => {
+      const { port, stop } = await start({ connectionsPerNetwork: 1 });
+      for (let n = 0; n < 3; n += 1) expect(await deliver(port, mail, target)).toBe('250 2.0.0');
+      await stop();
+    });
+  });
+
+  it('closes no connection that is sending a message, and then the one whose message is the longest ago', () =>
+    limited({ connections: 2 }, async (port) => {
+      const [busy, idle] = [await startDialogue(port), await connectFrom(port)];
+      for (const line of ['EHLO x', 'MAIL FROM:<>', 'RCPT TO:<postmaster@mail.test>', 'DATA'])
+        await busy.say(line);
+      const next = await connectFrom(port);
+      await expectClosed(idle);
+      expect(await busy.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /);
+      const last = await connectFrom(port);
+      await expectClosed(next);
+      expect(await busy.say('NOOP')).toMatch(/^250 /);
+      for (const { socket } of [busy, last]) socket.destroy();
+    }));
+
+  it('refuses a connection while all others are sending messages', () =>
+    limited({ connections: 1 }, async (port) => {
+      const busy = await startDialogue(port);
+      for (const line of ['EHLO x', 'MAIL FROM:<>', 'RCPT TO:<postmaster@mail.test>', 'DATA'])
+        await busy.say(line);
+      const refused = await connectFrom(port);
+      expect(refused.seen).toMatch(/^421 mail\.test 4\.3\.2 /);
+      expect(await busy.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /);
+      busy.socket.destroy();
+    }));
 
   async function talkUntilClosed(socket: net.Socket): Promise<void> {
     const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
@@ -358,21 +429,16 @@ describe('the listener', () => {
   }
 
   it('ends a connection that does not reach DATA in time, even if the client keeps sending commands', () =>
-    limited({ untilDataMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
+    limited({ untilDataMs: 300 }, async (port) => talkUntilClosed((await connectFrom(port)).socket)));
 
   it('ends a connection after its lifetime, even if the client keeps sending commands', () =>
-    limited({ lifetimeMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
+    limited({ lifetimeMs: 300 }, async (port) => talkUntilClosed((await connectFrom(port)).socket)));
 
   it('offers STARTTLS if and only if it has a certificate', async () => {
-    const file = (name: string) =>
-      readFileSync(new URL(`../../support/smtp/tls/${name}`, import.meta.url), 'utf8');
-    const tls = { key: file('server.key'), cert: file('server.pem') };
-    const secure = await startTestListener(test.url, { tls });
-    const mail = { to: 'postmaster@mail.test', data: 'x' };
-    const target = { security: 'starttls', tls: { ca: file('ca.pem'), servername: 'localhost' } } as const;
-    expect(await deliver(secure.port, mail, target)).toBe('250 2.0.0');
+    const secure = await startTestListener(test.url, { tls: certificate });
+    expect(await deliver(secure.port, mail, byStarttls)).toBe('250 2.0.0');
     expect(await deliver(secure.port, mail)).toBe('250 2.0.0');
-    await expect(deliver(listener.port, mail, target)).rejects.toThrow('does not offer STARTTLS');
+    await expect(deliver(listener.port, mail, byStarttls)).rejects.toThrow('does not offer STARTTLS');
     await secure.stop();
   });
 });
