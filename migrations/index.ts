@@ -90,6 +90,7 @@ import * as plainMessages from './0104_plain_messages.ts';
 import * as morePlainMessages from './0105_more_plain_messages.ts';
 import * as pricedEmails from './0106_priced_emails.ts';
 import * as importClaims from './0108_import_claims.ts';
+import * as repeatedMail from './0109_repeated_mail.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -185,4 +186,5 @@ export const migrations = [
   morePlainMessages,
   pricedEmails,
   importClaims,
+  repeatedMail,
 ];

@@ -3513,6 +3513,9 @@ export interface components {
             attachments: components["schemas"]["ConversationAttachment"][];
             /** Format: date-time */
             received_at: string;
+            repeated_count: number;
+            /** Format: date-time */
+            last_repeated_at: string | null;
         };
         CreatedApiKey: {
             id: number;

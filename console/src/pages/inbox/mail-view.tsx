@@ -32,6 +32,12 @@ export function MailView({ mail }: { mail: Mail }) {
         {mail.cc.length > 0 && `, copy to ${mail.cc.join(', ')}`}
       </p>
       <MailText mail={mail} />
+      {mail.last_repeated_at !== null && (
+        <p className="hint">
+          This mail was received again {mail.repeated_count === 1 ? 'once' : `${mail.repeated_count} times`},
+          last <Time at={mail.last_repeated_at} />.
+        </p>
+      )}
       <Attachments mail={mail} />
       {authentication !== null && <Authentication found={authentication} />}
     </article>

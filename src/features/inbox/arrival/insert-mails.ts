@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { MailAttachment, QuarantineReason } from '../mail/mail.ts';
 import { SCAN_GRACE } from '../scan/workflow.ts';
-import type { MailToWrite } from './take-mails.ts';
+import { type MailToWrite, markOf } from './take-mails.ts';
 
 /** What happens to a mail next. */
 export type Fate =
@@ -49,11 +49,11 @@ const types = Object.entries(columns)
   .map(([name, type]) => `${name} ${type}`)
   .join(', ');
 
-/** `$1`: the mails, numbered, `$2`: their attachments, with the numbers of their mails. */
+/** Remembers the mails, too. `$1`: the mails, numbered, `$2`: their attachments, with the numbers of their mails. */
 const insertSql = `
   with input as materialized (
     select nextval('conversation_messages_id_seq') as id, i.*
-    from json_to_recordset($1) as i (n integer, reason text, detail text, ${types}) order by i.n
+    from json_to_recordset($1) as i (n integer, reason text, detail text, mark text, ${types}) order by i.n
   ), messages as (
     insert into conversation_messages (id, direction, ${names}, quarantine, engine_expected_by)
     select id, 'inbound', ${names},
@@ -69,6 +69,11 @@ const insertSql = `
     from json_to_recordset($2) as a (n integer, place integer, filename text, content_type text, size integer,
       content_id text, inline boolean, storage_key text, scan_status text, scan_reason text)
     join input i on i.n = a.n order by i.id, a.place
+  ), remembered as (
+    insert into inbox_digests (inbox_id, digest, conversation_message_id)
+    select inbox_id, decode(mark, 'hex'), id from input where mark is not null order by inbox_id, mark
+    on conflict (inbox_id, digest) do update
+      set received_at = excluded.received_at, conversation_message_id = excluded.conversation_message_id
   )
   select id, n from input order by n`;
 
@@ -78,6 +83,7 @@ function messageRow({ claimed, read, fate }: JudgedMail, n: number) {
     n,
     reason: quarantine.reason,
     detail: quarantine.detail,
+    mark: markOf(read),
     account_id: claimed.account_id,
     brand_id: claimed.brand_id,
     inbox_id: claimed.inbox_id,

@@ -1,5 +1,4 @@
 /** What is kept of a mail that made its readers fail, or that cannot be stored. */
-import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { unauthenticated } from '../mail/authenticate.ts';
@@ -49,7 +48,7 @@ export async function readUnreadable(
     autoSubmitted: header.autoSubmitted,
     attachments: [],
     authentication: unauthenticated(),
-    digest: createHash('sha256').update(mail.raw_key).digest(),
+    digest: null,
     suspicion: { reason: 'unreadable', detail: blob ? why : 'the stored message is missing' },
   };
 }

@@ -7,6 +7,7 @@ import { type ArrivalDeps, arrive } from './arrive.ts';
 import { lockInboxes } from './arriving-mails.ts';
 import { findBlocked } from './blocked-senders.ts';
 import { type Fate, type InsertedMail, insertMails } from './insert-mails.ts';
+import { countRepetitions } from './repetitions.ts';
 import { type MailToWrite, takeMails } from './take-mails.ts';
 
 export interface WriteDeps extends ArrivalDeps {
@@ -76,8 +77,8 @@ async function startScans(trx: Queryable, mails: readonly InsertedMail[]): Promi
 }
 
 /**
- * Writes a group of mails and takes them out of the queue. A mail that the inbox has received within 30 days is left out,
- * and so is one that another process has claimed meanwhile.
+ * Writes a group of mails and takes them out of the queue. A mail that the inbox has received within 30 days is only
+ * counted, and one that another process has claimed meanwhile is left out.
  * @param trx a transaction that does nothing else
  */
 export async function writeMails(
@@ -90,7 +91,7 @@ export async function writeMails(
     trx,
     mails.map(({ claimed }) => claimed.inbox_id),
   );
-  const { fresh, duplicates, stale } = await takeMails(trx, mails);
+  const { fresh, repetitions, stale } = await takeMails(trx, mails);
   const blocked = await findBlocked(trx, fresh);
   const judged = fresh.map(({ claimed, read }) => ({
     claimed,
@@ -98,11 +99,13 @@ export async function writeMails(
     fate: fateOf({ claimed, read }, blocked.get(claimed.id), deps.hasScanner),
   }));
   const inserted = await insertMails(trx, judged, deps.hasScanner);
+  await countRepetitions(trx, repetitions, inserted);
   const withFate = (kind: Fate['kind']) => inserted.filter(({ fate }) => fate.kind === kind);
   const toScan = withFate('is_scanned');
   await startScans(trx, toScan);
   const arriving = withFate('arrives').map(({ conversationMessageId }) => conversationMessageId);
   const arrived = await arrive(trx, deps, arriving);
+  const duplicates = repetitions.map(({ mail }) => mail);
   await forgetFiles(trx, duplicates);
   await countAttachments(trx, [...fresh, ...duplicates]);
   return {

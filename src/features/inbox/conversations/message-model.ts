@@ -47,6 +47,8 @@ export interface ConversationMessageRow {
   quarantine: QuarantineColumn | null;
   arrived_at: Date | null;
   received_at: Date;
+  repeated_count: number;
+  last_repeated_at: Date | null;
   status: MessageStatus | null;
   attachments: AttachmentRow[];
 }
@@ -63,8 +65,8 @@ const ATTACHMENTS = `array(
 
 const SELECT = `select cm.id, cm.account_id, cm.inbox_id, cm.conversation_id, cm.direction, cm.message_id, cm.from_address,
     cm.to_addresses, cm.cc_addresses, cm.subject, coalesce(cm.text, sent.text) as text, coalesce(cm.html, sent.html) as html,
-    cm.truncated, cm.auto_submitted, cm.authentication, cm.quarantine, cm.arrived_at, cm.received_at, sent.status,
-    ${ATTACHMENTS} as attachments
+    cm.truncated, cm.auto_submitted, cm.authentication, cm.quarantine, cm.arrived_at, cm.received_at,
+    cm.repeated_count, cm.last_repeated_at, sent.status, ${ATTACHMENTS} as attachments
   from conversation_messages cm ${SENT}`;
 
 const BYTES = `coalesce(octet_length(coalesce(cm.text, sent.text)), 0) + coalesce(octet_length(coalesce(cm.html, sent.html)), 0)`;

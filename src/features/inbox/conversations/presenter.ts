@@ -84,5 +84,7 @@ export async function presentMessage(
     },
     attachments: row.attachments.map(presentAttachment),
     received_at: row.received_at.toISOString(),
+    repeated_count: row.repeated_count,
+    last_repeated_at: row.last_repeated_at?.toISOString() ?? null,
   };
 }

@@ -112,6 +112,10 @@ export const conversationMessageSchema = z
     quarantine: quarantine.nullable().meta({ description: 'Null if the message never was in quarantine.' }),
     attachments: z.array(attachmentSchema),
     received_at: when.meta({ description: 'When the message was received or, if outbound, written.' }),
+    repeated_count: count.meta({
+      description: 'How often the same mail was received again within 30 days. It arrives once.',
+    }),
+    last_repeated_at: when.nullable().meta({ description: 'When the mail was last received again.' }),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof conversationMessageSchema>;

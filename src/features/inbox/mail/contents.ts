@@ -30,8 +30,6 @@ export interface ParsedMail {
   /** A text is incomplete. */
   truncated: boolean;
   unreadable: string | null;
-  /** The bytes after the header. */
-  body: Buffer;
   /** The bytes that signatures are checked against: only the header if the body would take too long. */
   signed: Buffer;
   /** Returns the content of an attachment. */
@@ -90,8 +88,6 @@ function problemOf(skeleton: Skeleton, email: Email): string | null {
  * @param bytes of a small mail, in memory that has nothing else, so that the parser need not copy it
  */
 export async function parseMail(bytes: Buffer<ArrayBuffer>): Promise<ParsedMail> {
-  const header = headerOf(bytes);
-  const body = bytes.subarray(header.length);
   const { problem, leaves, bareLines } = scanStructure(bytes);
   const whole = bytes.length <= MAX_WHOLE_BYTES;
   const skeleton = whole || problem !== null ? wholeMail(bytes) : skeletonOf(bytes, leaves);
@@ -102,7 +98,6 @@ export async function parseMail(bytes: Buffer<ArrayBuffer>): Promise<ParsedMail>
     email: typeof email === 'string' || unreadable !== null ? null : email,
     truncated: skeleton.truncated,
     unreadable,
-    body,
     signed: signedIn(bytes, bareLines),
     contentOf: (attachment) => contentIn(bytes, skeleton, attachment),
     isOwn: (content) => content.buffer !== bytes.buffer && content.buffer !== skeleton.raw,
@@ -127,7 +122,6 @@ export async function parseHeaderOnly(bytes: Buffer): Promise<ParsedMail> {
     email: null,
     truncated: false,
     unreadable: null,
-    body: bytes,
     signed: bytes,
     contentOf,
     isOwn: () => false,

@@ -45,7 +45,7 @@ export interface ReadContents extends AuthenticationReply {
   header: ReadHeader;
   /** Null if the mail cannot be parsed, or only the header was asked for. */
   body: ReadBody | null;
-  digest: Uint8Array;
+  digest: Uint8Array | null;
   /** Why the mail cannot be parsed. */
   unreadable: string | null;
   /** What is suspicious about the mail itself. */

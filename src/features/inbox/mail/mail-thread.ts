@@ -99,7 +99,7 @@ async function read(job: ReadJob, bytes: Buffer<ArrayBuffer>): Promise<ReadConte
   const authentication = authenticates
     ? await authenticateMail(parsed.signed, job.mail, header.senderKey, resolve)
     : unauthenticated();
-  const digest = mailDigest(parsed.fields, parsed.body);
+  const digest = mailDigest(bytes, header);
   Atomics.store(job.stage, 0, stages.storing);
   const body = parsed.email && (await readBody(job, parsed, parsed.email));
   return {

@@ -76,8 +76,8 @@ export interface ReadMail {
   autoSubmitted: boolean;
   attachments: MailAttachment[];
   authentication: MailAuthentication;
-  /** Hash of Message-ID, From, Date and body. */
-  digest: Buffer;
+  /** The same for all copies of the mail; null: none can be recognized. See `mailDigest`. */
+  digest: Buffer | null;
   /** Null: it is not suspicious. */
   suspicion: { reason: Exclude<QuarantineReason, 'virus' | 'blocked'>; detail: string } | null;
 }

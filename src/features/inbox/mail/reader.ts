@@ -20,7 +20,7 @@ export interface MailReaderOptions extends MailJobsOptions {
 }
 
 /** What is known of a mail whose header cannot be read either. */
-function fromEnvelope({ envelopeFrom, rawKey }: AcceptedMail): ReadContents {
+function fromEnvelope({ envelopeFrom }: AcceptedMail): ReadContents {
   return {
     header: {
       internetId: null,
@@ -34,7 +34,7 @@ function fromEnvelope({ envelopeFrom, rawKey }: AcceptedMail): ReadContents {
       autoSubmitted: envelopeFrom === '',
     },
     body: null,
-    digest: Buffer.from(rawKey),
+    digest: null,
     authentication: unauthenticated(),
     unknown: [],
     unreadable: null,
@@ -64,7 +64,7 @@ function toReadMail(
     autoSubmitted: header.autoSubmitted,
     attachments: body?.attachments ?? [],
     authentication,
-    digest: Buffer.from(digest),
+    digest: digest && Buffer.from(digest),
     suspicion: found === null ? null : { reason: unreadable === null ? 'spam' : 'unreadable', detail: found },
   };
 }

@@ -6,6 +6,7 @@ import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arriv
 import type { MailAttachment, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
+import { eventually } from '../../../support/eventually.ts';
 import {
   type AcceptedRow,
   arrivalDeps,
@@ -15,6 +16,7 @@ import {
   writeEmail,
 } from '../../../support/inbox-mails.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
+import { countWaiting } from '../../../support/waiting.ts';
 import { addWebhook } from '../../../support/webhooks.ts';
 
 let api: TestApi;
@@ -170,7 +172,7 @@ describe('a mail', () => {
 });
 
 describe('a mail that is delivered twice', () => {
-  const digest = () => Buffer.from('the same');
+  const digest = () => Buffer.alloc(32, 'the same');
 
   it('is written once, and its files are removed', async () => {
     await receive({ digest: digest() });
@@ -213,6 +215,108 @@ describe('a mail that is delivered twice', () => {
     );
     expect(await receive({ digest: digest() })).toMatchObject({ arrived: 1 });
     expect(await receive({ digest: digest() })).toMatchObject({ arrived: 0, duplicates: 1 });
+  });
+
+  it('is counted on the message that is kept', async () => {
+    const [first] = await claim(1);
+    const read = readMail();
+    await write([first as ClaimedMail], [read]);
+    expect(await messages()).toMatchObject([{ repeated_count: 0, last_repeated_at: null }]);
+    const claimed = await claim(2);
+    await write(claimed, [read, read]);
+    expect(await messages()).toMatchObject([
+      { raw_key: first?.raw_key, repeated_count: 2, last_repeated_at: claimed[1]?.received_at },
+    ]);
+  });
+
+  it('is counted on the message of its group, and of its inbox', async () => {
+    const second = await insertInbox(api.database, api, `sales${(n += 1)}@acme.test`);
+    await insertAcceptedMail(api.database, api, second);
+    const claimed = await claim(3);
+    const read = readMail();
+    await write(
+      claimed,
+      claimed.map(() => read),
+    );
+    expect(await messages()).toMatchObject([{ repeated_count: 2 }]);
+    expect(await messages(second)).toMatchObject([{ repeated_count: 0 }]);
+  });
+
+  it('is written again once the message that was kept is deleted', async () => {
+    await receive({ digest: digest() });
+    await pool().query('delete from conversation_messages where inbox_id = $1', [inboxId]);
+    expect(await receive({ digest: digest() })).toMatchObject({ arrived: 1, duplicates: 0 });
+    expect(await receive({ digest: digest() })).toMatchObject({ arrived: 0, duplicates: 1 });
+    expect(await messages()).toMatchObject([{ repeated_count: 1 }]);
+  });
+
+  it('is written if the message that is kept is deleted at the same time', async () => {
+    await receive({ digest: digest() });
+    const [claimed] = await claim(1);
+    const deleting = await pool().connect();
+    await deleting.query('begin');
+    await deleting.query('delete from conversation_messages where inbox_id = $1', [inboxId]);
+    const writing = write([claimed as ClaimedMail], [readMail({ digest: digest() })]);
+    await eventually(async () => expect(await countWaiting(pool())).toBe(1));
+    await deleting.query('commit');
+    deleting.release();
+    expect(await writing).toMatchObject({ arrived: 1, duplicates: 0 });
+    expect(await messages()).toHaveLength(1);
+  });
+
+  it('is not taken for a mail that an older version has hashed', async () => {
+    await pool().query('insert into inbox_digests (inbox_id, digest) values ($1, $2)', [inboxId, digest()]);
+    expect(await receive({ digest: digest() })).toMatchObject({ arrived: 1, duplicates: 0 });
+  });
+
+  it('is written each time if it has no digest', async () => {
+    const claimed = await claim(2);
+    const read = readMail({ digest: null });
+    expect(await write(claimed, [read, read])).toMatchObject({ arrived: 2, duplicates: 0 });
+    expect(await receive({ digest: null })).toMatchObject({ arrived: 1, duplicates: 0 });
+  });
+
+  const { authentication } = readMail();
+  const kinds: Record<string, Partial<ReadMail>> = {
+    suspicious: { suspicion: { reason: 'spam', detail: 'forged' } },
+    refuted: {
+      authentication: {
+        ...authentication,
+        aligned: false,
+        dmarc: { ...authentication.dmarc, result: 'fail' },
+      },
+    },
+    unproven: {
+      authentication: {
+        ...authentication,
+        aligned: false,
+        dmarc: { ...authentication.dmarc, result: 'none' },
+      },
+    },
+    proven: {},
+  };
+  const order = Object.keys(kinds);
+  it.each(order.flatMap((earlier) => order.map((later) => [later, earlier] as const)))(
+    'is kept if it is %s, and the earlier one %s, unless that is as good',
+    async (later, earlier) => {
+      const isRepeated = order.indexOf(earlier) >= order.indexOf(later);
+      const reads = [earlier, later].map((kind) => readMail({ digest: digest(), ...kinds[kind] }));
+      for (const read of reads) await write(await claim(1), [read]);
+      const rows = await messages();
+      expect(rows.map((row) => row.repeated_count)).toEqual(isRepeated ? [1] : [0, 0]);
+      expect(await receive({ digest: digest(), ...kinds[earlier] })).toMatchObject({ duplicates: 1 });
+    },
+  );
+
+  it('is kept beside a worse one of its group, and counts those that follow', async () => {
+    const reads = ['unproven', 'proven', 'unproven', 'suspicious', 'proven'].map((kind) =>
+      readMail({ digest: digest(), ...kinds[kind] }),
+    );
+    expect(await write(await claim(5), reads)).toMatchObject({ arrived: 2, quarantined: 0, duplicates: 3 });
+    expect(await messages()).toMatchObject([
+      { sender_trusted: false, repeated_count: 2 },
+      { sender_trusted: true, repeated_count: 1 },
+    ]);
   });
 
   it('to two inboxes is written for each', async () => {

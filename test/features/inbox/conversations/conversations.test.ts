@@ -172,6 +172,8 @@ describe('the messages of a conversation', () => {
         { id: infected, ...attachment, scanned: false, scan: { status: 'infected', reason: 'Eicar' } },
       ],
       received_at: expect.any(String),
+      repeated_count: 0,
+      last_repeated_at: null,
     });
   });
 

@@ -198,17 +198,70 @@ describe('automatic mail', () => {
 });
 
 describe('the digest', () => {
-  it('is the same for two copies of a mail, and differs for another body or id', async () => {
-    const mail = (id: string, received: string, body: string) =>
-      reader.read(`Received: ${received}\nMessage-ID: <${id}>\nFrom: ada@example.com\n\n${body}\n`);
-    const [first, copy, other, changed] = await Promise.all([
-      mail('1@x', 'from a', 'Hi'),
-      mail('1@x', 'from b', 'Hi'),
-      mail('2@x', 'from a', 'Hi'),
-      mail('1@x', 'from a', 'Ho'),
-    ]);
-    expect(copy?.digest).toEqual(first?.digest);
-    expect(other?.digest).not.toEqual(first?.digest);
-    expect(changed?.digest).not.toEqual(first?.digest);
+  const fields = {
+    'Message-ID': '<1@x>',
+    From: 'ada@example.com',
+    Sender: 'office@example.com',
+    'Reply-To': 'ada@home.example',
+    To: 'support@acme.test',
+    Cc: 'bob@example.com',
+    Date: 'Fri, 27 Nov 2026 10:00:00 +0000',
+    Subject: 'Alarm 1',
+    'In-Reply-To': '<0@x>',
+    References: '<0@x>',
+    'Auto-Submitted': 'no',
+    Precedence: 'first-class',
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Language': 'en',
+  };
+  const digestOf = async (changes: Record<string, string | null>, body = 'Hi') => {
+    const lines = Object.entries<string | null>({ ...fields, ...changes }).flatMap(([name, value]) =>
+      value === null ? [] : [`${name}: ${value}\n`],
+    );
+    const text = `${lines.join('')}\n${body}\n`.replace(/\r?\n/g, '\r\n');
+    return (await reader.read(Buffer.from(text, 'latin1'))).digest;
+  };
+
+  it('is the same for two copies of a mail that took different ways', async () => {
+    const first = await digestOf({ Received: 'from a' });
+    const copy = await digestOf({
+      'Message-ID': null,
+      Received: 'from b',
+      'X-Spam': 'no',
+      Subject: ' Alarm\n 1',
+      'message-id': '<1@x>',
+    });
+    expect(first).toHaveLength(32);
+    expect(copy).toEqual(first);
+  });
+
+  it.each([...Object.keys(fields), 'Content-Class'])('differs for another %s', async (name) => {
+    expect(await digestOf({ [name]: '<2@x>' })).not.toEqual(await digestOf({}));
+  });
+
+  it('differs for another body', async () => {
+    expect(await digestOf({}, 'Ho')).not.toEqual(await digestOf({}));
+  });
+
+  it.each([
+    ['bytes that are not UTF-8', { Subject: 'Alarm \xc4' }, { Subject: 'Alarm \xd6' }],
+    ['a mark of automatic mail', {}, { 'X-Autoreply': 'yes' }],
+    ['what the parser takes for the body', { 'X-Spam': 'no' }, { 'X-Spam': 'no\n\r\r\nOther text' }],
+  ])('differs for %s', async (_what, one: Record<string, string>, other: Record<string, string>) => {
+    expect(await digestOf(one)).not.toEqual(await digestOf(other));
+  });
+
+  it.each([
+    ['Received', { Date: null, Received: 'from a' }],
+    ['Date', {}],
+  ])('is that of the bytes without a Message-ID, if there is a field %s', async (_name, changes) => {
+    const without = { ...changes, 'Message-ID': null };
+    expect(await digestOf(without)).toHaveLength(32);
+    expect(await digestOf(without)).toEqual(await digestOf(without));
+    expect(await digestOf({ ...without, 'X-Spam': 'no' })).not.toEqual(await digestOf(without));
+  });
+
+  it.each([null, '<>'])('does not exist without a Message-ID, Received and Date (%s)', async (id) => {
+    expect(await digestOf({ 'Message-ID': id, Date: null })).toBeNull();
   });
 });
