@@ -382,10 +382,13 @@ describe('the listener', () => {
         }),
       );
       const talking = setInterval(() => idle.forEach(({ socket }) => socket.write('NOOP\r\n')), 10);
-      for (let n = 0; n < 6; n += 1) expect(await deliver(port, mail, target)).toBe('250 2.0.0');
-      clearInterval(talking);
-      for (const { socket } of idle) socket.destroy();
-      await stop();
+      try {
+        for (let n = 0; n < 6; n += 1) expect(await deliver(port, mail, target)).toBe('250 2.0.0');
+      } finally {
+        clearInterval(talking);
+        for (const { socket } of idle) socket.destroy();
+        await stop();
+      }
     });
 
     it('has room again for each connection that has ended', async () => {

@@ -1,4 +1,4 @@
-// Whatever was accepted is shown: a mail that differs from an earlier one arrives, and any other is counted.
+// Genuine mail arrives beside attacks: whatever differs from an earlier mail is shown, and anything else is counted.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,9 @@ import { startTestAcceptance, type TestAcceptance } from '../../../support/recei
 const GENUINE = '192.0.2.1';
 const ATTACKER = '198.51.100.7';
 const TOKEN = 'a-token';
+
+const MAX_OF_SENDER = 5;
+const MAX_CONNECTIONS = 6;
 
 const home = mkdtempSync(join(tmpdir(), 'carillon-home-'));
 let api: TestApi;
@@ -68,6 +71,7 @@ beforeAll(async () => {
   listener = await startTestListener(url, {
     inboxes: acceptance.inboxes,
     trustedProxies: ['127.0.0.0/8'],
+    limits: { senderPerMinute: MAX_OF_SENDER, connections: MAX_CONNECTIONS },
   });
 });
 beforeEach(async () => {
@@ -86,19 +90,27 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Delivers a mail from `ann@example.net`, like a proxy does for its client. */
+/** Connects like a proxy does for its client. */
+const connectFrom = (ip: string) => startDialogue(listener.port, `PROXY TCP4 ${ip} 192.0.2.200 4000 25\r\n`);
+
+/** Mails are read in any order, so each is read before the next is sent. */
+const untilRead = () => eventually(async () => expect(await acceptance.mails()).toEqual([]));
+
+/** Delivers a mail from `ann@example.net`, and waits until it is read. */
 async function send(mail: string, ip = GENUINE): Promise<void> {
-  const { say, socket } = await startDialogue(listener.port, `PROXY TCP4 ${ip} 192.0.2.200 4000 25\r\n`);
+  const { say, socket } = await connectFrom(ip);
   const lines = ['EHLO mx.example.net', 'MAIL FROM:<ann@example.net>', `RCPT TO:<${inbox}>`, 'DATA'];
   for (const line of lines) await say(line);
   expect(await say(`${mail}.`)).toMatch(/^250 /);
   socket.destroy();
+  await untilRead();
 }
 
 async function post(mail: string): Promise<void> {
   const query = `from=ann@example.net&to=${inbox}&ip=${GENUINE}`;
   const response = await fetch(`${api.baseUrl}/inbound/${TOKEN}?${query}`, { method: 'POST', body: mail });
   expect(response.status).toBe(200);
+  await untilRead();
 }
 
 interface Shown {
@@ -107,9 +119,8 @@ interface Shown {
   repeated: number;
 }
 
-/** The messages of the inbox, oldest first, as soon as everything that was accepted is read. */
+/** The messages of the inbox, oldest first. */
 async function shown(): Promise<Shown[]> {
-  await eventually(async () => expect(await acceptance.mails()).toEqual([]));
   const conversations = await api.request('GET', `/v1/my/conversations?inbox_id=${inboxId}`);
   const found = await Promise.all(
     (conversations.body as unknown as { id: number }[]).map(({ id }) =>
@@ -131,6 +142,10 @@ async function shown(): Promise<Shown[]> {
     }));
 }
 
+const senders = [
+  ['authenticated', GENUINE, true],
+  ['not authenticated', '203.0.113.9', false],
+] as const;
 const fields = 'From: Ann <ann@example.net>\r\nDate: Fri, 27 Nov 2026 10:00:00 +0000\r\n';
 
 it.each([
@@ -177,4 +192,39 @@ it('counts a mail that arrives by SMTP and over HTTP, through different servers'
   await send(`Received: from a\r\n${mail}`);
   await post(`Received: from b\r\n${mail}`);
   expect(await shown()).toEqual([{ subject: 'Hello', aligned: true, repeated: 1 }]);
+});
+
+it.each(senders)(
+  'shows mail that is %s while a stranger names its sender too often',
+  async (_what, ip, aligned) => {
+    const { say, socket } = await connectFrom(ATTACKER);
+    await say('EHLO mx.example.org');
+    for (let n = 0; n < 3 * MAX_OF_SENDER; n += 1) {
+      await say('MAIL FROM:<ann@example.net>');
+      const reply = await say(`RCPT TO:<${inbox}>`);
+      expect(reply.slice(0, 3)).toBe(n < 2 * MAX_OF_SENDER ? '250' : '451');
+      // At first, only recipients; then mails until the limit.
+      const sends = n >= MAX_OF_SENDER && reply.startsWith('250');
+      if (sends) await say('DATA');
+      await say(sends ? `Subject: ${n}\r\n\r\nx\r\n.` : 'RSET');
+    }
+    socket.destroy();
+    await untilRead();
+    await send(`${fields}Message-ID: <4@example.net>\r\nSubject: Hello\r\n\r\nHello\r\n`, ip);
+    expect((await shown()).at(-1)).toEqual({ subject: 'Hello', aligned, repeated: 0 });
+  },
+);
+
+it.each(senders)('shows mail that is %s while strangers keep all connections', async (_what, ip, aligned) => {
+  const idle = await Promise.all(
+    Array.from({ length: MAX_CONNECTIONS }, (_each, n) => connectFrom(`198.51.100.${n}`)),
+  );
+  const talking = setInterval(() => idle.forEach(({ socket }) => socket.write('NOOP\r\n')), 10);
+  try {
+    await send(`${fields}Message-ID: <5@example.net>\r\nSubject: Hello\r\n\r\nHello\r\n`, ip);
+  } finally {
+    clearInterval(talking);
+    for (const { socket } of idle) socket.destroy();
+  }
+  expect(await shown()).toEqual([{ subject: 'Hello', aligned, repeated: 0 }]);
 });
