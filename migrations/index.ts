@@ -91,6 +91,7 @@ import * as morePlainMessages from './0105_more_plain_messages.ts';
 import * as pricedEmails from './0106_priced_emails.ts';
 import * as importClaims from './0108_import_claims.ts';
 import * as repeatedMail from './0109_repeated_mail.ts';
+import * as storedKeys from './0115_stored_keys.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -187,4 +188,5 @@ export const migrations = [
   pricedEmails,
   importClaims,
   repeatedMail,
+  storedKeys,
 ];

@@ -10,12 +10,22 @@ import { insertOperatorEntry } from '../platform/audit/entries.ts';
 import { connectionProblem } from '../platform/db/connection-problem.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { readKeyring } from '../platform/secrets/stored-keys.ts';
 import type { CarillonCommand } from './command.ts';
 
 /** The settings and the database of a command. */
 export interface CommandContext {
   config: Config;
   database: Database;
+  /** Null without APP_SECRET, which only some commands need: see {@link requireKeyring}. */
+  keyring: Keyring | null;
+}
+
+/** @throws ConfigError without APP_SECRET */
+export function requireKeyring({ config, keyring }: CommandContext): Keyring {
+  requireSettings(config, 'APP_SECRET');
+  return keyring as Keyring;
 }
 
 /**
@@ -36,9 +46,17 @@ export async function commandConfig({ surroundings }: CarillonCommand): Promise<
   return { ...complete, DATABASE_URL: running.database_url };
 }
 
+/** Opens the keys before a command does anything, so that a wrong APP_SECRET changes nothing. */
+async function keyringOf(config: Config, { pool }: Database): Promise<Keyring | null> {
+  if (config.APP_SECRET === undefined) return null;
+  // Imported on first use: it is only needed until a role of this version has started.
+  const first = async () => (await import('../features/upkeep.ts')).upkeep;
+  return readKeyring(pool, config, first);
+}
+
 /**
  * Opens the database for the work of a command, and closes it afterwards.
- * @throws LocalError if the database cannot be used
+ * @throws LocalError if the database cannot be used; ConfigError if it does not know APP_SECRET
  */
 export async function withDatabase<T>(
   command: CarillonCommand,
@@ -48,7 +66,7 @@ export async function withDatabase<T>(
   const { DATABASE_URL: url } = requireSettings(config, 'DATABASE_URL');
   const database = openDatabase({ url, poolMax: 2, applicationName: 'carillon command' });
   try {
-    return await work({ config, database });
+    return await work({ config, database, keyring: await keyringOf(config, database) });
   } catch (error) {
     const problem = connectionProblem(error, url);
     throw problem === null ? error : new LocalError(problem, { cause: error });

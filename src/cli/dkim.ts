@@ -1,7 +1,5 @@
-import { requireSettings } from '../config.ts';
-import { createKeyring } from '../platform/secrets/keyring.ts';
 import type { CarillonCommand } from './command.ts';
-import { print, withDatabase } from './context.ts';
+import { print, requireKeyring, withDatabase } from './context.ts';
 
 /** `carillon dkim show` */
 export function addDkimCommands(program: CarillonCommand): void {
@@ -19,12 +17,11 @@ export function addDkimCommands(program: CarillonCommand): void {
 
 async function showDkimRecord(options: { domain?: string }, command: CarillonCommand): Promise<void> {
   const { ensureSigningKeys, showRecords } = await import('../delivery/dkim/keys.ts');
-  const records = await withDatabase(command, async ({ config, database }) => {
+  const records = await withDatabase(command, async (context) => {
+    const { config, database } = context;
     const domain = options.domain ?? config.MAIL_DOMAIN;
     if (domain === config.MAIL_DOMAIN) {
-      const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
-      const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
-      await ensureSigningKeys({ db: database.pool, keyring }, domain);
+      await ensureSigningKeys({ db: database.pool, keyring: requireKeyring(context) }, domain);
     }
     return showRecords(database.pool, domain);
   });

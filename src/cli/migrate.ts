@@ -2,19 +2,36 @@ import { requireSettings } from '../config.ts';
 import type { CarillonCommand } from './command.ts';
 import { commandConfig, print } from './context.ts';
 
+const HELP = `
+Without APP_SECRET, the first role that starts checks the secret and stores the keys of opt-outs.
+
+Example:
+  $ DATABASE_URL=postgres://… APP_SECRET=… carillon migrate`;
+
+const LOST_HELP = 'the id of a secret that is lost; may be given several times';
+
+const ids = (given: string, before: string[] = []): string[] => [...before, given];
+
 /** `carillon migrate` */
 export function addMigrateCommand(program: CarillonCommand): void {
   program
     .command('migrate')
     .description('apply the migrations of this version; safe to run on several hosts at once')
-    .addHelpText('after', '\nExample:\n  $ DATABASE_URL=postgres://… carillon migrate')
-    .action(async (_options: object, command: CarillonCommand) => {
-      const config = await commandConfig(command);
-      const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL');
-      const { upkeep } = await import('../features/upkeep.ts');
-      const { migrateDatabase } = await import('../local/postgres/database.ts');
-      const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? DATABASE_URL, upkeep.partitions);
-      const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
-      print(command, { applied }, text);
-    });
+    .option('--lost-secret <id>', LOST_HELP, ids)
+    .addHelpText('after', HELP)
+    .action(applyMigrations);
+}
+
+async function applyMigrations(options: { lostSecret?: string[] }, command: CarillonCommand): Promise<void> {
+  const config = await commandConfig(command);
+  const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL');
+  const { upkeep } = await import('../features/upkeep.ts');
+  const { migrateDatabase } = await import('../local/postgres/database.ts');
+  const applied = await migrateDatabase(
+    config.DATABASE_DIRECT_URL ?? DATABASE_URL,
+    { ...upkeep, lost: options.lostSecret ?? [] },
+    config,
+  );
+  const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
+  print(command, { applied }, text);
 }

@@ -16,6 +16,7 @@ import { addOAuthCommands } from './oauth.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
 import { addPriceCommands } from './price.ts';
 import { addProviderCommands } from './provider.ts';
+import { addSecretCommands } from './secret.ts';
 import { addStartCommand } from './start.ts';
 import { addUserCommands } from './user.ts';
 import { addWalletCommands } from './wallet.ts';
@@ -58,6 +59,7 @@ function buildProgram(surroundings: Surroundings): CarillonCommand {
   addDomainCommands(program);
   addProviderCommands(program);
   addSmsSenderCommands(program);
+  addSecretCommands(program);
   addMailCommands(program);
   addInboxCommands(program);
   addPriceCommands(program);

@@ -1,10 +1,15 @@
-import { requireSettings } from '../config.ts';
 import type { NamedProvider, ProviderRow, UsesOfOthers } from '../delivery/providers/named.ts';
 import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
-import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import type { CarillonCommand } from './command.ts';
-import { type CommandContext, fieldLines, print, withDatabase, type Field } from './context.ts';
+import {
+  type CommandContext,
+  fieldLines,
+  print,
+  requireKeyring,
+  withDatabase,
+  type Field,
+} from './context.ts';
 import { refuseTracking, withProviderDeps } from './provider-check.ts';
 import {
   inOptions,
@@ -102,11 +107,6 @@ export function addProviderCommands(program: CarillonCommand): void {
     .action(removeByName);
 }
 
-function keyringOf({ config }: CommandContext): Keyring {
-  const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
-  return createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
-}
-
 async function requireRow({ database }: CommandContext, name: string): Promise<ProviderRow> {
   const row = await (await named()).findProviderRow(database.pool, name);
   if (!row) throw new AppError('not_found', `there is no provider ${name}`);
@@ -151,7 +151,7 @@ async function add(
   const accountIds = accountsOf(options) ?? null;
   const settings = await readSettings(command, options.set ?? []);
   await withDatabase(command, async (context) => {
-    const keyring = keyringOf(context);
+    const keyring = requireKeyring(context);
     const note = await refuseTracking(context, name, kind, settings);
     const added = await inOptions(kind, () =>
       addProvider(context.database.pool, keyring, { name, kind, settings, accountIds }),
@@ -195,7 +195,7 @@ async function change(
   if (!options.set && accountIds === undefined) throw problem('give --set, --account or --all-accounts');
   const given = await readSettings(command, options.set ?? []);
   await withDatabase(command, async (context) => {
-    const keyring = keyringOf(context);
+    const keyring = requireKeyring(context);
     const row = await requireRow(context, name);
     const { kind } = openProvider(row, keyring);
     const { pool } = context.database;
@@ -223,7 +223,7 @@ async function listed(row: ProviderRow, context: CommandContext, reveal: boolean
   const { id: rowId, name, kind, channel, accountIds } = row;
   const base = { id: rowId, name, kind, channel, accountIds };
   try {
-    const provider = openProvider(row, keyringOf(context));
+    const provider = openProvider(row, requireKeyring(context));
     const callbackUrl = reveal ? callbackUrlOf(provider, context.config.PUBLIC_URL) : null;
     return { ...base, settings: maskedSettings(provider), callbackUrl, problem: null };
   } catch (error) {
@@ -270,7 +270,7 @@ async function listKinds(_options: object, command: CarillonCommand): Promise<vo
 async function test(name: string, _options: object, command: CarillonCommand): Promise<void> {
   const { openProvider } = await named();
   await withDatabase(command, async (context) => {
-    const { kind, settings } = openProvider(await requireRow(context, name), keyringOf(context));
+    const { kind, settings } = openProvider(await requireRow(context, name), requireKeyring(context));
     const wrong = await withProviderDeps(context, (deps) => kind.check(settings, deps));
     if (wrong !== null) throw problem(`${name}: ${wrong}`);
     print(command, { name, ok: true }, `${name} works: ${kind.title} accepts the settings`);

@@ -46,7 +46,7 @@ async function startSupervisor(
     config: complete,
     home,
     roles,
-    partitions: upkeep.partitions,
+    upkeep,
     prepare: () => provideConsole({ progress }),
     roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],
     log: createLogger(config, 'supervisor'),

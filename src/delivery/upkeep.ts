@@ -74,4 +74,14 @@ export const deliveryUpkeep: Upkeep = {
       wakes: 'send',
     },
   ],
+  sealed: [
+    {
+      table: 'dkim_keys',
+      column: 'private_key_sealed',
+      row: `domain || '/' || selector`,
+      accountId: 'account_id',
+    },
+    { table: 'providers', column: 'settings_sealed', row: 'id' },
+    { table: 'providers', column: 'callback_token_sealed', row: 'id' },
+  ],
 };

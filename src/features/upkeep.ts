@@ -6,6 +6,7 @@ import {
   rateLimitBuckets,
 } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
+import { storedKeysColumn } from '../platform/secrets/stored-keys.ts';
 import { auditUpkeep } from './audit/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { brandsUpkeep } from './brands/upkeep.ts';
@@ -29,6 +30,7 @@ import { suppressionsUpkeep } from './suppressions/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
+import { secondFactorUpkeep } from './second-factor/upkeep.ts';
 import { sessionsUpkeep } from './sessions/upkeep.ts';
 import { invitationsUpkeep } from './invitations/upkeep.ts';
 import { usersUpkeep } from './users/upkeep.ts';
@@ -41,7 +43,7 @@ import { webhooksUpkeep } from './webhooks/upkeep.ts';
  * Roles and the `migrate` command pass it down.
  */
 export const upkeep = gatherUpkeep([
-  { tasks: [idempotencyKeys, rateLimitBuckets] },
+  { tasks: [idempotencyKeys, rateLimitBuckets], sealed: [storedKeysColumn] },
   deliveryUpkeep,
   brakesUpkeep,
   brandsUpkeep,
@@ -68,6 +70,7 @@ export const upkeep = gatherUpkeep([
   previewsUpkeep,
   walletUpkeep,
   sessionsUpkeep,
+  secondFactorUpkeep,
   usersUpkeep,
   oauthUpkeep,
   invitationsUpkeep,

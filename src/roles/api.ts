@@ -50,7 +50,8 @@ import { createDescription, createOpenApiRoutes } from '../platform/openapi/rout
 import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
-import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import { createConsoleRoutes } from './console/routes.ts';
 
 const DEFAULT_POOL = 16;
@@ -61,9 +62,9 @@ const USER_AGENT = 'Carillon/1';
 const CONTENT_THREADS = 2;
 
 export interface ApiServerDeps {
-  /** `APP_SECRET` must be set. */
   config: Config;
   database: Database;
+  keyring: Keyring;
   /** The emitter that `database` was opened with. */
   serverChanges?: ServerChanges | undefined;
   log: Logger;
@@ -142,8 +143,7 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
 type SharedDeps = Omit<FeatureDeps, 'description'>;
 
 /** Creates the objects that the routes and the app share. */
-function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
-  const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
+function createShared({ config, database, keyring, log, serverChanges }: ApiServerDeps, started: Started) {
   const { pool } = database;
   const urls = { url: database.url, directUrl: config.DATABASE_DIRECT_URL, serverChanges };
   const recording = openDatabase({
@@ -154,7 +154,6 @@ function createShared({ config, database, log, serverChanges }: ApiServerDeps, s
     keyedPlans: true,
   });
   started.push(() => recording.close());
-  const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const { authenticate, ...auth } = createAuth(config, database, keyring, log, started);
   const waker = createWaker(urls, peersOf({ config, db: pool, log }));
   started.push(() => waker.close());
@@ -251,7 +250,7 @@ async function serveOperators(config: Config, deps: AppDeps): Promise<Listening 
 
 /**
  * Builds the HTTP API and serves it, and `/metrics` on the port for operators.
- * @throws ConfigError without `APP_SECRET`; the system's error if a port is taken
+ * @throws the system's error if a port is taken
  */
 export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
   const { config } = server;
@@ -285,7 +284,7 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
 
 /**
  * The `api` role: the HTTP API, and in development the mailbox. It waits for the database.
- * @throws ConfigError without `DATABASE_URL` and `APP_SECRET`; the system's error if the port is taken
+ * @throws ConfigError without `DATABASE_URL` and `APP_SECRET`, or if the database does not know `APP_SECRET`; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
@@ -308,9 +307,10 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
         log.warn(facts, message),
       ),
     );
+    const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
     const live = await whenAvailable(() => registerProcess(options, 'api', upkeep.processWork, log));
     started.push(() => live.close());
-    const server = await startApi({ config, database, log, serverChanges: options.serverChanges });
+    const server = await startApi({ config, database, keyring, log, serverChanges: options.serverChanges });
     started.push(() => server.stop());
     if (config.CARILLON_DEV && config.MAILBOX_TOKEN !== undefined) {
       const mailbox = await startMailbox({ config, database, token: config.MAILBOX_TOKEN, log });

@@ -26,7 +26,8 @@ import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
-import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 
@@ -118,10 +119,10 @@ function startReading(config: Config, deps: MailDeps): { stop(): Promise<void> }
 /**
  * The `mail` role: takes bounces, complaints and mail to inboxes by SMTP, and reads the mail to inboxes. It waits for the
  * database. If the database becomes unavailable later, servers are asked to try again.
- * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
+ * @throws ConfigError without DATABASE_URL and APP_SECRET, or if the database does not know APP_SECRET; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
-  const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
+  const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'mail');
   const tls = await readTls(config);
   const options = {
@@ -137,13 +138,14 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await whenAvailable(() =>
     checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
+  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
   const deps = {
     pool: database.pool,
     store: createHomeStore(config.CARILLON_HOME),
     waker: createWaker(options, peersOf({ config, db: database.pool, log })),
     events: createEventPublisher(eventConsumers),
-    keyring: createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS),
+    keyring,
     log,
   };
   const listener = await startListener(config, tls, deps);

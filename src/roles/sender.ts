@@ -44,7 +44,8 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
-import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import { senderFigures } from './figures.ts';
 
 /**
@@ -209,10 +210,10 @@ function attachLanes(deps: Omit<Parameters<typeof attachSender>[0], 'createActiv
 /**
  * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and
  * the reaper of dead processes. It waits for the database.
- * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL
+ * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL, or if the database does not know APP_SECRET
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
-  const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
+  const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'sender');
   const poolMax = config.DATABASE_POOL ?? POOL;
   const options = {
@@ -228,7 +229,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await whenAvailable(() =>
     checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
-  const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
+  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
   const resolver = createResolver(config.DNS_SERVERS);
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });

@@ -48,7 +48,8 @@ import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
-import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { bundleWorkflows } from '../platform/temporal/bundle.ts';
@@ -230,18 +231,18 @@ function databaseOptions(config: Config, url: string) {
 /**
  * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It waits for the
  * database. It starts and runs without the engine, and serves the engine as soon as that is available.
- * @throws ConfigError without DATABASE_URL, APP_SECRET and TEMPORAL_ADDRESS
+ * @throws ConfigError without DATABASE_URL, APP_SECRET and TEMPORAL_ADDRESS, or if the database does not know APP_SECRET
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const settings = requireSettings(config, 'DATABASE_URL', 'APP_SECRET', 'TEMPORAL_ADDRESS');
   const log = createLogger(config, 'worker');
   const options = databaseOptions(config, settings.DATABASE_URL);
-  const keyring = createKeyring(settings.APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const engine = openEngine(config);
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(options.url, log);
   await whenAvailable(() => checkConnections(database.pool, options.poolMax, log));
+  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   await claimHomeFolder(config, (store) => whenAvailable(() => claimFolder(database.pool, store)), log);
   const waker = createWaker(options, peersOf({ config, db: database.pool, log }));

@@ -3,6 +3,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { startApi } from '../../src/roles/api.ts';
 
 export const TYPES_FILE = 'console/src/api/schema.d.ts';
@@ -23,9 +24,10 @@ async function writeTypes(document: string): Promise<string> {
 /** Returns the OpenAPI document of the routes. No database is needed to describe them. */
 async function describeRoutes(): Promise<string> {
   const url = 'postgres://127.0.0.1:1/none';
-  const config = loadConfig({ PORT: '0', OPS_PORT: '0', DATABASE_URL: url, APP_SECRET: 'x'.repeat(32) });
+  const config = loadConfig({ PORT: '0', OPS_PORT: '0', DATABASE_URL: url });
   const database = openDatabase({ url });
-  const server = await startApi({ config, database, log: pino({ level: 'silent' }) });
+  const keyring = createKeyring('x'.repeat(32));
+  const server = await startApi({ config, database, keyring, log: pino({ level: 'silent' }) });
   try {
     const response = await fetch(`http://127.0.0.1:${server.port}/openapi.json`);
     return await response.text();

@@ -9,7 +9,9 @@ import type { Role } from '../../src/platform/auth/tenant.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import type { RouteDefinition } from '../../src/platform/http/route.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { openKeyring } from '../../src/platform/secrets/stored-keys.ts';
 import { startApi } from '../../src/roles/api.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -234,6 +236,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   let server: Awaited<ReturnType<typeof startApi>> | null = await startApi({
     config,
     database,
+    keyring: await openKeyring(database.pool, config, upkeep),
     log,
     extraRoutes: options.extraRoutes ?? [],
     consoleFolder: options.consoleFolder,

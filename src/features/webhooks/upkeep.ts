@@ -49,4 +49,14 @@ export const webhooksUpkeep: Upkeep = {
     },
   ],
   expectedWorkflows: [webhookSource],
+  sealed: [
+    { table: 'webhooks', column: 'secret_sealed', row: 'id', accountId: 'account_id' },
+    {
+      table: 'webhooks',
+      column: 'previous_secret_sealed',
+      row: 'id',
+      accountId: 'account_id',
+      sealedAs: 'secret_sealed',
+    },
+  ],
 };

@@ -1,7 +1,10 @@
 import pg from 'pg';
+import type { Config } from '../../config.ts';
 import { connectionProblem } from '../../platform/db/connection-problem.ts';
+import { openDatabase } from '../../platform/db/database.ts';
 import { migrate } from '../../platform/db/migrate.ts';
 import type { PartitionedTable } from '../../platform/db/partitions.ts';
+import { type FirstStore, openKeyring, readKeyring } from '../../platform/secrets/stored-keys.ts';
 import { LocalError } from '../machine/local-error.ts';
 import type { PostgresServer } from './server.ts';
 
@@ -20,16 +23,34 @@ export async function ensureDatabase(server: PostgresServer): Promise<string> {
   return server.url(NAME);
 }
 
+/** What a migration needs of `upkeep`, and the secrets that are lost. */
+export interface Migration extends FirstStore {
+  partitions: readonly PartitionedTable[];
+}
+
+/** Checks the secrets before the migrations, so that a wrong one changes nothing, and then stores the keys. */
+async function migrateWithKeys(url: string, { partitions, ...first }: Migration, config: Config) {
+  const database = openDatabase({ url, poolMax: 1, applicationName: 'carillon migrate' });
+  try {
+    await readKeyring(database.pool, config, () => Promise.resolve(first));
+    const applied = await migrate(url, partitions);
+    await openKeyring(database.pool, config, first);
+    return applied;
+  } finally {
+    await database.close();
+  }
+}
+
 /**
  * Migrates a database to this version, and returns the names of the migrations that it applied.
+ * @param config without APP_SECRET, the first role that starts checks the secrets and stores the keys
  * @throws LocalError if the database cannot be used; the message does not contain the password
+ * @throws ConfigError if the database does not know the secrets
  */
-export async function migrateDatabase(
-  url: string,
-  partitions: readonly PartitionedTable[],
-): Promise<string[]> {
+export async function migrateDatabase(url: string, migration: Migration, config: Config): Promise<string[]> {
   try {
-    return await migrate(url, partitions);
+    if (config.APP_SECRET === undefined) return await migrate(url, migration.partitions);
+    return await migrateWithKeys(url, migration, config);
   } catch (error) {
     const problem = connectionProblem(error, url);
     throw problem === null ? error : new LocalError(problem, { cause: error });

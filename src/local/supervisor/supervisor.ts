@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { childEnvironment, mailboxUrl, type Config } from '../../config.ts';
 import { openDatabase } from '../../platform/db/database.ts';
-import type { PartitionedTable } from '../../platform/db/partitions.ts';
 import { ensureDemo, type Demo } from '../demo.ts';
 import { findEngineProgram } from '../engine/program.ts';
 import { endLeftoverEngine, startEngine, type EngineServer } from '../engine/server.ts';
@@ -12,7 +11,7 @@ import { asVariables } from '../home/settings.ts';
 import { cacheFolder, type Progress } from '../machine/cache.ts';
 import { createGuard, type Guard } from '../machine/guard.ts';
 import { claimPorts } from '../machine/ports.ts';
-import { ensureDatabase, migrateDatabase } from '../postgres/database.ts';
+import { ensureDatabase, migrateDatabase, type Migration } from '../postgres/database.ts';
 import { endLeftoverPostgres, startPostgres, type PostgresServer } from '../postgres/server.ts';
 import { keepRunning, type Managed, type Running } from './managed.ts';
 import { startRoleProcess } from './role-process.ts';
@@ -24,8 +23,8 @@ interface SupervisorOptions {
   config: Config;
   home: Home;
   roles: readonly SupervisedRole[];
-  /** Every partitioned table, for the migration. */
-  partitions: readonly PartitionedTable[];
+  /** Every partitioned table, and every column of sealed values. */
+  upkeep: Migration;
   /** The program that starts a role, with its arguments; the role's name is added. */
   roleCommand: string[];
   /** Runs while database and engine start, and ends before the roles start. It must not fail. */
@@ -250,7 +249,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
   try {
     const prepared = options.prepare?.();
     const { databaseUrl, engine } = await provideBoth(state);
-    const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.partitions);
+    const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.upkeep, config);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
     state.config = {
       ...config,

@@ -1,6 +1,7 @@
 import type { PartitionedTable } from '../db/partitions.ts';
 import type { WorkflowSource } from '../outbox/expected-workflows.ts';
 import type { ProcessWork } from '../processes/process.ts';
+import type { SealedColumn } from '../secrets/sealed-columns.ts';
 import type { HousekeepingTask } from './task.ts';
 
 /**
@@ -16,6 +17,8 @@ export interface Upkeep {
   processWork?: readonly ProcessWork[];
   /** Rows that need a workflow, which the reconciler starts if the engine has none. */
   expectedWorkflows?: readonly WorkflowSource[];
+  /** Columns of sealed values, which `carillon secret reseal` seals again. */
+  sealed?: readonly SealedColumn[];
 }
 
 /** Joins the lists of all features, in their order. */
@@ -25,5 +28,6 @@ export function gatherUpkeep(parts: readonly Upkeep[]): Required<Upkeep> {
     tasks: parts.flatMap((part) => part.tasks ?? []),
     processWork: parts.flatMap((part) => part.processWork ?? []),
     expectedWorkflows: parts.flatMap((part) => part.expectedWorkflows ?? []),
+    sealed: parts.flatMap((part) => part.sealed ?? []),
   };
 }

@@ -15,7 +15,7 @@ export type KeyPurpose =
   | 'mcp'
   | 'oauth-cookies';
 
-/** A key of 32 bytes, derived from APP_SECRET. */
+/** A key of 32 bytes, derived from a secret. */
 export interface Subkey {
   /** Eight hexadecimal digits that identify the secret without revealing it. */
   id: string;
@@ -35,7 +35,7 @@ export interface SealedPlace {
 export interface Keyring {
   /** Returns the key for signing and sealing. */
   subkey(purpose: KeyPurpose): Subkey;
-  /** Returns the keys to accept when checking: the current one, then those of APP_SECRET_PREVIOUS. */
+  /** Returns the keys to accept when checking: the current one, then the former ones. */
   accepted(purpose: KeyPurpose): Subkey[];
   /** Encrypts a value with AES-256-GCM, bound to `place`. */
   seal(plain: string, place: SealedPlace): string;
@@ -78,13 +78,22 @@ function decrypt(body: Buffer, key: Buffer, place: SealedPlace): string {
   return Buffer.concat([decipher.update(middle), decipher.final()]).toString('utf8');
 }
 
+/** @returns the id of the secret that sealed a value, or an empty text if the value was never sealed */
+export const sealedBy = (sealed: string): string => sealed.split('.')[1] ?? '';
+
 /**
  * Derives one subkey per purpose from APP_SECRET, with HKDF-SHA256 (RFC 5869).
  * @param previous secrets that still open and verify values, but never seal or sign
+ * @param optOutKeys the stored keys of opt-outs, see `stored-keys.ts`; by default they are derived like the others
  */
-export function createKeyring(secret: string, previous: readonly string[] = []): Keyring {
+export function createKeyring(
+  secret: string,
+  previous: readonly string[] = [],
+  optOutKeys?: readonly Subkey[],
+): Keyring {
   const secrets = [secret, ...previous];
   const cache = new Map<KeyPurpose, Subkey[]>();
+  if (optOutKeys) cache.set('opt-out', [...optOutKeys]);
   const accepted = (purpose: KeyPurpose): Subkey[] => {
     const keys =
       cache.get(purpose) ??

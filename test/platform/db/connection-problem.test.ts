@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { ConfigError } from '../../../src/config.ts';
+import { ConfigError, loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/log.ts';
 import { migrateDatabase } from '../../../src/local/postgres/database.ts';
 import { createDatabaseWait } from '../../../src/platform/db/availability.ts';
@@ -84,7 +84,7 @@ describe.each(faults)('%s', (_name, url, says) => {
   });
 
   it('is the same sentence of a migration', async () => {
-    await expect(migrateDatabase(url(), [])).rejects.toThrow(sentence);
+    await expect(migrateDatabase(url(), { partitions: [], sealed: [] }, loadConfig({}))).rejects.toThrow(sentence);
   });
 });
 

@@ -232,7 +232,8 @@ describe('without the database or the storage', () => {
     url.host = `127.0.0.1:${gate.port}`;
     gated = openDatabase({ url: url.href, poolMax: 2 });
     const config = { ...api.config, DATABASE_URL: url.href };
-    server = await startApi({ config, database: gated, log: pino({ level: 'silent' }) });
+    const keyring = createKeyring(TEST_SECRET);
+    server = await startApi({ config, database: gated, keyring, log: pino({ level: 'silent' }) });
   });
   afterAll(async () => {
     await server.stop();
