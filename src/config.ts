@@ -265,6 +265,9 @@ const settings = z.object({
 
 export type Config = z.infer<typeof settings>;
 
+/** The names of all settings. */
+export const settingNames = Object.keys(settings.shape);
+
 /** A bad or missing setting. `message` says what to change; it may have several lines. */
 export class ConfigError extends Error {}
 

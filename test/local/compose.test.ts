@@ -1,9 +1,10 @@
-// The Compose file is valid, runs every role after the migration, and exposes no internal service or secret.
+// The Compose file is valid, passes every setting to every role, and exposes no internal service or secret.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { parse } from 'yaml';
+import { loadConfig, settingNames } from '../../src/config.ts';
 import { roles } from '../../src/roles/names.ts';
 
 interface Service {
@@ -11,6 +12,7 @@ interface Service {
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, unknown>;
+  env_file?: unknown;
   depends_on?: Record<string, unknown> | string[];
 }
 
@@ -60,6 +62,68 @@ describe('docker-compose.yml', () => {
   it('takes every secret from the environment', () => {
     for (const name of ['APP_SECRET', 'DATABASE_URL', 'EMAIL_PROVIDER_URL']) {
       expect(compose.services.api?.environment?.[name]).toMatch(/\$\{\w+:\?/);
+    }
+  });
+});
+
+describe('.env.example', () => {
+  const text = readFileSync(new URL('.env.example', root), 'utf8');
+  const values = new Map(
+    [...text.matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  const carillon = ['migrate', ...roles].map((name) => compose.services[name] as Service);
+  /** Settings that the compose file sets itself: their values contain no variable of the same name. */
+  const fixed = Object.entries(compose.services.api?.environment ?? {})
+    .filter(([name, value]) => !String(value).startsWith(`\${${name}:`))
+    .map(([name]) => name);
+  /** Settings that mean nothing in a container, where neither npm nor embedded servers run. */
+  const elsewhere = [
+    'CARILLON_CACHE',
+    'CARILLON_DEV',
+    'MAILBOX_PORT',
+    'MAILBOX_TOKEN',
+    'NODE_ENV',
+    'TEMPORAL_PORT',
+    'XDG_CACHE_HOME',
+    'npm_lifecycle_event',
+  ];
+
+  it('has every setting that the compose file does not set itself', () => {
+    const there = new Set([...values.keys(), ...fixed, ...elsewhere]);
+    expect(settingNames.filter((name) => !there.has(name))).toEqual([]);
+  });
+
+  it('has only settings, and variables of the compose file', () => {
+    const variables = [...JSON.stringify(compose).matchAll(/\$\{(\w+):/g)].map(([, name]) => name);
+    const known = new Set([...settingNames, ...variables]);
+    expect([...values.keys()].filter((name) => !known.has(name))).toEqual([]);
+    expect(variables.filter((name = '') => !values.has(name))).toEqual([]);
+  });
+
+  it('shows the defaults', () => {
+    const shown = Object.fromEntries([...values].filter(([name]) => name !== 'PUBLIC_URL'));
+    expect(loadConfig(shown)).toEqual(loadConfig({}));
+  });
+
+  it('reaches every role and the migration', () => {
+    for (const service of carillon) {
+      expect(service.env_file).toEqual([{ path: '.env', required: false }]);
+      expect(service.environment).toMatchObject(compose.services.api?.environment ?? {});
+    }
+    expect(fixed.toSorted()).toEqual([
+      'CARILLON_HOME',
+      'DATABASE_URL',
+      'HOST',
+      'MAIL_LISTEN_HOST',
+      'MAIL_PORT',
+      'PORT',
+      'TEMPORAL_ADDRESS',
+    ]);
+  });
+
+  it('is copied to a file that neither the repository nor the image takes', () => {
+    for (const name of ['.gitignore', '.dockerignore']) {
+      expect(readFileSync(new URL(name, root), 'utf8').split('\n')).toContain('.env');
     }
   });
 });
