@@ -7,6 +7,7 @@ import { addApiKeyCommands } from './api-key.ts';
 import { addCampaignCommands } from './campaign.ts';
 import { CarillonCommand, type Surroundings } from './command.ts';
 import { addFlowCommands } from './flow.ts';
+import { addDatabaseCommands } from './database.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addDomainCommands } from './domain.ts';
 import { addInboxCommands } from './inbox.ts';
@@ -60,6 +61,7 @@ function buildProgram(surroundings: Surroundings): CarillonCommand {
   addProviderCommands(program);
   addSmsSenderCommands(program);
   addSecretCommands(program);
+  addDatabaseCommands(program);
   addMailCommands(program);
   addInboxCommands(program);
   addPriceCommands(program);

@@ -99,6 +99,30 @@ async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean
   return opened;
 }
 
+/**
+ * Moves the sequence to a range that was not in use before the database was restored from a backup. A range is in use
+ * for a week at least, so the age of the last one in the backup says how many may have been opened since.
+ * @returns the range of the backup, and the new one
+ */
+export async function skipUsedRanges(client: pg.PoolClient): Promise<{ from: number; to: number }> {
+  const span = { from: 0, to: 0 };
+  await inMakerTransaction(client, async () => {
+    const { rows } = await client.query<{ n: number; weeks: number; now: Date }>(
+      `select n, greatest(floor(extract(epoch from clock_timestamp() - opened_at) / (86400 * $1)), 0)::int as weeks,
+         clock_timestamp() as now
+       from message_ranges order by n desc limit 1 for update`,
+      [RANGE_DAYS],
+    );
+    const last = rows[0];
+    span.from = Math.max(await currentRange(client, MESSAGE_ID_SEQUENCE), last?.n ?? 0);
+    span.to = span.from + (last?.weeks ?? 0) + 1;
+    await client.query('select setval($1, $2, false)', [MESSAGE_ID_SEQUENCE, span.to * RANGE_IDS]);
+    await recordOpened(client, span.to, last?.now ?? new Date());
+  });
+  for (const table of messageTables) await makeRangesAhead(client, table);
+  return span;
+}
+
 /** Whether messages of the ranges are queued, lie in an open block of a campaign, or are covered by an open intent. */
 async function isQueued(client: Queryable, { first, end }: IdSpan): Promise<boolean> {
   const { rows } = await client.query<{ queued: boolean }>(
