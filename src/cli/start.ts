@@ -9,7 +9,7 @@ Settings (environment variables; docs/operations.md has the rest):
   SMS_PROVIDER_URL     where text messages are sent
   APP_SECRET           at least 32 characters, from which all keys are derived. Keep it safe; to
                        change it, add the old one to APP_SECRET_PREVIOUS, a list separated by
-                       commas. Required without --dev.
+                       commas, and run carillon secret reseal. Required without --dev.
   DATABASE_URL         PostgreSQL 15 to 17 (18 is slower); by default an embedded one in CARILLON_HOME
   TEMPORAL_ADDRESS     host:port of Temporal; by default an embedded development server.
                        Also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and TEMPORAL_TLS_*_FILE
