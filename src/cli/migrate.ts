@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { requireSettings } from '../config.ts';
 import type { CarillonCommand } from './command.ts';
 import { commandConfig, print } from './context.ts';
@@ -10,14 +11,19 @@ Example:
 
 const LOST_HELP = 'the id of a secret that is lost; may be given several times';
 
-const ids = (given: string, before: string[] = []): string[] => [...before, given];
+function secretIds(given: string, before: string[] = []): string[] {
+  if (!/^[0-9a-f]{8}$/.test(given)) {
+    throw new InvalidArgumentError('It must be the id of a secret, as carillon migrate names it.');
+  }
+  return [...before, given];
+}
 
 /** `carillon migrate` */
 export function addMigrateCommand(program: CarillonCommand): void {
   program
     .command('migrate')
     .description('apply the migrations of this version; safe to run on several hosts at once')
-    .option('--lost-secret <id>', LOST_HELP, ids)
+    .option('--lost-secret <id>', LOST_HELP, secretIds)
     .addHelpText('after', HELP)
     .action(applyMigrations);
 }
@@ -25,6 +31,7 @@ export function addMigrateCommand(program: CarillonCommand): void {
 async function applyMigrations(options: { lostSecret?: string[] }, command: CarillonCommand): Promise<void> {
   const config = await commandConfig(command);
   const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL');
+  if (options.lostSecret) requireSettings(config, 'APP_SECRET');
   const { upkeep } = await import('../features/upkeep.ts');
   const { migrateDatabase } = await import('../local/postgres/database.ts');
   const applied = await migrateDatabase(

@@ -163,6 +163,14 @@ describe('on a database of the version before', () => {
     expect((await open(SECOND)).accepted('opt-out')).toEqual([derived(SECOND)]);
   });
 
+  it('a secret that is lost is named by its id, beside those that are known', async () => {
+    const wrong = await migrateWith(['--lost-secret', FIRST], SECOND);
+    expect(wrong).toMatchObject({ code: 1, output: expect.stringContaining('--lost-secret') });
+    const args = ['migrate', '--lost-secret', idOf(FIRST)];
+    const without = await carillonCommand(args, { DATABASE_URL: test.url });
+    expect(without).toMatchObject({ code: 1, output: 'carillon: missing settings: APP_SECRET\n' });
+  });
+
   it('the migration needs no secret, and the first role stores the keys', async () => {
     const { code } = await carillonCommand(['migrate'], { DATABASE_URL: test.url });
     expect([code, await rows()]).toEqual([0, []]);
