@@ -27,9 +27,9 @@ import { createEventPublisher, type EventPublisher } from '../platform/events/pu
 import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
-import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
+import { openRoleKeyring } from './keyring.ts';
 
 /**
  * Reports that arrive together are recorded in one transaction, and so are accepted mails, and mails that were read. Two
@@ -138,7 +138,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await whenAvailable(() =>
     checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
-  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
+  const keyring = await openRoleKeyring(database, config, whenAvailable);
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
   const deps = {
     pool: database.pool,

@@ -45,8 +45,8 @@ import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
-import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import { senderFigures } from './figures.ts';
+import { openRoleKeyring } from './keyring.ts';
 
 /**
  * Size of the pool. With those outside it a sender has twelve connections to the database, however many it has to the
@@ -229,7 +229,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await whenAvailable(() =>
     checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
-  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
+  const keyring = await openRoleKeyring(database, config, whenAvailable);
   const resolver = createResolver(config.DNS_SERVERS);
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });

@@ -49,7 +49,6 @@ import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
-import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { bundleWorkflows } from '../platform/temporal/bundle.ts';
@@ -58,6 +57,7 @@ import { type TaskQueue, taskQueues } from '../platform/temporal/contract.ts';
 import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
 import { keepWorking, type KeptWorkers, type WorkerTask } from '../platform/temporal/worker.ts';
 import { workerFigures } from './figures.ts';
+import { openRoleKeyring } from './keyring.ts';
 
 const POOL = 12;
 const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
@@ -242,7 +242,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(options.url, log);
   await whenAvailable(() => checkConnections(database.pool, options.poolMax, log));
-  const keyring = await whenAvailable(() => openKeyring(database.pool, config, upkeep));
+  const keyring = await openRoleKeyring(database, config, whenAvailable);
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   await claimHomeFolder(config, (store) => whenAvailable(() => claimFolder(database.pool, store)), log);
   const waker = createWaker(options, peersOf({ config, db: database.pool, log }));
