@@ -1,8 +1,10 @@
 /** What all providers with an HTTP API share: requests through egress, and what their results mean for a message. */
 import type { Config } from '../../config.ts';
 import type { Egress } from '../../platform/egress/client.ts';
+import { createStop } from '../../platform/processes/stop.ts';
 import { clipText } from '../facts/bounces.ts';
-import type { HandOverOutcome } from './port.ts';
+import type { Pace } from './pace.ts';
+import { type HandOverOutcome, type HandOverResult, untried } from './port.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
@@ -235,47 +237,71 @@ export function apiConcurrency(config: Pick<Config, 'SENDER_CONNECTIONS'>): numb
   return Math.max(1, Math.floor(config.SENDER_CONNECTIONS / PARALLEL));
 }
 
+/** How messages are handed over in separate requests: a part of a provider. */
+export interface Submitter<Outgoing> {
+  handOver(batch: readonly Outgoing[]): Promise<HandOverResult[]>;
+  stop(): void;
+}
+
 /**
- * Creates a function that hands over the messages of a batch in separate requests, up to four at a time. After a
- * `fault` or `unknown` outcome it starts no further ones of the batch: they are `not_tried`. Each fault, such as
- * throttling, halves the number of concurrent requests; each batch without trouble adds one.
+ * Hands over the messages of a batch in separate requests, up to four at a time. After a `fault` or `unknown` outcome it
+ * starts no further ones of the batch: they are `not_tried`. Each fault, such as throttling, halves the number of
+ * concurrent requests; each batch without trouble adds one.
+ * @param submit makes the request of one message
+ * @param pace waits until a request may be made; by default requests need not wait
  */
 export function createSubmitter<Outgoing>(
   submit: (message: Outgoing) => Promise<HandOverOutcome>,
-): (batch: readonly Outgoing[]) => Promise<HandOverOutcome[]> {
+  pace?: Pace,
+): Submitter<Outgoing> {
+  const stop = createStop();
   let allowed = PARALLEL;
-  return async (batch) => {
-    const outcomes = batch.map((): HandOverOutcome => ({ kind: 'not_tried' }));
-    let next = 0;
-    let troubled = false;
-    const work = async (): Promise<void> => {
-      while (!troubled && next < batch.length) {
-        const index = next++;
-        const outcome = await submit(batch[index] as Outgoing);
-        outcomes[index] = outcome;
-        if (outcome.kind === 'fault') allowed = Math.max(1, Math.floor(allowed / 2));
-        troubled ||= outcome.kind === 'fault' || outcome.kind === 'unknown';
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(allowed, batch.length) }, work));
-    if (!troubled) allowed = Math.min(PARALLEL, allowed + 1);
-    return outcomes;
+
+  /** Leaves the result as it is if the stop comes before the request. */
+  async function hand(message: Outgoing, result: HandOverResult): Promise<HandOverResult> {
+    if (pace) await stop.race(pace());
+    if (stop.requested) return result;
+    const submitting = submit(message);
+    return (await stop.race(submitting)) ?? { kind: 'open', later: submitting };
+  }
+
+  return {
+    async handOver(batch) {
+      const results: HandOverResult[] = untried(batch);
+      let next = 0;
+      let troubled = false;
+      const work = async (): Promise<void> => {
+        while (!troubled && !stop.requested && next < batch.length) {
+          const index = next++;
+          const result = await hand(batch[index] as Outgoing, results[index] as HandOverResult);
+          results[index] = result;
+          if (result.kind === 'fault') allowed = Math.max(1, Math.floor(allowed / 2));
+          troubled ||= result.kind === 'fault' || result.kind === 'unknown';
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(allowed, batch.length) }, work));
+      if (!troubled) allowed = Math.min(PARALLEL, allowed + 1);
+      return results;
+    },
+    stop: () => stop.request(),
   };
 }
 
 /**
  * Creates a provider for a service that takes one message per request. Its connections belong to egress.
  * @param submit hands over one message
+ * @param pace see {@link createSubmitter}
  */
 export function createApiProvider<Outgoing>(
   name: string,
   config: Pick<Config, 'SENDER_CONNECTIONS'>,
   submit: (message: Outgoing) => Promise<HandOverOutcome>,
+  pace?: Pace,
 ) {
   return {
     name,
     concurrency: apiConcurrency(config),
-    handOver: createSubmitter(submit),
+    ...createSubmitter(submit, pace),
     close: () => Promise.resolve(),
   };
 }

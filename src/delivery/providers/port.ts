@@ -39,7 +39,10 @@ export type HandOverOutcome =
    * message that breaks connections must not stop the others, and a provider that restarts must not cost attempts.
    */
   | { kind: 'lost'; reason: string }
-  /** Not handed over because of another message of its batch. The message returns to the queue unchanged. */
+  /**
+   * Not handed over because of another message of its batch, or because the provider stops. The message returns to the
+   * queue unchanged.
+   */
   | { kind: 'not_tried' }
   /** The message may or may not have arrived. */
   | { kind: 'unknown'; reason: string }
@@ -48,6 +51,29 @@ export type HandOverOutcome =
    * compose it either; else it counts as an attempt and is tried again later.
    */
   | { kind: 'not_composed'; final: boolean; response: string };
+
+/** The outcome of a message that was handed over, but to which the service had not replied when the provider stopped. */
+export interface OpenOutcome {
+  kind: 'open';
+  later: Promise<HandOverOutcome>;
+}
+
+export type HandOverResult = HandOverOutcome | OpenOutcome;
+
+export const isOpen = (result: HandOverResult | undefined): result is OpenOutcome => result?.kind === 'open';
+
+/** Changes an outcome once it is known. */
+export function onceKnown(
+  result: HandOverResult,
+  change: (outcome: HandOverOutcome) => HandOverOutcome,
+): HandOverResult {
+  return isOpen(result) ? { kind: 'open', later: result.later.then(change) } : change(result);
+}
+
+/** The outcomes of a batch that was not handed over. */
+export function untried(batch: readonly unknown[]): HandOverOutcome[] {
+  return batch.map(() => ({ kind: 'not_tried' }));
+}
 
 /** An email for a provider. */
 export interface OutgoingEmail {
@@ -79,9 +105,10 @@ export interface EmailProvider {
   readonly concurrency: number;
   /**
    * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch. A
-   * failure of the provider does not reject: it is the outcome (`fault`, `unknown`) of each email concerned.
+   * failure of the provider does not reject: it is the outcome (`fault`, `unknown`) of each email concerned. Only after
+   * {@link EmailProvider.stop}, an outcome may be `open`.
    */
-  handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]>;
+  handOver(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]>;
   /**
    * Checks whether the service already has a message, after an attempt without a known outcome. Absent if the service
    * offers no such lookup, or if handing over again is safe.
@@ -89,6 +116,12 @@ export interface EmailProvider {
    *   handed over again. Never rejects.
    */
   findAccepted?(email: OutgoingEmail): Promise<Extract<HandOverOutcome, { kind: 'accepted' }> | null>;
+  /**
+   * Begins nothing more. Batches in progress resolve at once: an email that the service may have is `open` until the
+   * service replies, and all others without an outcome are `not_tried`. A batch that is a single request may instead
+   * resolve with its response. Absent if a batch takes only a moment.
+   */
+  stop?(): void;
   /** Closes its connections cleanly. Nothing is handed over afterwards. */
   close(): Promise<void>;
 }
@@ -112,7 +145,8 @@ export interface OutgoingSms {
 export interface SmsProvider {
   readonly name: string;
   readonly concurrency: number;
-  handOver(batch: readonly OutgoingSms[]): Promise<HandOverOutcome[]>;
+  handOver(batch: readonly OutgoingSms[]): Promise<HandOverResult[]>;
+  stop?(): void;
   close(): Promise<void>;
 }
 

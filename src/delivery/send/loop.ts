@@ -26,7 +26,8 @@ import { createBlockRound, createClaimRound } from './claim/claim-round.ts';
 import { type Claim, releaseClaims } from './claim/claim.ts';
 import type { ProviderChannel } from './provider-channel.ts';
 import { type FollowProviders, noNamedProviders } from './named-shares.ts';
-import { createIntents, type ProviderShare } from './provider-share.ts';
+import { createIntents } from './batches.ts';
+import type { ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record/record.ts';
 import { startReleasing } from '../limits/releasing.ts';
 import { createPlainBacklogs } from './claim/plain-backlogs.ts';
@@ -324,9 +325,17 @@ class SendQueue implements QueueAdapter<Claim> {
     return { inFlight: this.loop.registered(), providers: this.#shares.report() };
   }
 
+  stop(): void {
+    this.#shares.stop();
+  }
+
   async finish(): Promise<void> {
     await Promise.all(this.#following.map((each) => each.stop()));
     await this.#shares.finish();
+    // The last batch of a block ends its claim. The reaper ends those that fail here.
+    await this.#blocks
+      .finish()
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'block not given back'));
   }
 
   close(): Promise<void> {

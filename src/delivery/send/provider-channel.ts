@@ -4,7 +4,7 @@ import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
 import type { Channel } from '../message.ts';
 import { type PreparePool, PrepareTimeoutError } from '../mime/prepare-pool.ts';
-import type { HandOverOutcome } from '../providers/port.ts';
+import type { HandOverOutcome, HandOverResult } from '../providers/port.ts';
 import { ThreadUnavailableError } from '../../platform/processes/thread-pool.ts';
 import { ContentUnavailableError } from './compose/version-groups.ts';
 import type { BatchMessage } from './intend/batch.ts';
@@ -28,12 +28,15 @@ export interface ProviderChannel extends QueueShare {
    * Hands a batch over.
    * @param onComposed called when the whole batch is composed, with the milliseconds that the provider had to wait for
    *   it. Channels that compose at once need not call it.
-   * @returns one outcome for each message, in the order of the batch
+   * @returns one outcome for each message, in the order of the batch; after {@link ProviderChannel.stop}, some may be
+   *   open
    */
   handOver(
     batch: readonly BatchMessage[],
     onComposed?: (waitedMs: number) => void,
-  ): Promise<HandOverOutcome[]>;
+  ): Promise<HandOverResult[]>;
+  /** Composes and hands over nothing more, see `stop` in `providers/port.ts`. Call it before {@link ProviderChannel.close}. */
+  stop?(): void;
   close(): Promise<void>;
 }
 
@@ -83,12 +86,12 @@ function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
 export async function giveComposed<Message extends object>(
   batch: readonly BatchMessage[],
   composed: readonly (Message | Error)[],
-  give: (messages: Message[]) => Promise<HandOverOutcome[]>,
-): Promise<HandOverOutcome[]> {
+  give: (messages: Message[]) => Promise<HandOverResult[]>,
+): Promise<HandOverResult[]> {
   const messages = composed.filter((message): message is Message => !(message instanceof Error));
   const outcomes = messages.length > 0 ? await give(messages) : [];
   let next = 0;
-  return batch.map((message, index): HandOverOutcome => {
+  return batch.map((message, index): HandOverResult => {
     const found = composed[index];
     if (found instanceof Error) return notComposed(found, message);
     return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };

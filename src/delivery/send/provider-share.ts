@@ -7,11 +7,20 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { type Backlog, backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
-import type { HandOverOutcome } from '../providers/port.ts';
+import { type HandOverOutcome, type HandOverResult, isOpen, onceKnown, untried } from '../providers/port.ts';
+import {
+  createUnrecorded,
+  divideBatch,
+  type DividedBatch,
+  type IntendedBatch,
+  type Intents,
+  unknownOutcome,
+} from './batches.ts';
 import { type BatchMessage, intendBatch } from './intend/batch.ts';
 import { createBlockIntents } from './intend/block-intents.ts';
 import type { ClaimedBlocks } from '../blocks/claimed-blocks.ts';
 import { type CampaignBatchRequest, intendRetries } from './intend/campaign-batch.ts';
+import { divideIntent } from './intend/divide.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './failover/breaker.ts';
 import { intendFlows } from './intend/flow-batch.ts';
 import {
@@ -23,7 +32,7 @@ import {
 import type { Claim } from './claim/claim.ts';
 import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from './claim/take.ts';
 import type { ProviderChannel } from './provider-channel.ts';
-import { chargeLosses, countLosses, endedConnection, isSuspect } from './record/losses.ts';
+import { chargeLoss, countLosses, endedConnection, isSuspect } from './record/losses.ts';
 import { outcomeRecords, recordsOfBlock } from './record/outcomes.ts';
 import { MAX_BATCH } from './intend/pace.ts';
 import type { BatchRecord } from './record/record.ts';
@@ -50,27 +59,6 @@ export interface ShareDeps {
   log: Logger;
 }
 
-/** The numbers of the intents that a process is working on. */
-export interface Intents {
-  /** Takes a number that this process has never used before. */
-  begin(): number;
-  end(seq: number): void;
-  live(): number[];
-}
-
-export function createIntents(): Intents {
-  const seqs = new Set<number>();
-  let last = Date.now() * 1_000;
-  return {
-    begin() {
-      seqs.add(++last);
-      return last;
-    },
-    end: (seq) => void seqs.delete(seq),
-    live: () => [...seqs],
-  };
-}
-
 /**
  * Returns a function that checks a batch and writes its intent. The claims of a batch are of one kind: messages of one
  * block, retries of campaigns, messages of flows, or others.
@@ -83,41 +71,6 @@ function createIntend(pool: pg.Pool) {
     if (first?.class === messageClasses.flow) return intendFlows(pool, request);
     return intendBatch(pool, request);
   };
-}
-
-/** The batches of a connection that are handed over and not recorded yet. */
-function createUnrecorded() {
-  const batches = new Set<Promise<void>>();
-  let messages = 0;
-  return {
-    /** Waits until so many more messages may have open intents. */
-    async makeRoom(count: number): Promise<void> {
-      while (batches.size > 0 && messages + count > MAX_BATCH) await Promise.race(batches);
-    },
-    add(count: number, done: Promise<void>): void {
-      messages += count;
-      const recorded = done.finally(() => {
-        messages -= count;
-        batches.delete(recorded);
-      });
-      batches.add(recorded);
-    },
-    messages: () => messages,
-    async settled(): Promise<void> {
-      await Promise.all(batches);
-    },
-  };
-}
-
-/** A batch with its intent. */
-interface IntendedBatch {
-  owner: number;
-  seq: number;
-  messages: BatchMessage[];
-  /** Those of the messages that may leave. */
-  leaving: BatchMessage[];
-  /** Whether the sweep may have given its claims back before they were known here, so that it must not be sent. */
-  isLate?: boolean;
 }
 
 /** A sweep gives back claims that it has found unknown twice, two seconds apart. */
@@ -143,6 +96,7 @@ export class ProviderShare {
   readonly #intend: ReturnType<typeof createIntend>;
   readonly #intended = new WeakMap<Claim[], IntendedBatch>();
   #workers: Promise<void>[] = [];
+  #stopping = false;
 
   constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
     this.name = shareName(channel);
@@ -160,9 +114,16 @@ export class ProviderShare {
     this.#workers = Array.from({ length: concurrency }, (_, n) => this.#work(n < forCampaigns));
   }
 
-  /** Resolves when the batches that are being handed over are recorded. Drain the buffer first. */
-  async finish(): Promise<void> {
+  /** Intends and hands over nothing more. What the provider may have without a reply is finished; the rest is given back. */
+  stop(): void {
+    this.#stopping = true;
     this.buffer.close();
+    this.channel.stop?.();
+  }
+
+  /** Stops. Resolves when the outcomes of all batches are recorded. Drain the buffer first. */
+  async finish(): Promise<void> {
+    this.stop();
     await Promise.all(this.#workers);
   }
 
@@ -242,11 +203,10 @@ export class ProviderShare {
     const { loop, log } = this.#deps;
     const intended = this.#intended.get(claims);
     try {
-      const leave = intended?.isLate ? null : breaker.tryEnter();
+      const leave = intended?.isLate || this.#stopping ? null : breaker.tryEnter();
       if (leave) return await this.#send(claims, intended).finally(leave);
       if (intended) {
-        const untried = intended.leaving.map(() => ({ kind: 'not_tried' as const }));
-        return this.#record(claims, intended, untried);
+        return this.#record(claims, intended, untried(intended.leaving));
       }
       await loop.giveBack([...claims, ...buffer.drain()]);
     } catch (error) {
@@ -258,21 +218,65 @@ export class ProviderShare {
   }
 
   async #send(claims: Claim[], intended: IntendedBatch | undefined): Promise<HandedOver> {
-    const { pool, log } = this.#deps;
+    const { intents } = this.#deps;
     const batch = intended ?? (await this.#intendBatch(claims));
     if (!batch) return { recorded: Promise.resolve() };
-    const { owner, leaving } = batch;
     try {
-      const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
-      if (!claims[0]?.block) {
-        await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
-          log.warn({ err: error, provider: this.channel.provider }, 'lost connections not counted'),
-        );
-      }
-      return this.#record(claims, batch, outcomes);
+      const results = batch.leaving.length > 0 ? await this.#handOver(claims, batch.leaving) : [];
+      const divided = divideBatch(batch, results, () => intents.begin());
+      if (divided.open) return this.#settleDivided(claims, divided);
+      return await this.#settle(claims, batch, divided.outcomes);
     } catch (error) {
-      this.#deps.intents.end(batch.seq);
+      intents.end(batch.seq);
       throw error;
+    }
+  }
+
+  async #settle(
+    claims: Claim[],
+    batch: IntendedBatch,
+    outcomes: readonly HandOverOutcome[],
+  ): Promise<HandedOver> {
+    const { pool, log } = this.#deps;
+    if (!claims[0]?.block) {
+      await countLosses(pool, batch.owner, batch.leaving, outcomes).catch((error: unknown) =>
+        log.warn({ err: error, provider: this.channel.provider }, 'lost connections not counted'),
+      );
+    }
+    return this.#record(claims, batch, outcomes);
+  }
+
+  /** Records what is known now, so that the other messages of the batch need not wait, and the rest later. */
+  #settleDivided(claims: Claim[], { known, outcomes, open, later }: DividedBatch): HandedOver {
+    const settleKnown = async () => {
+      if (known.messages.length > 0) await this.#divideIntent(open, known);
+      const { recorded } = await this.#settle(claims, known, outcomes);
+      await recorded;
+      const ids = new Set(known.messages.map(({ messageId }) => messageId));
+      this.#deps.loop.forget(claims.filter(({ messageId }) => ids.has(messageId)));
+    };
+    const settleOpen = async () => {
+      const { recorded } = await this.#settle(claims, open, await later);
+      await recorded;
+    };
+    // The second record ends the intent, so it must not come before the division.
+    return { recorded: settleKnown().then(settleOpen) };
+  }
+
+  /** Tries until it succeeds, as a record does. */
+  async #divideIntent(open: IntendedBatch, known: IntendedBatch): Promise<void> {
+    const { pool, log } = this.#deps;
+    for (;;) {
+      try {
+        return await divideIntent(
+          pool,
+          { owner: open.owner, seq: open.seq, messages: open.leaving },
+          { seq: known.seq, messages: known.leaving },
+        );
+      } catch (error) {
+        log.warn({ err: error, provider: this.channel.provider }, 'intent not divided yet');
+        await sleep(RETRY_MS);
+      }
     }
   }
 
@@ -313,31 +317,37 @@ export class ProviderShare {
     return { recorded: recorded.finally(() => intents.end(seq)) };
   }
 
-  async #handOver(claims: Claim[], leaving: BatchMessage[]): Promise<HandOverOutcome[]> {
-    const { channel, breaker, buffer } = this;
-    const { log, order } = this.#deps;
+  async #handOver(claims: Claim[], leaving: BatchMessage[]): Promise<HandOverResult[]> {
+    if (this.#stopping) return untried(leaving);
+    const { channel, buffer } = this;
     const suspect = isSuspect(claims);
     let waitedMs = 0;
     const startedAt = performance.now();
-    let outcomes: HandOverOutcome[];
+    let results: HandOverResult[];
     try {
-      outcomes = await channel.handOver(leaving, (ms) => {
+      results = await channel.handOver(leaving, (ms) => {
         waitedMs = ms;
         buffer.composed(claims);
       });
     } catch (error) {
-      // Providers report problems as outcomes. If one throws, what it has sent is unknown.
-      outcomes = leaving.map(() => ({ kind: 'unknown', reason: 'the provider file threw an error' }));
-      log.error({ err: error, provider: channel.provider }, 'provider threw');
+      results = leaving.map(unknownOutcome);
+      this.#deps.log.error({ err: error, provider: channel.provider }, 'provider threw');
     }
+    const outcomes = results.filter((result) => !isOpen(result));
     const given = outcomes.filter(({ kind }) => kind !== 'not_composed');
     if (given.length > 0 && given.every(hasVerdict))
       buffer.measure(given.length, performance.now() - startedAt - waitedMs);
+    if (!this.#stopping) this.#judge(leaving, outcomes, suspect);
+    return results.map((result) => onceKnown(result, (outcome) => chargeLoss(outcome, suspect)));
+  }
+
+  #judge(leaving: readonly BatchMessage[], outcomes: readonly HandOverOutcome[], suspect: boolean): void {
+    const { channel, breaker } = this;
+    const { log, order } = this.#deps;
     judgeProvider(breaker, outcomes, suspect);
     for (const message of leaving.filter((_message, index) => endedConnection(outcomes[index])))
       order.lostConnection(backlogName(message));
     const { state, reason } = breaker.report();
     if (state !== 'closed') log.warn({ provider: channel.provider, reason }, 'provider fault');
-    return chargeLosses(outcomes, suspect);
   }
 }

@@ -35,7 +35,7 @@ export class ProviderShares {
     return this.#shares.get(name);
   }
 
-  /** Adds a named provider. It replaces the former provider of the share, which finishes its current batches. */
+  /** Adds a named provider. It replaces the former provider of the share, which stops. */
   add(channel: ProviderChannel): void {
     const share = new ProviderShare(channel, partOf(this.#budget), this.#deps);
     this.remove(share.name);
@@ -70,7 +70,12 @@ export class ProviderShares {
     return Object.fromEntries([...unusable, ...used]);
   }
 
-  /** Resolves when the batches that are being handed over are recorded. */
+  /** Intends and hands over nothing more, see {@link ProviderShare.stop}. */
+  stop(): void {
+    for (const share of this.#shares.values()) share.stop();
+  }
+
+  /** Resolves when the outcomes of all batches are recorded. */
   async finish(): Promise<void> {
     await Promise.all([...this.all().map((share) => share.finish()), ...this.#ending]);
   }
@@ -86,6 +91,7 @@ export class ProviderShares {
   async #end(share: ProviderShare): Promise<void> {
     const { log, loop } = this.#deps;
     try {
+      share.stop();
       await loop.giveBack(share.buffer.drain());
       await share.finish();
       await share.channel.close();

@@ -72,6 +72,8 @@ export type SmtpOutcome =
    * connection ended between this message's MAIL and its final dot, so this message may be why.
    */
   | { kind: 'not_sent'; error: SmtpConnectionError; inTransfer?: true }
+  /** `leave` was called before the body of this message: certainly not handed over. */
+  | { kind: 'left' }
   /** The final dot was written, but no reply came: the server may or may not have the message. */
   | { kind: 'ambiguous'; error: SmtpConnectionError };
 
@@ -99,6 +101,11 @@ export interface SmtpConnection {
   readonly capabilities: SmtpCapabilities;
   /** Finishes what is pending, sends QUIT, and resolves when the connection is closed, at most 5 s after the QUIT. */
   quit(): Promise<void>;
+  /**
+   * Finishes only the message whose 354 has arrived, if there is one, and closes the connection. All other submissions
+   * are `left` when this returns, unless the server has refused them already.
+   */
+  leave(): void;
   /** Closes the connection at once. Pending submissions become `not_sent` or `ambiguous`. */
   destroy(): void;
   /** Calls the listener once, with the error that ended the connection, or null after `quit` or `destroy`. */

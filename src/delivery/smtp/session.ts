@@ -68,7 +68,12 @@ export class SmtpSession implements SmtpConnection, WireListener {
   /** Whether a refused transaction is still open at the server. */
   #resetOwed = false;
   #pumpScheduled = false;
+  /** Nothing more is submitted. */
   #leaving = false;
+  /** Nothing more is begun. */
+  #left = false;
+  /** The server has commands of a message that was given up. It may take what follows for the body of that message. */
+  #abandoned = false;
   #closed: { error: SmtpConnectionError | null } | null = null;
   /** Whether this side is closing the connection, which is not an error. */
   #expectedEnd = false;
@@ -95,6 +100,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   send(submission: SmtpSubmission): Promise<SmtpOutcome> {
+    if (this.#left) return Promise.resolve({ kind: 'left' });
     if (!this.open) {
       const error = this.#closed?.error ?? new SmtpConnectionError('idle', 'the connection is closed');
       return Promise.resolve({ kind: 'not_sent', error });
@@ -111,6 +117,16 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#leaving = true;
     this.#schedulePump();
     return new Promise((resolve) => this.onClose(() => resolve()));
+  }
+
+  leave(): void {
+    if (this.#closed || this.#left) return;
+    this.#leaving = true;
+    this.#left = true;
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) next.resolve({ kind: 'left' });
+    this.#abandonAhead();
+    if (this.#current && this.#awaited !== 'body') this.#abandon(this.#current);
+    else this.#schedulePump();
   }
 
   destroy(): void {
@@ -167,6 +183,21 @@ export class SmtpSession implements SmtpConnection, WireListener {
     for (let next = this.#queue.shift(); next; next = this.#queue.shift())
       next.resolve({ kind: 'not_sent', error });
     for (const listener of this.#closeListeners.splice(0)) listener(reported);
+  }
+
+  #abandonAhead(): void {
+    if (!this.#ahead) return;
+    this.#ahead.resolve({ kind: 'left' });
+    this.#ahead = null;
+    this.#abandoned = true;
+  }
+
+  /** Without its final dot, the server drops a message (RFC 5321 §4.1.1.4). */
+  #abandon(current: Transaction): void {
+    const { verdict } = current;
+    this.#current = null;
+    current.resolve(verdict ? { kind: 'refused', ...verdict, connectionLost: false } : { kind: 'left' });
+    this.destroy();
   }
 
   #onEnvelopeReply(current: Transaction, stage: 'mail' | 'rcpt', reply: SmtpReply): void {
@@ -229,6 +260,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#ahead = null;
     this.#awaited = this.#current ? 'mail' : null;
     current.resolve(outcome);
+    if (this.#abandoned) this.destroy();
   }
 
   #schedulePump(): void {

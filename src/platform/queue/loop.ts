@@ -17,7 +17,7 @@ export interface LaneLoop {
 
 export interface QueueLoop extends LaneLoop {
   start(): void;
-  /** Claims nothing more, finishes and records the work that has begun, and releases all other claims. */
+  /** Claims and begins nothing more, finishes and records the work that has begun, and releases all other claims. */
   stop(): Promise<void>;
 }
 
@@ -69,6 +69,8 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   /** @returns the numbers of rows in the queue, under names that operators know */
   countBacklog(): Promise<Record<string, number>>;
   describe(): QueueState;
+  /** Begins no work on claims any more, even if they were taken already. Called first at the stop. */
+  stop?(): void;
   /** Resolves when all work that has begun is done and recorded. Called after the waiting claims were removed. */
   finish(): Promise<void>;
   /** Closes connections; called last. */
@@ -157,6 +159,7 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#adapter.stop?.();
     for (const unlisten of this.#unlisten) unlisten();
     for (const timer of this.#timers) clearInterval(timer);
     if (this.#wakeTimer) clearTimeout(this.#wakeTimer);

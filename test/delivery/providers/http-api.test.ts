@@ -167,7 +167,7 @@ describe('a batch that is handed over message by message', () => {
       seen.atOnce -= 1;
       return outcomes[message] ?? accepted;
     };
-    return { seen, handOver: createSubmitter(submit) };
+    return { seen, ...createSubmitter(submit) };
   }
   const batch = Array.from({ length: 20 }, (_, index) => index);
 
@@ -188,6 +188,40 @@ describe('a batch that is handed over message by message', () => {
     expect(seen.started.length).toBeLessThan(12);
     expect(outcomes[5]).toEqual(trouble);
     expect(outcomes.slice(12).every(({ kind }) => kind === 'not_tried')).toBe(true);
+  });
+
+  it('begins no further ones once it stops, and leaves those open that were begun', async () => {
+    const started: number[] = [];
+    const replies: (() => void)[] = [];
+    const submitter = createSubmitter((message: number) => {
+      started.push(message);
+      return new Promise<HandOverOutcome>((resolve) => replies.push(() => resolve(accepted)));
+    });
+    const handingOver = submitter.handOver(batch);
+    expect(started).toEqual([0, 1, 2, 3]);
+    submitter.stop();
+    const results = await handingOver;
+    expect(results.map(({ kind }) => kind)).toEqual(batch.map((n) => (n < 4 ? 'open' : 'not_tried')));
+    for (const reply of replies) reply();
+    const later = results.flatMap((result) => (result.kind === 'open' ? [result.later] : []));
+    expect(await Promise.all(later)).toEqual([accepted, accepted, accepted, accepted]);
+    expect(await submitter.handOver([7])).toEqual([{ kind: 'not_tried' }]);
+    expect(started).toHaveLength(4);
+  });
+
+  it('does not send a message that still waits for its turn at the stop', async () => {
+    const started: number[] = [];
+    const submitter = createSubmitter(
+      (message: number) => {
+        started.push(message);
+        return Promise.resolve(accepted);
+      },
+      () => new Promise(() => undefined),
+    );
+    const handingOver = submitter.handOver([1, 2]);
+    submitter.stop();
+    expect(await handingOver).toEqual([{ kind: 'not_tried' }, { kind: 'not_tried' }]);
+    expect(started).toEqual([]);
   });
 
   it('sends fewer at a time after a fault, and more again when the service works', async () => {

@@ -5,7 +5,7 @@ import type { ContentEngine, VersionContent } from '../../../src/delivery/conten
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import type { SharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { VersionMissingError } from '../../../src/delivery/contents/versions.ts';
-import type { OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
@@ -367,5 +367,33 @@ describe('an SMS without stored content', () => {
     const outcomes = await channel.handOver([smsOf(1, 'x'.repeat(2_000)), smsOf(2, 'Ada')]);
     expect(outcomes).toMatchObject([{ kind: 'not_composed', final: true }, { kind: 'accepted' }]);
     expect(sent).toHaveLength(1);
+  });
+
+  it('has its segments, or the opt-out of its recipient, even if its outcome comes after the stop', async () => {
+    const later: HandOverOutcome[] = [
+      { kind: 'accepted', providerMessageId: null, response: '', delivered: false },
+      { kind: 'refused', code: 'rejected', response: '', optedOut: true },
+    ];
+    const provider: SmsProvider = {
+      name: 'test',
+      concurrency: 1,
+      handOver: () => Promise.resolve(later.map((each) => ({ kind: 'open', later: Promise.resolve(each) }))),
+      close: () => Promise.resolve(),
+    };
+    const optedOut: number[] = [];
+    const channel = createSmsChannel(
+      provider,
+      { referenceKey: Buffer.alloc(32, 2), contents: sources({ versions: () => sms }) },
+      { optOut: ({ messageId }) => optedOut.push(messageId) },
+    );
+    const results = await channel.handOver([smsOf(1, 'Ж'.repeat(100)), smsOf(2, 'Ada')]);
+    const outcomes = results.flatMap((result) => (result.kind === 'open' ? [result.later] : []));
+    expect(await Promise.all(outcomes)).toMatchObject([
+      { kind: 'accepted', segments: 2 },
+      { kind: 'refused' },
+    ]);
+    expect(optedOut).toEqual([smsOf(2, '').messageId]);
+    channel.stop?.();
+    expect(await channel.handOver([smsOf(3, 'Ada')])).toEqual([{ kind: 'not_tried' }]);
   });
 });

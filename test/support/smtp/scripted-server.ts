@@ -137,6 +137,11 @@ export class Peer {
     this.#socket.pause();
   }
 
+  /** Reads again. */
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Closes with FIN after everything was written. */
   async close(): Promise<void> {
     this.#socket.end();

@@ -2,7 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../../addresses/email.ts';
 import { isHeavy } from '../../contents/content-weight.ts';
 import { createPreparePool, type PreparePool } from '../../mime/prepare-pool.ts';
-import type { EmailProvider, OutgoingEmail, HandOverOutcome } from '../../providers/port.ts';
+import { createStop, type Stop } from '../../../platform/processes/stop.ts';
+import {
+  type EmailProvider,
+  type OutgoingEmail,
+  type HandOverResult,
+  untried,
+} from '../../providers/port.ts';
 import type { BatchMessage } from '../../send/intend/batch.ts';
 import { type ContentSources, isRendered } from '../../send/compose/version-groups.ts';
 import {
@@ -90,13 +96,16 @@ function createComposer(settings: EmailChannelSettings, threads: PreparePool): C
   };
 }
 
+/** @param composed null: the stop came first */
 async function giveTo(
   provider: EmailProvider,
   batch: readonly BatchMessage[],
-  composed: readonly Composed[],
-): Promise<HandOverOutcome[]> {
+  composed: readonly Composed[] | null,
+  stop: Stop,
+): Promise<HandOverResult[]> {
+  if (!composed || stop.requested) return untried(batch);
   const uncertain = new Set(batch.flatMap((message) => (message.uncertain ? message.messageId : [])));
-  return giveComposed(batch, composed, (emails) => handOverOnce(provider, emails, uncertain));
+  return giveComposed(batch, composed, (emails) => handOverOnce(provider, emails, uncertain, stop));
 }
 
 /** Adds up how long promises take to settle. */
@@ -127,28 +136,30 @@ export function createEmailChannel(
   { share = defaultShare(provider), signs = true, threads = createPreparePool() }: ChannelOptions = {},
 ): ProviderChannel {
   const isSigned = signs && provider.signing !== 'provider';
-  const composeBatch = createComposer(isSigned ? settings : { ...settings, signersFor: () => [] }, threads);
+  const compose = createComposer(isSigned ? settings : { ...settings, signersFor: () => [] }, threads);
+  const stop = createStop();
+  const composeBatch = (batch: readonly BatchMessage[]) => stop.race(compose(batch));
 
   /** Hands over light messages first, because a thread may take seconds for a heavy one. */
   async function handOverWithHeavy(
     batch: readonly BatchMessage[],
     onComposed: (waitedMs: number) => void,
-  ): Promise<HandOverOutcome[]> {
+  ): Promise<HandOverResult[]> {
     const waited = createStopwatch();
     const [heavy = [], light = []] = [true, false].map((wanted) =>
       batch.filter((message) => isHeavy(weighed(message)) === wanted),
     );
     const composingHeavy = composeBatch(heavy);
-    const outcomes = new Map<BatchMessage, HandOverOutcome>();
-    const give = async (messages: BatchMessage[], composed: Composed[]) => {
-      const given = await giveTo(provider, messages, composed);
+    const outcomes = new Map<BatchMessage, HandOverResult>();
+    const give = async (messages: BatchMessage[], composed: Composed[] | null) => {
+      const given = await giveTo(provider, messages, composed, stop);
       for (const [index, outcome] of given.entries()) outcomes.set(messages[index] as BatchMessage, outcome);
     };
     await give(light, await waited.during(composeBatch(light)));
     const composed = await waited.during(composingHeavy);
     onComposed(waited.ms());
     await give(heavy, composed);
-    return batch.map((message) => outcomes.get(message) as HandOverOutcome);
+    return batch.map((message) => outcomes.get(message) as HandOverResult);
   }
 
   return {
@@ -160,7 +171,11 @@ export function createEmailChannel(
       const waited = createStopwatch();
       const composed = await waited.during(composeBatch(batch));
       onComposed(waited.ms());
-      return giveTo(provider, batch, composed);
+      return giveTo(provider, batch, composed, stop);
+    },
+    stop() {
+      stop.request();
+      provider.stop?.();
     },
     async close() {
       await provider.close();

@@ -1,5 +1,12 @@
 /** Asks a provider about messages whose outcome is unknown, before they are handed over again. */
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../../providers/port.ts';
+import type { Stop } from '../../../platform/processes/stop.ts';
+import {
+  type EmailProvider,
+  type HandOverOutcome,
+  type HandOverResult,
+  type OutgoingEmail,
+  untried,
+} from '../../providers/port.ts';
 
 /** Maximum number of concurrent look-ups of a batch. */
 const PARALLEL = 4;
@@ -7,11 +14,12 @@ const PARALLEL = 4;
 async function lookUp(
   provider: EmailProvider,
   emails: readonly OutgoingEmail[],
+  stop: Pick<Stop, 'requested'>,
 ): Promise<Map<OutgoingEmail, HandOverOutcome>> {
   const found = new Map<OutgoingEmail, HandOverOutcome>();
   const left = [...emails];
   const work = async (): Promise<void> => {
-    for (let email = left.shift(); email; email = left.shift()) {
+    for (let email = left.shift(); email && !stop.requested; email = left.shift()) {
       const outcome = (await provider.findAccepted?.(email)) ?? null;
       if (outcome) found.set(email, outcome);
     }
@@ -21,21 +29,23 @@ async function lookUp(
 }
 
 /**
- * Hands over emails, except those that a look-up finds at the provider.
+ * Hands over emails, except those that a look-up finds at the provider, or that the stop comes before.
  * @param uncertain the ids of messages with an earlier attempt that has no known outcome
  */
 export async function handOverOnce(
   provider: EmailProvider,
   emails: readonly OutgoingEmail[],
   uncertain: ReadonlySet<number>,
-): Promise<HandOverOutcome[]> {
+  stop: Pick<Stop, 'requested'>,
+): Promise<HandOverResult[]> {
   if (!provider.findAccepted || uncertain.size === 0) return provider.handOver(emails);
   const found = await lookUp(
     provider,
     emails.filter(({ messageId }) => uncertain.has(messageId)),
+    stop,
   );
   const rest = emails.filter((email) => !found.has(email));
-  const outcomes = rest.length > 0 ? await provider.handOver(rest) : [];
+  const outcomes = rest.length === 0 || stop.requested ? untried(rest) : await provider.handOver(rest);
   let next = 0;
   return emails.map(
     (email) =>

@@ -2,7 +2,14 @@ import { messageReference } from '../../addresses/reference.ts';
 import { NotRenderedError, RenderError } from '../../contents/content.ts';
 import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
 import { countSegments } from '../../money/sms-segments.ts';
-import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../../providers/port.ts';
+import { createStop } from '../../../platform/processes/stop.ts';
+import {
+  type HandOverOutcome,
+  onceKnown,
+  type OutgoingSms,
+  type SmsProvider,
+  untried,
+} from '../../providers/port.ts';
 import {
   composeByVersion,
   type ContentSources,
@@ -67,8 +74,8 @@ async function composeAllSms(
   });
 }
 
-const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
-  outcome?.kind === 'refused' && outcome.optedOut === true;
+const isOptOut = (outcome: HandOverOutcome): boolean =>
+  outcome.kind === 'refused' && outcome.optedOut === true;
 
 export interface SmsChannelSettings {
   /** Signs the references that providers keep. */
@@ -83,20 +90,27 @@ export function createSmsChannel(
   { referenceKey, contents }: SmsChannelSettings,
   { share = defaultShare(provider), optOut = () => undefined }: ChannelOptions = {},
 ): ProviderChannel {
+  const stop = createStop();
   return {
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
     async handOver(batch) {
-      const composed = await composeAllSms(batch, referenceKey, contents);
-      const outcomes = await giveComposed(batch, composed, (messages) => provider.handOver(messages));
-      const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
-      refused.forEach((message) => optOut(message));
-      return outcomes.map((outcome, index) => {
-        const sms = composed[index];
-        if (outcome.kind !== 'accepted' || sms === undefined || sms instanceof Error) return outcome;
-        return { ...outcome, segments: sms.segments };
-      });
+      const composed = await stop.race(composeAllSms(batch, referenceKey, contents));
+      if (!composed || stop.requested) return untried(batch);
+      const results = await giveComposed(batch, composed, (messages) => provider.handOver(messages));
+      return batch.map((message, index) =>
+        onceKnown(results[index] ?? { kind: 'unknown', reason: 'no outcome' }, (outcome) => {
+          const sms = composed[index];
+          if (isOptOut(outcome)) optOut(message);
+          if (outcome.kind !== 'accepted' || sms === undefined || sms instanceof Error) return outcome;
+          return { ...outcome, segments: sms.segments };
+        }),
+      );
+    },
+    stop() {
+      stop.request();
+      provider.stop?.();
     },
     close: () => provider.close(),
   };

@@ -11,7 +11,7 @@ import {
   unverified,
 } from '../http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import type { EmailProvider, HandOverOutcome, HandOverResult, OutgoingEmail } from '../port.ts';
 import {
   POSTMARK,
   postmarkError,
@@ -136,17 +136,17 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
     return outcomesOf(await requestPostmark(settings, deps.egress, serverToken(settings), request), batch);
   }
 
-  const submitAlone = createSubmitter(
+  const alone = createSubmitter(
     async (email: OutgoingEmail) =>
       (await submit([email]))[0] ?? { kind: 'unknown', reason: `${POSTMARK}: no result` },
   );
 
   /** Postmark refuses a whole batch because of one invalid message. Each message is then handed over by itself. */
-  async function submitAll(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+  async function submitAll(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
     if (batch.length === 0) return [];
     const outcomes = await submit(batch);
     const spoiled = batch.length > 1 && outcomes.every((outcome) => outcome === outcomes[0]);
-    return spoiled && outcomes[0]?.kind === 'refused' ? submitAlone(batch) : outcomes;
+    return spoiled && outcomes[0]?.kind === 'refused' ? alone.handOver(batch) : outcomes;
   }
 
   return {
@@ -163,6 +163,8 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
         ? null
         : { kind: 'accepted', providerMessageId: id, response: '200 found', delivered: false };
     },
+    // A request has the whole batch, so it is finished.
+    stop: () => alone.stop(),
     close: () => Promise.resolve(),
   };
 }

@@ -2,10 +2,9 @@ import type { EmailAddress } from '../../addresses/email.ts';
 import { headersOf, smtpUtf8Refusal, textOf } from '../email-parts.ts';
 import {
   type ApiDialect,
-  apiConcurrency,
   apiReply,
   type ApiResponse,
-  createSubmitter,
+  createApiProvider,
   outcomeOf,
   refusedMessage,
   unverified,
@@ -105,15 +104,12 @@ async function submit(email: OutgoingEmail, settings: ResendSettings, { config, 
 
 function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps): EmailProvider {
   const pace = createPace(settings.requests_per_second);
-  return {
-    name: 'resend',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter(async (email: OutgoingEmail) => {
-      await pace();
-      return submit(email, settings, deps);
-    }),
-    close: () => Promise.resolve(),
-  };
+  return createApiProvider(
+    'resend',
+    deps.config,
+    (email: OutgoingEmail) => submit(email, settings, deps),
+    pace,
+  );
 }
 
 async function check(settings: ResendSettings, { egress }: ProviderDeps): Promise<string | null> {

@@ -2,10 +2,9 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import { smtpUtf8Refusal } from '../email-parts.ts';
 import {
   type ApiDialect,
-  apiConcurrency,
   apiFault,
   type ApiResponse,
-  createSubmitter,
+  createApiProvider,
   outcomeOf,
   refusedMessage,
   unverified,
@@ -95,16 +94,8 @@ async function submit(email: OutgoingEmail, settings: SesSettings, { egress }: P
 
 function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): EmailProvider {
   const rate = settings.requests_per_second;
-  const pace = rate === undefined ? () => Promise.resolve() : createPace(rate);
-  return {
-    name: 'ses',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter(async (email: OutgoingEmail) => {
-      await pace();
-      return submit(email, settings, deps);
-    }),
-    close: () => Promise.resolve(),
-  };
+  const pace = rate === undefined ? undefined : createPace(rate);
+  return createApiProvider('ses', deps.config, (email: OutgoingEmail) => submit(email, settings, deps), pace);
 }
 
 interface Account {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../../config.ts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
+import { createStop } from '../../../platform/processes/stop.ts';
 import { connectSmtp } from '../../smtp/client.ts';
 import {
   type RequestedReports,
@@ -10,7 +11,14 @@ import {
   type SmtpTarget,
 } from '../../smtp/contract.ts';
 import { systemTagsOf } from '../email-parts.ts';
-import type { HandOverOutcome, EmailProvider, OutgoingEmail } from '../port.ts';
+import {
+  type EmailProvider,
+  type HandOverOutcome,
+  type HandOverResult,
+  isOpen,
+  type OutgoingEmail,
+  untried,
+} from '../port.ts';
 import { smtpVerdict } from './verdict.ts';
 
 export interface SmtpProviderOptions {
@@ -114,8 +122,10 @@ class SmtpProvider implements EmailProvider {
   readonly concurrency: number;
   readonly signing?: 'provider';
   readonly #options: SmtpProviderOptions;
+  readonly #slots: readonly Slot[];
   readonly #free: Slot[];
-  readonly #waiting: ((slot: Slot) => void)[] = [];
+  readonly #waiting: ((slot: Slot | null) => void)[] = [];
+  readonly #stop = createStop();
   #allowed: number;
   #inUse = 0;
   #closed = false;
@@ -125,31 +135,51 @@ class SmtpProvider implements EmailProvider {
     this.concurrency = options.connections;
     if (options.signing) this.signing = options.signing;
     this.#allowed = options.connections;
-    this.#free = Array.from({ length: options.connections }, () => ({ connection: null, timer: null }));
+    this.#slots = Array.from({ length: options.connections }, () => ({ connection: null, timer: null }));
+    this.#free = [...this.#slots];
   }
 
-  async handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+  async handOver(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
     const slot = await this.#take();
+    if (!slot) return untried(batch);
+    let results: HandOverResult[] = [];
     try {
-      const first = await this.#transfer(slot, batch);
-      if (!mayGoOn(first)) return first;
-      const rest = await this.#transfer(
-        slot,
-        batch.filter((_email, index) => first[index]?.kind === 'not_tried'),
-      );
-      return first.map((outcome) => (outcome.kind === 'not_tried' ? (rest.shift() ?? outcome) : outcome));
+      results = await this.#transferAll(slot, batch);
+      return results;
     } finally {
-      this.#give(slot);
+      const open = results.filter(isOpen);
+      if (open.length === 0) this.#give(slot);
+      else void Promise.all(open.map(({ later }) => later)).then(() => this.#give(slot));
     }
   }
 
+  /** Begins nothing more, and connects no more. A connection whose message has its 354 finishes that message. */
+  stop(): void {
+    for (const { connection } of this.#slots) connection?.leave();
+    for (const resolve of this.#waiting.splice(0)) resolve(null);
+    this.#stop.request();
+  }
+
+  async #transferAll(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
+    const first = await this.#transfer(slot, batch);
+    if (this.#stop.requested || !mayGoOn(first)) return first;
+    const rest = await this.#transfer(
+      slot,
+      batch.filter((_email, index) => first[index]?.kind === 'not_tried'),
+    );
+    return first.map((result) => (result.kind === 'not_tried' ? (rest.shift() ?? result) : result));
+  }
+
   /** Sends emails over the slot's connection. If an email loses the connection, the emails after it are `not_tried`. */
-  async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+  async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
     const kept = slot.connection?.open === true;
     try {
-      const connection = await this.#connect(slot);
+      const connection = await this.#stop.race(this.#connect(slot));
+      if (!connection) return untried(batch);
       const { reports = 'failure' } = this.#options.target;
-      const outcomes = await Promise.all(batch.map((email) => send(connection, email, reports)));
+      const sending = batch.map((email) => send(connection, email, reports));
+      const outcomes = await this.#stop.race(Promise.all(sending));
+      if (!outcomes) return await resultsAtStop(sending, kept);
       this.#adapt(outcomes);
       return verdicts(outcomes, kept);
     } catch (error) {
@@ -168,6 +198,7 @@ class SmtpProvider implements EmailProvider {
     if (slot.connection?.open) return slot.connection;
     const { resolver } = this.#options;
     slot.connection = await connectSmtp(this.#options.target, resolver ? { lookup: resolver.lookup } : {});
+    if (this.#stop.requested) slot.connection.leave();
     return slot.connection;
   }
 
@@ -178,7 +209,9 @@ class SmtpProvider implements EmailProvider {
       : Math.min(this.concurrency, this.#allowed + 1);
   }
 
-  async #take(): Promise<Slot> {
+  /** @returns null if the provider stops */
+  async #take(): Promise<Slot | null> {
+    if (this.#stop.requested) return null;
     const slot = this.#inUse < this.#allowed ? this.#next() : undefined;
     if (slot) {
       this.#inUse += 1;
@@ -211,7 +244,7 @@ class SmtpProvider implements EmailProvider {
     if (slot.timer) clearTimeout(slot.timer);
     const { connection } = slot;
     slot.connection = null;
-    if (connection?.open) await connection.quit().catch(() => undefined);
+    await connection?.quit().catch(() => undefined);
   }
 }
 
@@ -252,8 +285,29 @@ function verdicts(outcomes: SmtpOutcome[], kept: boolean): HandOverOutcome[] {
   });
 }
 
+/** The results of messages of which some have no outcome yet. @param kept see {@link verdicts} */
+async function resultsAtStop(
+  sending: readonly Promise<SmtpOutcome>[],
+  kept: boolean,
+): Promise<HandOverResult[]> {
+  // Of two promises that are resolved already, the first wins.
+  const now = await Promise.all(sending.map((each) => Promise.race([each, Promise.resolve(null)])));
+  const known = verdicts(
+    now.filter((outcome) => outcome !== null),
+    kept,
+  );
+  return sending.map((each, index): HandOverResult => {
+    if (now[index]) return known.shift() ?? { kind: 'not_tried' };
+    return { kind: 'open', later: each.then(verdictAlone) };
+  });
+}
+
+function verdictAlone(outcome: SmtpOutcome): HandOverOutcome {
+  return verdicts([outcome], false)[0] ?? { kind: 'unknown', reason: 'no verdict' };
+}
+
 /** Messages that were not tried go over a new connection, unless the server has asked for a pause (421). */
-function mayGoOn(outcomes: readonly HandOverOutcome[]): boolean {
+function mayGoOn(outcomes: readonly HandOverResult[]): boolean {
   const closing = outcomes.some((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
   return !closing && outcomes.some(({ kind }) => kind === 'not_tried');
 }

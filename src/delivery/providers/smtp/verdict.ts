@@ -48,6 +48,8 @@ export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
         return { kind: 'refused', code: 'invalid_recipient', response: outcome.error.message };
       }
       return { kind: outcome.inTransfer ? 'lost' : 'fault', reason: outcome.error.message };
+    case 'left':
+      return { kind: 'not_tried' };
     case 'ambiguous':
       return { kind: 'unknown', reason: outcome.error.message };
   }

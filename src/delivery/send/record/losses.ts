@@ -7,10 +7,8 @@ import type { Claim } from '../claim/claim.ts';
  * Counts a second lost connection of a message as an attempt: `lost` becomes `deferred`.
  * @param suspect the batch is one message that has lost a connection before
  */
-export function chargeLosses(outcomes: readonly HandOverOutcome[], suspect: boolean): HandOverOutcome[] {
-  return outcomes.map((outcome) =>
-    suspect && outcome.kind === 'lost' ? { kind: 'deferred', response: outcome.reason } : outcome,
-  );
+export function chargeLoss(outcome: HandOverOutcome, suspect: boolean): HandOverOutcome {
+  return suspect && outcome.kind === 'lost' ? { kind: 'deferred', response: outcome.reason } : outcome;
 }
 
 /** Whether a connection ended with the message. */
