@@ -10,7 +10,7 @@ import { taskQueues } from '../temporal/contract.ts';
 import { keepWorking } from '../temporal/worker.ts';
 import { ensureLanes } from './ensure.ts';
 import type { LaneLoop } from '../queue/loop.ts';
-import { adoptLane, hasLanes, type Lane, planLanes } from './rows.ts';
+import { adoptLane, hasLanes, type Lane, planLanes, releaseLanes } from './rows.ts';
 
 const ENSURE_MS = 30_000;
 const ENSURE_RETRY_MS = 2_000;
@@ -108,6 +108,10 @@ export async function attachSender(deps: AttachDependencies): Promise<{ stop(): 
     async stop() {
       await Promise.all([lanes.stop(), workers.stop()]);
       await engine.close();
+      const [processId] = loops.map((loop) => loop.report().processId);
+      await releaseLanes(database.pool, processId ?? 0).catch((error: unknown) =>
+        log.warn({ err: error }, 'lanes not released'),
+      );
     },
   };
 }

@@ -131,6 +131,22 @@ export async function adoptLane(
   return rows[0] ?? null;
 }
 
+/**
+ * Releases the lanes of a process that stops but still waits for replies, so that the process that replaces it takes
+ * them over with their modes. The process no longer counts as a sender: it claims nothing.
+ */
+export async function releaseLanes(client: Queryable, processId: number): Promise<void> {
+  await client.query(
+    `with mine as (
+       select kind, n from lanes where process_id = $1 order by kind, n for no key update
+     ), left_role as (
+       update processes set role = 'sender, stopping' where id = $1 and role = 'sender'
+     )
+     update lanes l set process_id = null, updated_at = now() from mine m where l.kind = m.kind and l.n = m.n`,
+    [processId],
+  );
+}
+
 /** Deletes a surplus lane together with its mode. */
 export async function forgetLane(client: Queryable, lane: Lane): Promise<void> {
   await client.query('delete from lanes where kind = $1 and n = $2 and surplus_since is not null', [
