@@ -163,10 +163,12 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
     for (const unlisten of this.#unlisten) unlisten();
     for (const timer of this.#timers) clearInterval(timer);
     if (this.#wakeTimer) clearTimeout(this.#wakeTimer);
-    const stopped = Promise.all([this.#claiming, this.#sweeping].flatMap((each) => each?.stop() ?? []));
+    const stopped = this.#claiming?.stop();
     await this.giveBack(this.#adapter.takeWaiting());
     await stopped;
     await this.#adapter.finish();
+    // Until then, it releases claims that could not be released: the work may take minutes to finish.
+    await this.#sweeping?.stop();
     await this.giveBack(this.#known.all());
     await Promise.all(this.#releases);
     await this.#adapter.close();

@@ -74,7 +74,7 @@ async function startServer(options: Parameters<typeof startSmtpServer>[0] = {}):
   return server;
 }
 
-/** A server that does not reply to final dots until it is told to. */
+/** A server that replies to a final dot only when the test calls `reply`. */
 async function startSlowServer() {
   const dots: { to: string; reply: () => void }[] = [];
   const server = await startServer({
