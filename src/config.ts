@@ -239,6 +239,11 @@ const settings = z.object({
   /** SMTP or HTTP connections of one sender process to its email provider. */
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),
+  /**
+   * How long a sender that stops waits for replies to messages that its providers may have. An SMTP server has ten
+   * minutes for such a reply.
+   */
+  SENDER_GRACE_SECONDS: z.coerce.number().int().min(0).max(86_400).default(620),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
   FLOW_RUN_RETENTION_DAYS: count(400),

@@ -9,7 +9,7 @@ import { endWithNpm, takeStopRequests } from './stop-requests.ts';
 
 /** A role that works until it is stopped. */
 export interface RunningRole {
-  /** Finishes the work in progress, for at most SHUTDOWN_GRACE_SECONDS, and releases every resource. */
+  /** Finishes the work in progress, for at most the role's grace time, and releases every resource. */
   stop(): Promise<void>;
 }
 

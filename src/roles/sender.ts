@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
@@ -207,6 +208,37 @@ function attachLanes(deps: Omit<Parameters<typeof attachSender>[0], 'createActiv
   });
 }
 
+/** A stop that takes longer is explained in the log. */
+const EXPLAIN_AFTER_MS = 2_000;
+
+/**
+ * Stops the loops, and explains in the log what it waits for.
+ * @returns false if messages are open after the grace time. Their intents stay, so another sender recovers them as those
+ *   of a dead process.
+ */
+async function finishWithin(
+  graceSeconds: number,
+  loops: readonly QueueLoop[],
+  log: Logger,
+): Promise<boolean> {
+  const open = () => loops.reduce((sum, loop) => sum + loop.report().inFlight, 0);
+  const explain = setTimeout(() => {
+    const facts = { open: open(), at_most_seconds: graceSeconds };
+    log.info(
+      facts,
+      'stopping: waiting for replies; a second signal ends the wait and leaves their outcomes unknown',
+    );
+  }, EXPLAIN_AFTER_MS);
+  const limit = new AbortController();
+  const late = sleep(graceSeconds * 1_000, false, { signal: limit.signal }).catch(() => false);
+  const stopped = Promise.all(loops.map((loop) => loop.stop())).then(() => true);
+  const finished = await Promise.race([stopped, late]);
+  clearTimeout(explain);
+  limit.abort();
+  if (!finished) log.warn({ open: open() }, 'stopped without replies: their outcomes are unknown');
+  return finished;
+}
+
 /**
  * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and
  * the reaper of dead processes. It waits for the database.
@@ -256,9 +288,10 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   );
   return {
     async stop() {
-      await metrics?.stop();
-      await lanes.stop();
-      await Promise.all([sender.stop(), webhooks.stop()]);
+      const finished = finishWithin(config.SENDER_GRACE_SECONDS, loops, log);
+      await Promise.all([metrics?.stop(), lanes.stop()]);
+      // The heartbeat, the reaper and the pool are needed until then.
+      if (!(await finished)) return process.close();
       await Promise.all([channels.named.close(), channels.engine.close()]);
       await channels.optOuts.settled();
       await apis.close();

@@ -5,12 +5,15 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { roles } from '../../src/roles/names.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine, type TestEngine } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { runProgram, type Program } from '../support/programs.ts';
+import { insertAccount, queueEmails } from '../support/queued.ts';
+import { startSmtpServer } from '../support/sending.ts';
 
 describe('carillon start <role>', () => {
   let made: TestDatabase;
@@ -101,6 +104,61 @@ describe('carillon start <role>', () => {
     program.child.kill('SIGTERM');
     expect(await program.ended).toBe(130);
   }, 60_000);
+
+  describe('a sender whose relay does not reply to a final dot', () => {
+    const server = { dots: 0, close: () => Promise.resolve() };
+    afterEach(() => server.close());
+
+    /** Starts a sender with ten messages, which has sent the first final dot. */
+    async function startWaiting(settings: Record<string, string>): Promise<Program> {
+      const silent = await startSmtpServer({
+        onData: (stream) => void stream.resume().once('end', () => (server.dots += 1)),
+      });
+      server.dots = 0;
+      server.close = () => silent.crash();
+      const program = start('sender', {
+        EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${silent.port}?tls=off&dkim=off`,
+        SENDER_CONNECTIONS: '1',
+        LOG_FORMAT: 'json',
+        ...settings,
+      });
+      await program.ready();
+      await queueEmails(made.database, await insertAccount(made.database), 10);
+      await eventually(() => expect(server.dots).toBe(1));
+      return program;
+    }
+
+    /** The messages of the sender's intents, and whether the sender is alive, as other processes see it. */
+    async function stateOf({ child }: Program) {
+      const { rows } = await made.database.pool.query<{ messages: number; alive: boolean }>(
+        `select cardinality(h.message_ids) as messages, p.seen_at > now() - interval '3 seconds' as alive
+         from handovers h join processes p on p.id = h.owner where p.pid = $1`,
+        [child.pid],
+      );
+      return rows;
+    }
+
+    it('waits as long as SENDER_GRACE_SECONDS, and leaves only that message to the recovery', async () => {
+      const program = await startWaiting({ SENDER_GRACE_SECONDS: '8' });
+      program.child.kill('SIGTERM');
+      await eventually(() => expect(program.output()).toContain('stopping: waiting for replies'));
+      expect(program.output()).toMatch(/"open":1,"at_most_seconds":8/);
+      expect(await stateAfter(program, 4_000)).toBe('still running');
+      expect(await stateOf(program)).toEqual([{ messages: 1, alive: true }]);
+      expect(await program.ended).toBe(0);
+      expect(program.output()).toContain('stopped without replies');
+      expect(await stateOf(program)).toMatchObject([{ messages: 1 }]);
+    }, 60_000);
+
+    it('ends at once on a second request', async () => {
+      const program = await startWaiting({});
+      program.child.kill('SIGTERM');
+      await eventually(async () => expect(await stateOf(program)).toMatchObject([{ messages: 1 }]));
+      await eventually(() => expect(program.output()).toContain('stopping: waiting for replies'));
+      program.child.kill('SIGINT');
+      expect(await program.ended).toBe(130);
+    }, 60_000);
+  });
 
   /** Beside the pool: liveness and notifications; heavy reads; opens, clicks and reports; audiences of campaigns. */
   it.each([

@@ -14,6 +14,7 @@ interface Service {
   environment?: Record<string, unknown>;
   env_file?: unknown;
   depends_on?: Record<string, unknown> | string[];
+  stop_grace_period?: string;
 }
 
 const root = new URL('../../', import.meta.url);
@@ -48,6 +49,14 @@ describe('docker-compose.yml', () => {
       expect(compose.services[role]?.entrypoint).toBeUndefined();
     }
     expect(compose.services['temporal-ui']).toBeDefined();
+  });
+
+  it('gives each role more time to stop than its setting', () => {
+    const { SENDER_GRACE_SECONDS, SHUTDOWN_GRACE_SECONDS } = loadConfig({});
+    for (const role of roles) {
+      const seconds = Number(/^(\d+)s$/.exec(compose.services[role]?.stop_grace_period ?? '')?.[1]);
+      expect(seconds).toBeGreaterThan(role === 'sender' ? SENDER_GRACE_SECONDS : SHUTDOWN_GRACE_SECONDS);
+    }
   });
 
   it('publishes PostgreSQL and the Web UI on loopback only, and does not publish the engine', () => {

@@ -200,14 +200,27 @@ async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile
   return content;
 }
 
+/** Longer than the role may take by its settings: the rest of its stop takes moments. */
+const FURTHER_GRACE_MS = 10_000;
+
+function graceMsOf(role: SupervisedRole, config: Config): number {
+  const seconds = role === 'sender' ? config.SENDER_GRACE_SECONDS : config.SHUTDOWN_GRACE_SECONDS;
+  return seconds * 1_000 + FURTHER_GRACE_MS;
+}
+
 async function startRoles(state: State): Promise<void> {
   const { config, guard, options } = state;
   const environment = childEnvironment(asVariables(config));
-  const graceMs = config.SHUTDOWN_GRACE_SECONDS * 1_000 + 5_000;
   const started = await Promise.allSettled(
     options.roles.map((role) =>
       keep(state, role, () =>
-        startRoleProcess({ role, command: options.roleCommand, environment, graceMs, guard }),
+        startRoleProcess({
+          role,
+          command: options.roleCommand,
+          environment,
+          graceMs: graceMsOf(role, config),
+          guard,
+        }),
       ),
     ),
   );
@@ -216,8 +229,24 @@ async function startRoles(state: State): Promise<void> {
   for (const one of started) if (one.status === 'rejected') throw one.reason;
 }
 
+/** Someone who waits longer than this learns what for. */
+const EXPLAIN_AFTER_MS = 2_000;
+
+/** @param pids of the roles that still run; not null */
+function explainWait({ config, options, pids }: State): void {
+  const running = options.roles.filter((role) => pids[role] !== null);
+  if (running.length === 0) return;
+  const seconds = Math.max(...running.map((role) => graceMsOf(role, config) / 1_000));
+  const sending = running.includes('sender') ? '; messages without a reply may then be sent twice' : '';
+  options.progress(
+    `waiting at most ${seconds} s until ${running.join(', ')} finished; Ctrl-C ends at once${sending}`,
+  );
+}
+
 async function stopAll(state: State): Promise<void> {
+  const explaining = setTimeout(() => explainWait(state), EXPLAIN_AFTER_MS);
   for (const stop of state.stops.toReversed()) await stop();
+  clearTimeout(explaining);
   await state.guard.close();
 }
 
