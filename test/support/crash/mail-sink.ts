@@ -20,6 +20,8 @@ export interface Arrival {
 export interface MailSink {
   readonly port: number;
   readonly arrivals: readonly Arrival[];
+  /** The delay of each reply to a mail, in ms. It also counts for mails that arrived before a change. */
+  replyMs: number;
   /** Called with each arrival before it is accepted, so the sender does not know of it yet. */
   onArrival: ((arrival: Arrival) => void) | null;
   /** Decides the reply to RCPT; null accepts. */
@@ -42,6 +44,8 @@ async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSessio
   };
 }
 
+const LOOK_MS = 25;
+
 /** @param replyMs the delay of each reply to a mail, so that some mails are always in progress */
 export async function startMailSink(replyMs: number): Promise<MailSink> {
   const arrivals: Arrival[] = [];
@@ -59,7 +63,8 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
         const arrival = await arrivalOf(stream, session);
         arrivals.push(arrival);
         sink.onArrival?.(arrival);
-        await delay(replyMs);
+        await delay(Math.min(sink.replyMs, LOOK_MS));
+        while (Date.now() - arrival.at < sink.replyMs) await delay(LOOK_MS);
       };
       take().then(() => done(), done);
     },
@@ -71,6 +76,7 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
   const sink: MailSink = {
     port: (server.server.address() as AddressInfo).port,
     arrivals,
+    replyMs,
     onArrival: null,
     refuse: null,
     close: () => new Promise((resolve) => server.close(() => resolve())),

@@ -23,6 +23,8 @@ interface Scale {
   validation: { candidates: number; kills: number };
   /** Number of contacts in a flow, of kills during it, and whether to wait for the minute before a repeated request. */
   flows: { runs: number; kills: number; waits: boolean };
+  /** How long the relay takes for each reply, in ms, and how often a sender is asked to stop meanwhile. */
+  deploys: { relaysMs: number[]; stops: number };
   /** How long two versions run together at least, and how often one of their processes is restarted. */
   versions: { seconds: number; restartMs: number };
   /** Number of messages and of campaign recipients that an account pays for, and of kills during it. */
@@ -55,6 +57,7 @@ export const scale: Scale = full
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
       flows: { runs: 2_000, kills: 16, waits: true },
+      deploys: { relaysMs: [1_000, 20_000, 50_000], stops: 20 },
       versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
       stats: { facts: 100_000, messages: 15_000, kills: 30 },
@@ -74,6 +77,7 @@ export const scale: Scale = full
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
       flows: { runs: 150, kills: 6, waits: false },
+      deploys: { relaysMs: [2_000], stops: 4 },
       versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
       stats: { facts: 6_000, messages: 1_000, kills: 4 },
