@@ -232,15 +232,13 @@ async function startRoles(state: State): Promise<void> {
 /** Someone who waits longer than this learns what for. */
 const EXPLAIN_AFTER_MS = 2_000;
 
-/** @param pids of the roles that still run; not null */
 function explainWait({ config, options, pids }: State): void {
   const running = options.roles.filter((role) => pids[role] !== null);
   if (running.length === 0) return;
+  const names = running.map((role) => `the ${role}`).join(' and ');
   const seconds = Math.max(...running.map((role) => graceMsOf(role, config) / 1_000));
-  const sending = running.includes('sender') ? '; messages without a reply may then be sent twice' : '';
-  options.progress(
-    `waiting at most ${seconds} s until ${running.join(', ')} finished; Ctrl-C ends at once${sending}`,
-  );
+  const risk = running.includes('sender') ? ', and messages without a reply may be sent twice' : '';
+  options.progress(`waiting for ${names} to finish (at most ${seconds} s); Ctrl-C ends this at once${risk}`);
 }
 
 async function stopAll(state: State): Promise<void> {

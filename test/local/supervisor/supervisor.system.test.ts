@@ -232,7 +232,10 @@ describe('an installation that is asked to stop', () => {
       () => program.output(),
     );
     await until(
-      () => /waiting at most 610 s until worker finished; Ctrl-C ends at once\n/.test(program.output()),
+      () =>
+        /waiting for the worker to finish \(at most 610 s\); Ctrl-C ends this at once\n/.test(
+          program.output(),
+        ),
       () => program.output(),
     );
     expect(alivePids(pids)).toEqual(expect.arrayContaining([pids.worker, pids.temporal, pids.postgres]));
