@@ -5,6 +5,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { EmailProvider, OutgoingEmail } from '../../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../../src/delivery/providers/smtp/hand-over.ts';
 import { startSmtpServer, type TestSmtpServer } from '../../../support/sending.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { outgoingEmail } from '../../../support/outgoing.ts';
 
 const CONNECTIONS = 8;
@@ -102,6 +103,26 @@ describe('the connections to a relay', () => {
     delete server.answers.rcpt;
     await handOverTogether(CONNECTIONS);
     expect(most).toBe(CONNECTIONS);
+  });
+});
+
+describe('a provider that stops', () => {
+  it('tries nothing that waits for a connection, and leaves open what has its final dot', async () => {
+    together = CONNECTIONS + 1;
+    const batch = [email('ada@example.com'), email('eve@example.com')];
+    const handingOver = Array.from({ length: CONNECTIONS + 1 }, () => provider.handOver(batch));
+    await eventually(() => expect(waiting).toHaveLength(CONNECTIONS));
+    provider.stop?.();
+    const results = await Promise.all(handingOver);
+    expect(results.map((each) => each.map(({ kind }) => kind))).toEqual([
+      ...Array.from({ length: CONNECTIONS }, () => ['open', 'not_tried']),
+      ['not_tried', 'not_tried'],
+    ]);
+    for (const end of waiting.splice(0)) end();
+    const later = results.flat().flatMap((result) => (result.kind === 'open' ? [result.later] : []));
+    expect((await Promise.all(later)).every(({ kind }) => kind === 'accepted')).toBe(true);
+    expect(await kindsOf(batch)).toEqual(['not_tried', 'not_tried']);
+    expect(connections).toBe(CONNECTIONS);
   });
 });
 
