@@ -92,6 +92,7 @@ import * as pricedEmails from './0106_priced_emails.ts';
 import * as importClaims from './0108_import_claims.ts';
 import * as repeatedMail from './0109_repeated_mail.ts';
 import * as storedKeys from './0115_stored_keys.ts';
+import * as visibleLists from './0119_visible_lists.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -189,4 +190,5 @@ export const migrations = [
   importClaims,
   repeatedMail,
   storedKeys,
+  visibleLists,
 ];

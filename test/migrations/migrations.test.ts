@@ -106,4 +106,34 @@ describe('migrations', () => {
       },
     ]);
   });
+
+  it('hide the lists that the service filled with recipients of campaigns, and no others', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    await rollback(test.url, '0108_import_claims');
+    await pool.query(
+      `with a as (insert into accounts (name, tier) values ('Acme', 'trusted') returning id),
+       b as (insert into brands (account_id) select id from a returning id, account_id),
+       l as (insert into lists (account_id, brand_id, name, created_at)
+         select account_id, b.id, v.name, now() + v.later from b, (values
+           ('Recipients', interval '0'), ('Copy, renamed', '1 hour'), ('Spring: not opened', '2 hours'),
+           ('Newsletter', '3 hours'), ('Filled later', '4 hours'), ('Mail: not opened', '5 hours')) v (name, later)
+         returning id, account_id, brand_id, name, created_at),
+       f as (insert into campaign_list_fills (account_id, brand_id, campaign_id, list_id, filters, up_to, created_at)
+         select account_id, brand_id, 1, id, '{}', 0, case name when 'Recipients' then created_at else now() end
+         from l where name in ('Recipients', 'Filled later'))
+       insert into campaigns (account_id, brand_id, channel, name, contact_list_id, created_at)
+       select account_id, brand_id, 'email', case name when 'Spring: not opened' then 'Spring' else name end,
+         case when name <> 'Spring: not opened' then id end,
+         case name when 'Copy, renamed' then created_at else now() end
+       from l where name in ('Copy, renamed', 'Spring: not opened', 'Newsletter')`,
+    );
+    await migrate(test.url, upkeep.partitions);
+    const { rows } = await pool.query<{ name: string; visible: boolean }>(
+      'select name, visible from lists order by id',
+    );
+    const named = (visible: boolean) => rows.filter((row) => row.visible === visible).map((row) => row.name);
+    expect(named(false)).toEqual(['Recipients', 'Copy, renamed', 'Spring: not opened']);
+    expect(named(true)).toEqual(['Newsletter', 'Filled later', 'Mail: not opened']);
+  });
 });

@@ -3456,6 +3456,7 @@ export interface components {
             account_id: number;
             name: string;
             description: string | null;
+            visible: boolean;
             contacts_count: number;
             /** Format: date-time */
             created_at: string;
@@ -10406,6 +10407,8 @@ export interface operations {
                 "application/json": {
                     name: string;
                     description?: string | null;
+                    /** @default true */
+                    visible?: boolean;
                 };
             };
         };
@@ -10527,6 +10530,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     description?: string | null;
+                    visible?: boolean;
                 };
             };
         };

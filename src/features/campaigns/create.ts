@@ -52,7 +52,10 @@ export async function duplicateCampaign(
   let { trigger_data: data } = row;
   if (audience === 'not_opened') {
     if (row.audience_count === 0) throw campaignTransitions.refusal(row, 'duplicate_without_recipients');
-    const list = await createList(trx, tenant, { name: `${row.name.slice(0, 230)}: not opened` });
+    const list = await createList(trx, tenant, {
+      name: `${row.name.slice(0, 230)}: not opened`,
+      visible: false,
+    });
     await startListFill(trx, row, list.id, { state: 'sent', opened: false });
     trigger = { contact_list_id: list.id, segment_id: null };
     data = {};

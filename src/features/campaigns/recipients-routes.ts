@@ -99,7 +99,7 @@ function toListRoute(pool: pg.Pool): RouteDefinition {
       if (given !== undefined && !(await lockLists(trx, tenant.brandId, [given])).has(given)) {
         throw invalid({ list_id: ['is not a list of the brand'] });
       }
-      const listId = given ?? (await createList(trx, tenant, { name: name ?? row.name })).id;
+      const listId = given ?? (await createList(trx, tenant, { name: name ?? row.name, visible: false })).id;
       const wanted = notOpened === true ? { ...filters, opened: false } : filters;
       const fill = await startListFill(trx, row, listId, wanted);
       return { status: 201, body: fill, resourceId: fill.id };

@@ -358,7 +358,10 @@ export type Recipient = z.input<typeof recipientSchema>;
 
 export const toListBody = z.strictObject({
   list_id: id.optional().meta({ description: 'An existing list of the brand.' }),
-  name: name.optional().meta({ description: 'The name of a new list, instead of `list_id`.' }),
+  name: name.optional().meta({
+    description:
+      'The name of a new list, instead of `list_id`. Its contacts do not see it on their preference page.',
+  }),
   ...recipientFilters,
   opened: z.boolean().optional(),
   clicked: z.boolean().optional(),

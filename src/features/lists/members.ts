@@ -112,19 +112,19 @@ export interface ListOfContact {
   description: string | null;
 }
 
-/** Returns the lists of a contact of the brand, ordered by name. */
-export async function listsOf(
+/** Returns the visible lists of a contact of the brand, ordered by name. */
+export async function visibleListsOf(
   db: Queryable,
   brandId: number,
   contactId: number,
   limit: number,
 ): Promise<ListOfContact[]> {
   const { rows } = await db.query<ListOfContact>({
-    name: 'lists_of_contact',
+    name: 'visible_lists_of_contact',
     text: `
     select l.id, l.name, l.description
     from list_members m join lists l on l.id = m.list_id and l.removed_at is null
-    where m.contact_id = $2 and l.brand_id = $1 order by lower(l.name), l.id limit $3`,
+    where m.contact_id = $2 and l.brand_id = $1 and l.visible order by lower(l.name), l.id limit $3`,
     values: [brandId, contactId, limit],
   });
   return rows;

@@ -2,7 +2,7 @@ import type { ModelObject } from 'objection';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { BulkStatus } from './schema.ts';
+import type { BulkStatus, ChangeListBody } from './schema.ts';
 
 export class ListModel extends TenantModel {
   static override readonly tableName = 'lists';
@@ -12,6 +12,7 @@ export class ListModel extends TenantModel {
     'brand_id',
     'name',
     'description',
+    'visible',
     'created_at',
     'updated_at',
   ];
@@ -19,6 +20,8 @@ export class ListModel extends TenantModel {
   declare brand_id: number;
   declare name: string;
   declare description: string | null;
+  /** Whether its members see it on their preference page. */
+  declare visible: boolean;
   declare removed_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;
@@ -30,7 +33,7 @@ const COLUMNS = ListModel.columns.join(', ');
 export async function insertList(
   db: Queryable,
   { accountId: account_id, brandId: brand_id }: BrandScope,
-  values: Pick<ListRow, 'name' | 'description'>,
+  values: Pick<ListRow, 'name' | 'description' | 'visible'>,
 ): Promise<ListRow> {
   return ListModel.on(db)
     .insert({ account_id, brand_id, ...values })
@@ -51,13 +54,13 @@ export async function updateList(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   id: number,
-  { name, description }: { name?: string | undefined; description?: string | null | undefined },
+  { name, description, visible }: ChangeListBody,
 ): Promise<ListRow | null> {
   const { rows } = await db.query<ListRow>(
     `update lists set name = coalesce($4, name),
-       description = case when $5 then $6 else description end, updated_at = now()
+       description = case when $5 then $6 else description end, visible = coalesce($7, visible), updated_at = now()
      where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null returning ${COLUMNS}`,
-    [accountId, brandId, id, name ?? null, description !== undefined, description ?? null],
+    [accountId, brandId, id, name ?? null, description !== undefined, description ?? null, visible ?? null],
   );
   return rows[0] ?? null;
 }

@@ -9,12 +9,17 @@ const MAX_ADDRESS_LENGTH = 320;
 
 const when = z.iso.datetime();
 
+const VISIBLE =
+  'Whether contacts in the list see it on their preference page, and can leave it there. Lists that the service ' +
+  'fills with recipients of a campaign are not visible.';
+
 export const listSchema = z
   .object({
     id: z.int(),
     account_id: z.int(),
     name: z.string(),
     description: z.string().nullable(),
+    visible: z.boolean().meta({ description: VISIBLE }),
     contacts_count: z.int(),
     created_at: when,
     updated_at: when,
@@ -24,14 +29,18 @@ export type ContactList = z.infer<typeof listSchema>;
 
 const name = oneLine(MAX_NAME).min(1).meta({ description: 'Two lists may have the same name.' });
 
-export const createListBody = z.strictObject({
-  name,
-  description: z.string().max(MAX_DESCRIPTION).nullish(),
-});
+const description = z.string().max(MAX_DESCRIPTION).nullish();
+const visible = z.boolean().meta({ description: VISIBLE });
+
+export const createListBody = z.strictObject({ name, description, visible: visible.default(true) });
 export type CreateListBody = z.output<typeof createListBody>;
 
 /** Fields that are left out do not change. */
-export const changeListBody = createListBody.partial();
+export const changeListBody = z.strictObject({
+  name: name.optional(),
+  description,
+  visible: visible.optional(),
+});
 export type ChangeListBody = z.output<typeof changeListBody>;
 
 /** Fields that are ignored, so that a client can send a list back as it received it. */

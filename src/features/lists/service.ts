@@ -24,9 +24,9 @@ export {
   addToLists,
   leaveLists,
   type ListOfContact,
-  listsOf,
   removeFromList,
   replaceLists,
+  visibleListsOf,
 } from './members.ts';
 
 function presentList(row: ListRow, contactsCount: number): ContactList {
@@ -35,6 +35,7 @@ function presentList(row: ListRow, contactsCount: number): ContactList {
     account_id: row.account_id,
     name: row.name,
     description: row.description,
+    visible: row.visible,
     contacts_count: contactsCount,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
@@ -70,7 +71,8 @@ export async function getList(db: Queryable, tenant: BrandScope, id: number): Pr
 }
 
 export async function createList(db: Queryable, tenant: Tenant, body: CreateListBody): Promise<ContactList> {
-  const row = await insertList(db, tenant, { name: body.name, description: body.description ?? null });
+  const { name, description = null, visible } = body;
+  const row = await insertList(db, tenant, { name, description, visible });
   return presentList(row, 0);
 }
 

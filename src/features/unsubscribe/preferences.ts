@@ -5,7 +5,7 @@ import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';
-import { leaveLists, type ListOfContact, listsOf } from '../lists/service.ts';
+import { leaveLists, type ListOfContact, visibleListsOf } from '../lists/service.ts';
 import { type UnsubscribeTarget, unsubscribeToken } from './tokens.ts';
 
 /** A contact of a brand, with its email address. */
@@ -64,7 +64,7 @@ export interface Preferences {
   contactId: number | null;
   address: string | null;
   subscribed: boolean;
-  /** At most {@link MAX_SHOWN_LISTS}. */
+  /** The visible lists of the contact, at most {@link MAX_SHOWN_LISTS}. */
   lists: ListOfContact[];
 }
 
@@ -87,7 +87,7 @@ export function createPreferences(deps: PreferenceDeps) {
       if (!('contactId' in source)) return UNKNOWN;
       const { contactId } = source;
       const [lists, { rows }] = await Promise.all([
-        listsOf(pool, brandId, contactId, MAX_SHOWN_LISTS),
+        visibleListsOf(pool, brandId, contactId, MAX_SHOWN_LISTS),
         pool.query<{ email: string | null; email_subscribed: boolean }>(
           'select email, email_subscribed from contacts where id = $1 and brand_id = $2',
           [contactId, brandId],

@@ -186,6 +186,8 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
     expect([status, body.status]).toEqual([201, 'running']);
     await fill();
     expect(await membersOf(body.list_id)).toEqual(expected);
+    const made = await api.request('GET', `/v1/my/lists/${Number(body.list_id)}`);
+    expect(made.body).toMatchObject({ name: 'Made', visible: false });
     const { list } = await api.request('GET', at('/to_list?limit=1'));
     expect(list[0]).toMatchObject({
       ...{ id: body.id, status: 'completed', looked_at_count: 10, added_count: expected.length },

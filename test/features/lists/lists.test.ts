@@ -52,6 +52,8 @@ describe('POST /lists', () => {
     [{ name: 'x'.repeat(256) }, 'name'],
     [{ name: 'VIP', description: 7 }, 'description'],
     [{ name: 'VIP', description: 'x'.repeat(2_001) }, 'description'],
+    [{ name: 'VIP', visible: null }, 'visible'],
+    [{ name: 'VIP', visible: 'no' }, 'visible'],
     [{ name: 'VIP', nmae: 'VIP' }, 'nmae'],
   ])('refuses %j', async (body, field) => {
     const { status, body: error } = await create(body);
@@ -64,10 +66,20 @@ describe('POST /lists', () => {
       201,
       {
         ...{ id: expect.any(Number), account_id: api.accountId, name: 'VIP', description: null },
-        ...{ contacts_count: 0, created_at: expect.any(String), updated_at: expect.any(String) },
+        ...{
+          visible: true,
+          contacts_count: 0,
+          created_at: expect.any(String),
+          updated_at: expect.any(String),
+        },
       },
     ]);
     expect((await api.request('GET', `${PATH}/${Number(body.id)}`)).body).toEqual(body);
+  });
+
+  it('creates a list that recipients do not see', async () => {
+    const { body } = await create({ name: 'Prospects', visible: false });
+    expect(body.visible).toBe(false);
   });
 
   it('replays the response to a repeated key', async () => {
@@ -119,12 +131,19 @@ describe('PATCH /lists/{id}', () => {
     expect(renamed.body).toMatchObject({ name: 'Gold', description: 'The best' });
     const cleared = await api.request('PATCH', `${PATH}/${id}`, { body: { description: null } });
     expect(cleared.body).toMatchObject({ name: 'Gold', description: null });
+    const hidden = await api.request('PATCH', `${PATH}/${id}`, { body: { visible: false } });
+    expect(hidden.body).toMatchObject({ name: 'Gold', visible: false });
+    const kept = await api.request('PATCH', `${PATH}/${id}`, { body: { description: 'Still hidden' } });
+    expect(kept.body).toMatchObject({ description: 'Still hidden', visible: false });
   });
 
-  it.each([{ name: '' }, { name: null }, { colour: 'red' }])('refuses %j', async (body) => {
-    const id = await createList();
-    expect((await api.request('PATCH', `${PATH}/${id}`, { body })).status).toBe(422);
-  });
+  it.each([{ name: '' }, { name: null }, { visible: null }, { colour: 'red' }])(
+    'refuses %j',
+    async (body) => {
+      const id = await createList();
+      expect((await api.request('PATCH', `${PATH}/${id}`, { body })).status).toBe(422);
+    },
+  );
 
   it('is 404 for a list that does not exist', async () => {
     expect((await api.request('PATCH', `${PATH}/999999999`, { body: { name: 'a' } })).status).toBe(404);

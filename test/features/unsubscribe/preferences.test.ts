@@ -100,6 +100,13 @@ describe('the preference page', () => {
     expect(await get()).not.toMatch(/Offers|Secret/);
   });
 
+  it('shows visible lists only', async () => {
+    await query('update lists set visible = false where id = $1', [offers]);
+    const html = await get();
+    expect(html).toContain('News &amp;');
+    expect(html).not.toContain('Offers');
+  });
+
   it('does not exist for a text that is not an address', () => {
     const { accountId, brandId } = api;
     expect(preferenceUrl(keyring, api.baseUrl, { accountId, brandId, contactId, address: 'no' })).toBeNull();

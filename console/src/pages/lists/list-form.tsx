@@ -1,7 +1,7 @@
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
-import { Field, TextArea, TextInput } from '../../ui/field.tsx';
+import { Checkbox, Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 
 type ContactList = Schemas['ContactList'];
@@ -17,26 +17,36 @@ export function ListForm({
   onCancel: () => void;
 }) {
   const save = useAction({
-    work: (body: { name: string; description: string | null }, key) =>
+    work: (body: { name: string; description: string | null; visible: boolean }, key) =>
       list
         ? call(() => api.PATCH('/v1/my/lists/{id}', { params: { path: { id: list.id } }, body }))
         : call(() => api.POST('/v1/my/lists', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'List saved.',
     refresh: ['lists'],
-    fields: ['name', 'description'],
+    fields: ['name', 'description', 'visible'],
     onDone,
   });
   const submit = (form: FormData) => {
-    save.run({ name: formText(form, 'name'), description: formText(form, 'description') || null });
+    save.run({
+      name: formText(form, 'name'),
+      description: formText(form, 'description') || null,
+      visible: form.has('visible'),
+    });
   };
   return (
     <ActionForm action={save} onSubmit={submit} submit="Save" close={{ label: 'Cancel', onClick: onCancel }}>
-      <Field label="Name" hint="Recipients see it on their preference page." error={save.errorOf('name')}>
+      <Field label="Name" error={save.errorOf('name')}>
         <TextInput name="name" required defaultValue={list?.name ?? ''} />
       </Field>
       <Field label="Description" error={save.errorOf('description')}>
         <TextArea name="description" rows={3} defaultValue={list?.description ?? ''} />
       </Field>
+      <Checkbox
+        name="visible"
+        defaultChecked={list?.visible ?? true}
+        label="Visible to contacts"
+        hint="Contacts in it see its name and description on their preference page, and can leave it."
+      />
     </ActionForm>
   );
 }

@@ -33,6 +33,7 @@ export function ListPage() {
           <PageHeader title={list.name} actions={<Actions list={list} />}>
             <p className="muted">
               {list.contacts_count === 1 ? '1 contact' : `${countText(list.contacts_count)} contacts`}
+              {!list.visible && '. Not visible to contacts'}
               {list.description !== null && `. ${list.description}`}
             </p>
           </PageHeader>

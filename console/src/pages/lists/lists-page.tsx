@@ -15,7 +15,16 @@ import { ListForm } from './list-form.tsx';
 const FILTERS: readonly Filter[] = [{ name: 'name', label: 'Exact name', type: 'search' }];
 
 const columns: readonly TableColumn<Schemas['ContactList']>[] = [
-  { key: 'name', header: 'List', cell: ({ id, name }) => <BrandLink to={`/lists/${id}`}>{name}</BrandLink> },
+  {
+    key: 'name',
+    header: 'List',
+    cell: ({ id, name, visible }) => (
+      <>
+        <BrandLink to={`/lists/${id}`}>{name}</BrandLink>
+        {!visible && <span className="muted"> not visible</span>}
+      </>
+    ),
+  },
   {
     key: 'contacts',
     header: 'Contacts',
