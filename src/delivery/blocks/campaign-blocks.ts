@@ -13,6 +13,9 @@ import { furtherCtes, giveBackCtes, limits } from '../limits/authority.ts';
 import { returnSandboxCtes } from '../limits/block-limits.ts';
 import { type Channel, messageClasses } from '../message.ts';
 
+/** Maximum number of recipients in a block. */
+export const MAX_BLOCK = 1_000;
+
 /**
  * Maximum number of retries that a pause moves. The others come due while the campaign is paused; senders do not send
  * them then.

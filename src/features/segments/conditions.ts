@@ -2,6 +2,7 @@ import { AppError, invalid, notFound, type ValidationErrors } from '../../errors
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Condition, type FlowNames, MAX_FILTERS } from './language.ts';
+import { campaignProblems } from './campaign-mail.ts';
 import type { Problem } from './parse.ts';
 import {
   expand,
@@ -11,6 +12,7 @@ import {
   type Outline,
   outline,
   type Outlines,
+  type Reference,
   segmentIds,
   TOO_LARGE,
 } from './references.ts';
@@ -152,8 +154,8 @@ export async function segmentCondition(
 }
 
 /**
- * Checks the references of filters that are otherwise valid: their lists and segments must be those of the brand, and
- * all filters together must not be too many. In a transaction, none of the lists and segments can be deleted until it
+ * Checks the references of filters that are otherwise valid: their lists, segments and campaigns must be those of the
+ * brand, and all filters together must not be too many. In a transaction, none of the lists and segments can be deleted until it
  * ends.
  * @param flow what filters of a flow may name
  */
@@ -185,7 +187,18 @@ export async function referenceProblems(
     [scope.brandId, listIds],
   );
   const lists = new Set(rows.map(({ id }) => id));
-  return one.references
-    .filter(({ kind, id }) => !(kind === 'list' ? lists : known).has(id))
-    .map(({ kind, path }) => ({ path, message: `is not a ${kind} of the brand` }));
+  return [
+    ...missingProblems(one.references, { lists, segments: known }),
+    ...(await campaignProblems(db, scope, one.references)),
+  ];
 }
+
+/** Returns a problem for each list and each segment that is none of the given ones. */
+export const missingProblems = (
+  references: readonly Reference[],
+  known: { lists: ReadonlySet<number>; segments: ReadonlyMap<number, unknown> },
+): Problem[] =>
+  references.flatMap(({ kind, id, path }) => {
+    if (kind === 'campaign' || (kind === 'list' ? known.lists : known.segments).has(id)) return [];
+    return [{ path, message: `is not a ${kind} of the brand` }];
+  });

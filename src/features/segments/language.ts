@@ -164,8 +164,8 @@ export type Test =
   | { type: 'boolean'; value: boolean }
   | { type: 'present' };
 
-/** What a contact did, or mail to it. */
-export type Activity = { event: string } | { engagement: EngagementName };
+/** What a contact did, or mail to it: any mail, or that of one campaign. */
+export type Activity = { event: string } | { engagement: EngagementName; campaignId: number | null };
 
 /** A parsed filter. Every condition is true or false for a contact, never unknown. */
 export type Condition =

@@ -1,4 +1,4 @@
-import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { invalid, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { isSender, requireSender } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -6,7 +6,8 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type IfMatch, requireRevision } from '../../platform/db/revisions.ts';
 import { campaignsNaming, flowsNaming, lockLists, quoted, requireUnused } from '../lists/service.ts';
-import { fieldOf } from './conditions.ts';
+import { campaignProblems } from './campaign-mail.ts';
+import { errorsOf, fieldOf, missingProblems } from './conditions.ts';
 import {
   deleteSegmentRow,
   findAncestors,
@@ -74,16 +75,15 @@ async function requireReferences(
 ): Promise<void> {
   const listIds = references.filter(({ kind }) => kind === 'list').map(({ id }) => id);
   const lists = listIds.length > 0 ? await lockLists(trx, scope.brandId, listIds) : new Set<number>();
-  const errors: ValidationErrors = {};
-  for (const { kind, id, path } of references) {
-    const exists = kind === 'list' ? lists.has(id) : segments.has(id);
-    if (!exists) errors[fieldOf(path)] = [`is not a ${kind} of the brand`];
-  }
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const problems = [
+    ...missingProblems(references, { lists, segments }),
+    ...(await campaignProblems(trx, scope, references)),
+  ];
+  if (problems.length > 0) throw invalid(errorsOf(problems));
 }
 
 /**
- * Checks the lists and segments that unstored filters name.
+ * Checks the lists, segments and campaigns that unstored filters name.
  * @throws AppError validation_error that names the path of each id that is not one of the brand's
  */
 export async function requireKnownReferences(

@@ -102,12 +102,14 @@ export async function replaceReferences(
   segmentId: number,
   references: readonly Pick<Reference, 'kind' | 'id'>[],
 ): Promise<void> {
+  // A campaign that has recipients cannot be deleted, so it need not be known what names it.
+  const named = references.filter(({ kind }) => kind !== 'campaign');
   await trx.query('delete from segment_references where segment_id = $1', [segmentId]);
-  if (references.length === 0) return;
+  if (named.length === 0) return;
   await trx.query(
     `insert into segment_references (segment_id, kind, target_id)
      select distinct $1::bigint, r.kind, r.id from unnest($2::text[], $3::bigint[]) as r (kind, id)`,
-    [segmentId, references.map(({ kind }) => kind), references.map(({ id }) => id)],
+    [segmentId, named.map(({ kind }) => kind), named.map(({ id }) => id)],
   );
 }
 

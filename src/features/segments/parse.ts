@@ -24,6 +24,7 @@ import {
   MAX_ITEMS,
   type Path,
   readBoolean,
+  readCampaignEngagement,
   readComparison,
   readHowOften,
   readId,
@@ -280,6 +281,10 @@ function parseEngaged(
   return { type: 'engaged', kind: name, step: idOf(asked.step), within: asked.within };
 }
 
+/** Whether the value of a filter about mail names a campaign. */
+export const namesCampaign = (value: unknown): value is { campaign_id: unknown } =>
+  typeof value === 'object' && value !== null && 'campaign_id' in value;
+
 function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Condition | undefined {
   const { name, value } = filter;
   const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
@@ -287,8 +292,15 @@ function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Con
     return void report([...at, 'name'], 'must be event. and a name of a-z, 0-9 and _, up to 64 characters');
   }
   if (flow && event === null && namesStep(value)) return parseEngaged(filter, flow, at, report);
+  const engagement = name as EngagementName;
+  if (event === null && namesCampaign(value)) {
+    const asked = readCampaignEngagement(value, [...at, 'value'], report);
+    if (!asked) return undefined;
+    const { campaignId, within } = asked;
+    return { type: 'did', activity: { engagement, campaignId }, atLeast: 1, within };
+  }
   const often = readHowOften(value, [...at, 'value'], report);
-  const activity = event === null ? { engagement: name as EngagementName } : { event };
+  const activity = event === null ? { engagement, campaignId: null } : { event };
   return often && { type: 'did', activity, ...often };
 }
 

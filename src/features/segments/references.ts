@@ -1,21 +1,30 @@
 import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS } from './language.ts';
-import { type Filter, parseFilters, type Problem } from './parse.ts';
+import {
+  type Condition,
+  type EngagementName,
+  engagementKinds,
+  type FlowNames,
+  MAX_DEPTH,
+  MAX_FILTERS,
+} from './language.ts';
+import { type Filter, namesCampaign, parseFilters, type Problem } from './parse.ts';
 import type { Path } from './values.ts';
 
 export const TOO_LARGE = `must have at most ${MAX_FILTERS} filters and ${MAX_DEPTH} levels, including those of the segments that they name`;
 
-/** A list or segment that a filter names. */
-export interface Reference {
-  kind: 'list' | 'segment';
+interface Named {
   id: number;
   /** Path from the array of filters: `[2, 'value', 0]`. */
   path: Path;
   /** Level of the filter; 1 outside groups. */
   depth: number;
 }
+
+/** A list, a segment or a campaign that a filter names. */
+export type Reference = Named &
+  ({ kind: 'list' | 'segment' } | { kind: 'campaign'; engagement: EngagementName });
 
 /** What determines the size of filters. */
 export interface Shape {
@@ -25,7 +34,7 @@ export interface Shape {
   depth: number;
 }
 
-/** Parsed filters, and the lists and segments that they name. */
+/** Parsed filters, and what they name. */
 export interface Outline extends Shape {
   conditions: Condition[];
   problems: Problem[];
@@ -33,6 +42,11 @@ export interface Outline extends Shape {
 }
 
 function referencesOf({ name, predicate, value }: Filter, at: Path, depth: number): Reference[] {
+  if (Object.hasOwn(engagementKinds, name) && namesCampaign(value)) {
+    const engagement = name as EngagementName;
+    const path = [...at, 'value', 'campaign_id'];
+    return [{ kind: 'campaign', engagement, id: value.campaign_id as number, path, depth }];
+  }
   if (name !== 'list' && name !== 'segment') return [];
   if (predicate === 'eq' || predicate === 'not_eq') {
     return [{ kind: name, id: value as number, path: [...at, 'value'], depth }];
@@ -60,7 +74,7 @@ function walk(filters: readonly Filter[], at: Path, depth: number, found: Walk):
   return found;
 }
 
-/** Parses filters and finds the lists and segments that they name: none if there are problems. */
+/** Parses filters and finds what they name: nothing if there are problems. */
 export function outline(filters: readonly unknown[], flow: FlowNames | null = null): Outline {
   const { conditions, problems } = parseFilters(filters, flow);
   const nothing = { references: [], count: 0, depth: 0 };

@@ -1,5 +1,6 @@
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { literalPattern } from '../../platform/db/like.ts';
+import { campaignMailOfFewSql, campaignMailSql } from './campaign-mail.ts';
 import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
 import {
   type Activity,
@@ -7,6 +8,7 @@ import {
   type ColumnName,
   type Comparison,
   type Condition,
+  type EngagementName,
   engagementKinds,
   type Operand,
   type Period,
@@ -191,6 +193,9 @@ class SqlWriter {
 
   private did({ activity, atLeast, within }: Condition & { type: 'did' }): string {
     if ('event' in activity && !this.context.eventNames.has(activity.event)) return 'false';
+    if ('engagement' in activity && activity.campaignId !== null) {
+      return this.didWithCampaign(activity.engagement, activity.campaignId, within);
+    }
     if (this.context.few && 'engagement' in activity && activity.engagement === 'email_sent') {
       return this.wasSent(atLeast, within);
     }
@@ -203,6 +208,16 @@ class SqlWriter {
     // Grouped once for all contacts: otherwise, PostgreSQL would count the events of each contact separately.
     return `exists (select 1 from (select e.contact_id from ${source}
       group by e.contact_id having count(*) >= ${this.parameter(atLeast, 'bigint')}) e where e.contact_id = c.id)`;
+  }
+
+  private didWithCampaign(engagement: EngagementName, campaignId: number, within: Period | null): string {
+    const mail = {
+      engagement,
+      campaign: this.parameter(campaignId, 'bigint'),
+      since: within && this.since(within),
+    };
+    if (!this.context.few) return campaignMailSql(mail);
+    return campaignMailOfFewSql({ ...mail, brand: this.parameter(this.context.brandId, 'bigint') });
   }
 
   /**

@@ -149,17 +149,33 @@ export const readPeriod: ReadValue<Period> = (value, path, report) => {
   return { count, unit };
 };
 
+/** Reads an optional period. @returns null if it is left out; undefined after a report */
+const readWithin = ({ within = null }: Fields, path: Path, report: Report) =>
+  within === null ? null : readPeriod(within, [...path, 'within'], report);
+
 /** Reads the value of `did` and `did_not`, which may be left out: `{"at_least": 2, "within": {…}}`. */
 export const readHowOften: ReadValue<{ atLeast: number; within: Period | null }> = (value, path, report) => {
   const fields = readFields(value ?? {}, ['at_least', 'within'], path, report);
   if (!fields) return undefined;
   const atLeast = fields.at_least ?? 1;
-  const within =
-    (fields.within ?? null) === null ? null : readPeriod(fields.within, [...path, 'within'], report);
+  const within = readWithin(fields, path, report);
   if (typeof atLeast !== 'number' || !Number.isInteger(atLeast) || atLeast < 1 || atLeast > MAX_AT_LEAST) {
     return void report([...path, 'at_least'], `must be an integer from 1 to ${MAX_AT_LEAST}`);
   }
   return within === undefined ? undefined : { atLeast, within };
+};
+
+/** Reads a condition on the mail of a campaign, of which a contact gets one: `{"campaign_id": 42, "within": {…}}`. */
+export const readCampaignEngagement: ReadValue<{ campaignId: number; within: Period | null }> = (
+  value,
+  path,
+  report,
+) => {
+  const fields = readFields(value, ['campaign_id', 'within'], path, report);
+  if (!fields) return undefined;
+  const campaignId = readId(fields.campaign_id, [...path, 'campaign_id'], report);
+  const within = readWithin(fields, path, report);
+  return campaignId === undefined || within === undefined ? undefined : { campaignId, within };
 };
 
 const readStepName: ReadValue<StepName> = (value, path, report) => {
@@ -176,8 +192,7 @@ export const readStepEngagement: ReadValue<{ step: StepName; within: Period | nu
   const fields = readFields(value, ['step', 'within'], path, report);
   if (!fields) return undefined;
   const step = readStepName(fields.step, [...path, 'step'], report);
-  const within =
-    (fields.within ?? null) === null ? null : readPeriod(fields.within, [...path, 'within'], report);
+  const within = readWithin(fields, path, report);
   return step === undefined || within === undefined ? undefined : { step, within };
 };
 

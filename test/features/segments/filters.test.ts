@@ -1,6 +1,7 @@
 // Every predicate of a contact filter is validated, and finds exactly the contacts it describes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { writeRecipients } from '../../support/campaign-requests.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -284,6 +285,87 @@ describe('what contacts did', () => {
     expect(await selected(ids, [filter('email_sent', 'did', { within: month })])).toEqual([0, 1]);
     expect(await selected(ids, [filter('email_clicked', 'did_not')])).toEqual([1]);
     expect(await selected(ids, [filter('email_opened', 'did')])).toEqual([]);
+  });
+});
+
+describe('mail of a campaign', () => {
+  const of = (id: unknown, more: object = {}) => ({ campaign_id: id, ...more });
+
+  /** Stores a campaign that was sent. @returns its id */
+  async function campaign(
+    columns: { channel?: string; phase?: string; tracking?: object | null } = {},
+    { accountId, brandId }: TestTenant = api,
+  ): Promise<number> {
+    const { channel = 'email', phase = 'done', tracking = { opens: true, clicks: true } } = columns;
+    const { rows } = await api.database.pool.query<{ id: number }>(
+      `insert into campaigns (account_id, brand_id, channel, name, phase, tracking, status)
+       values ($1, $2, $3, 'Sale', $4, $5, case $4 when 'draft' then 'draft' else 'completed' end) returning id`,
+      [accountId, brandId, channel, phase, tracking && JSON.stringify(tracking)],
+    );
+    return rows[0]?.id ?? 0;
+  }
+
+  it('is found by what the contact did with it', async () => {
+    const ids = await store([{}, {}, {}, {}]);
+    const [sale, other] = [await campaign(), await campaign()];
+    const states = ['delivered', 'delivered', 'failed', null].flatMap((status, index) =>
+      status === null ? [] : [{ status, contactId: ids[index] as number }],
+    );
+    await writeRecipients(
+      api,
+      sale,
+      states.map((one, index) => ({ ...one, sent: one.status !== 'failed', opened: index === 0 })),
+    );
+    await writeRecipients(api, other, [{ status: 'delivered', sent: true, opened: true, contactId: ids[3] }]);
+    expect(await selected(ids, [filter('email_sent', 'did', of(sale))])).toEqual([0, 1]);
+    expect(await selected(ids, [filter('email_opened', 'did', of(sale))])).toEqual([0]);
+    expect(await selected(ids, [filter('email_opened', 'did_not', of(sale))])).toEqual([1, 2, 3]);
+    const notOpened = [filter('email_sent', 'did', of(sale)), filter('email_opened', 'did_not', of(sale))];
+    expect(await selected(ids, notOpened)).toEqual([1]);
+    const recently = of(sale, { within: { count: 1, unit: 'hours' } });
+    expect(await selected(ids, [filter('email_opened', 'did', recently)])).toEqual([0]);
+    await api.database.pool.query(`update messages set opened_at = now() - interval '2 hours'`);
+    expect(await selected(ids, [filter('email_opened', 'did', recently)])).toEqual([]);
+  });
+
+  it.each([
+    ['email_opened', of('x'), 'campaign_id'],
+    ['email_opened', of(0), 'campaign_id'],
+    ['email_opened', of(1, { at_least: 2 }), 'at_least'],
+    ['email_opened', of(1, { step: 3 }), 'step'],
+    ['event.order_placed', of(1), 'campaign_id'],
+  ])('is refused for %s with %j', async (name, value, field) => {
+    const { status, body } = await preview([filter(name, 'did', value)]);
+    expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([422, [`filters.0.value.${field}`]]);
+  });
+
+  it.each<[string, string, () => Promise<number>]>([
+    ['of another brand', 'is not a campaign of the brand', () => campaign({}, api.other)],
+    ['that is a draft', 'has not been sent', () => campaign({ phase: 'draft' })],
+    ['of SMS', 'is not a campaign by email', () => campaign({ channel: 'sms' })],
+    [
+      'whose opens were not tracked',
+      'were not recorded',
+      () => campaign({ tracking: { opens: false, clicks: true } }),
+    ],
+    ['without tracking', 'were not recorded', () => campaign({ tracking: null })],
+  ])('is refused for a campaign %s, in a preview and in a segment', async (_, message, make) => {
+    const id = await make();
+    const filters = [filter('any', 'or', [filter('email_opened', 'did_not', of(id))])];
+    const field = 'filters.0.value.0.value.campaign_id';
+    const saved = await api.request('POST', '/v1/my/segments', { body: { name: 'S', filters } });
+    for (const { status, body } of [await preview(filters), saved]) {
+      expect([status, body.validation_errors]).toEqual([
+        422,
+        { [field]: [expect.stringContaining(message)] },
+      ]);
+    }
+  });
+
+  it('can be asked for sent mail without tracking, and is kept in a segment', async () => {
+    const filters = [filter('email_sent', 'did', of(await campaign({ tracking: null })))];
+    const { status, body } = await api.request('POST', '/v1/my/segments', { body: { name: 'S', filters } });
+    expect([status, body.filters]).toEqual([201, filters]);
   });
 });
 

@@ -9,6 +9,7 @@ import {
 } from '../../../src/features/segments/service.ts';
 import { explainMatch } from '../../../src/features/segments/explain.ts';
 import type { Filter } from '../../../src/features/segments/parse.ts';
+import { CAMPAIGNS, ENGAGEMENT, engagementOf, storeMail } from './campaign-mail.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 /** Number of filter sets that one statement compares, and of statements. */
@@ -21,7 +22,6 @@ const AS_OF = new Date('2026-03-31T12:00:00.000Z');
 const BRAND = 7;
 const LISTS = [1, 2, 3];
 const EVENTS = ['order_placed', 'signed_up', 'never_happened'];
-const ENGAGEMENT = ['email_sent', 'email_opened', 'email_clicked'] as const;
 const units = ['minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
 
 const texts = fc.constantFrom(
@@ -148,6 +148,18 @@ const contact = fc.record({
     { maxLength: 6 },
   ),
   engagement: fc.array(fc.record({ kind: fc.constantFrom(0, 1, 2), at: recent }), { maxLength: 4 }),
+  /** Its messages of campaigns, one each. */
+  mail: fc.uniqueArray(
+    fc.record({
+      campaign: fc.constantFrom(...CAMPAIGNS),
+      email_sent: orNull(recent),
+      email_opened: orNull(recent),
+      email_clicked: orNull(recent),
+      /** Whether it was sent to an address that the contact no longer has. */
+      former: fc.boolean(),
+    }),
+    { selector: ({ campaign }) => campaign },
+  ),
 });
 type GivenContact = typeof contact extends fc.Arbitrary<infer T> ? T : never;
 
@@ -228,6 +240,14 @@ const leaf = fc.oneof(
     ),
     is('did', 'did_not'),
     fc.record({ at_least: fc.constantFrom(1, 2, 3), within: period }, { requiredKeys: [] }),
+  ),
+  filter(
+    fc.constantFrom(...ENGAGEMENT),
+    is('did', 'did_not'),
+    fc.record(
+      { campaign_id: fc.constantFrom(...CAMPAIGNS, 99), within: period },
+      { requiredKeys: ['campaign_id'] },
+    ),
   ),
 );
 const group = (inner: fc.Arbitrary<unknown>) =>
@@ -336,7 +356,7 @@ async function store(contacts: GivenContact[]): Promise<void> {
     await pool.query(
       `insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
        select $1, $2, 1, e.* from unnest($3::int[], $4::timestamptz[]) e`,
-      [BRAND, id, one.engagement.map((e) => e.kind), one.engagement.map((e) => e.at)],
+      [BRAND, id, engagementOf(one).map((e) => e.kind), engagementOf(one).map((e) => e.at)],
     );
     // Senders count sent mail in the statement that records it.
     await pool.query(
@@ -384,7 +404,12 @@ function factsOf(one: GivenContact, index: number): ContactInMemory {
       const times =
         'event' in activity
           ? one.events.filter((event) => event.name === activity.event && !event.test)
-          : one.engagement.filter(({ kind }) => kind === ENGAGEMENT.indexOf(activity.engagement));
+          : activity.campaignId === null
+            ? engagementOf(one).filter(({ kind }) => kind === ENGAGEMENT.indexOf(activity.engagement))
+            : one.mail
+                .filter(({ campaign }) => campaign === activity.campaignId)
+                .flatMap((mail) => mail[activity.engagement] ?? [])
+                .map((at) => ({ at }));
       return times.filter(({ at }) => !since || at >= since).length;
     },
     asOf: AS_OF,
@@ -418,6 +443,7 @@ const given: GivenContact[] = [];
 beforeAll(async () => {
   given.push(...fc.sample(contact, { numRuns: CONTACTS, seed: SEED }));
   await store(given);
+  await storeMail(test.database.pool, BRAND, given);
 });
 
 it('selects with SQL exactly the contacts that match in memory', async () => {

@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import { MAX_BLOCK } from '../../../delivery/blocks/campaign-blocks.ts';
 import type { FrequencyCap } from '../../../delivery/limits/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, isLocalTime, isPinned } from '../model.ts';
 import { missingLists, nextPage, type PinnedRow } from './audience-source.ts';
 import { localTimes, type LocalTimes } from './local-times.ts';
 import { pageSql, type PageShape } from './page-sql.ts';
-import { freeAfter, MAX_BLOCK, spreadBlocks, throttledBlock } from './throttle.ts';
+import { freeAfter, spreadBlocks, throttledBlock } from './throttle.ts';
 import { divisionOf } from './variants.ts';
 
 /** Number of contacts per page. */

@@ -2,10 +2,10 @@
  * Decides when the blocks of a throttled campaign become due. Claims enforce the throttle in any case, however late
  * blocks are.
  */
+import { MAX_BLOCK } from '../../../delivery/blocks/campaign-blocks.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type CampaignRow, isLocalTime } from '../model.ts';
 
-export const MAX_BLOCK = 1_000;
 /**
  * Minimum number of recipients in a throttled block, unless a minute has fewer. A block is at least one second's worth.
  */
