@@ -93,6 +93,7 @@ import * as importClaims from './0108_import_claims.ts';
 import * as repeatedMail from './0109_repeated_mail.ts';
 import * as storedKeys from './0115_stored_keys.ts';
 import * as visibleLists from './0119_visible_lists.ts';
+import * as campaignFilters from './0120_campaign_filters.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -191,4 +192,5 @@ export const migrations = [
   repeatedMail,
   storedKeys,
   visibleLists,
+  campaignFilters,
 ];

@@ -5153,6 +5153,16 @@ export interface components {
             data?: ({
                 exclude_list_ids?: number[];
                 exclude_segment_ids?: number[];
+                /**
+                 * @example [
+                 *       {
+                 *         "name": "data.plan",
+                 *         "predicate": "eq",
+                 *         "value": "pro"
+                 *       }
+                 *     ]
+                 */
+                filters?: components["schemas"]["Filter"][];
             } & {
                 [key: string]: unknown;
             }) | null;

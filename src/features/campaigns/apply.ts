@@ -4,7 +4,7 @@ import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { changedValues } from '../../platform/db/revisions.ts';
-import { requireAudience } from './audience.ts';
+import { filtersIn, filtersOf, requireAudience } from './audience.ts';
 import { addForeignTemplates, hideTemplates, writeContent } from './content.ts';
 import { type CampaignRow, type CampaignValues, findCampaignById, updateCampaign } from './model.ts';
 import type { CampaignOptions } from './options.ts';
@@ -32,7 +32,10 @@ export function splitData(given: Record<string, unknown> & { options: CampaignOp
 
 /** Returns the trigger's columns after a request. Fields left out keep their values. */
 export function mergeTrigger(
-  row: Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_event' | 'trigger_data'>,
+  row: Pick<
+    CampaignRow,
+    'contact_list_id' | 'segment_id' | 'trigger_event' | 'trigger_data' | 'trigger_filters'
+  >,
   given: TriggerAttributes | undefined,
 ) {
   const or = <T>(value: T | undefined, old: T): T => (value === undefined ? old : value);
@@ -41,6 +44,7 @@ export function mergeTrigger(
     segment_id: or(given?.segment_id, row.segment_id),
     trigger_event: or(given?.event, row.trigger_event),
     trigger_data: given?.data === null ? {} : or(given?.data, row.trigger_data),
+    trigger_filters: given?.data === undefined ? row.trigger_filters : filtersIn(given.data ?? {}),
   };
 }
 
@@ -118,7 +122,11 @@ export async function applyChanges(
   if (trigger) {
     const merged = mergeTrigger(row, trigger);
     await requireAudience(trx, scope, merged);
-    if (changedValues(row, merged)) Object.assign(values, merged, { trigger_updated_at: new Date() });
+    if (changedValues(row, merged)) {
+      Object.assign(values, merged, { trigger_updated_at: new Date() });
+      // The database refuses filters beside an audience that was pinned without them. It is pinned again after this.
+      if (filtersOf(merged)) values.audience = null;
+    }
   }
   if (split && otherOptions) {
     const problems = new Problems();

@@ -9,7 +9,9 @@ import {
   MAX_DEPTH,
   MAX_FILTERS,
   type NamedByFilters,
+  namesCampaign,
   readsEvents,
+  referenceProblems,
 } from '../segments/service.ts';
 import { type CampaignRow, isPinned, type NamedAudience, type PinnedAudience } from './model.ts';
 
@@ -49,7 +51,7 @@ export async function compileAudience(
     parts.push(membersOf(next()));
     values.push(audience.listId);
   }
-  if (audience.filters !== null) await addFilters(audience.filters, (sql) => `(${sql})`);
+  for (const filters of includedSets(audience)) await addFilters(filters, (sql) => `(${sql})`);
   if (audience.excludeListIds.length > 0) {
     parts.push(`not ${membersOfAny(next())}`);
     values.push(audience.excludeListIds);
@@ -57,6 +59,22 @@ export async function compileAudience(
   for (const filters of audience.excludeFilters) await addFilters(filters, (sql) => `not (${sql})`);
   return { sql: parts.length > 0 ? parts.join(' and ') : 'false', values };
 }
+
+type TriggerFilters = Pick<CampaignRow, 'trigger_data' | 'trigger_filters'>;
+
+/** Returns the filters in new trigger data, whose shape has been checked; null if there are none. */
+export const filtersIn = ({ filters }: Readonly<Record<string, unknown>>): unknown[] | null =>
+  Array.isArray(filters) && filters.length > 0 ? (filters as unknown[]) : null;
+
+/**
+ * Returns the filters of a stored trigger that select recipients; null if there are none. Versions that did not know
+ * them stored a key `filters` like any other key: it has no effect, even if one of them replaced real filters by it.
+ */
+export const filtersOf = ({
+  trigger_data: data,
+  trigger_filters: filters,
+}: TriggerFilters): unknown[] | null =>
+  filters !== null && isDeepStrictEqual(filters, data.filters) ? filters : null;
 
 /** What `trigger.data` of a campaign may name. */
 export interface Exclusions {
@@ -73,7 +91,17 @@ export function exclusionsOf(data: Readonly<Record<string, unknown>>): Exclusion
   };
 }
 
-type Trigger = Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_data'>;
+type Trigger = TriggerFilters & Pick<CampaignRow, 'contact_list_id' | 'segment_id'>;
+
+/** Whether a trigger selects contacts: without a list, a segment and filters, it has no audience. */
+export const hasAudience = (trigger: Trigger): boolean =>
+  trigger.contact_list_id !== null || trigger.segment_id !== null || filtersOf(trigger) !== null;
+
+/** The field of a trigger to blame if it selects no contacts, or too many. */
+export function audienceField(trigger: Trigger): string {
+  if (trigger.contact_list_id !== null) return 'trigger_attributes.contact_list_id';
+  return `trigger_attributes.${trigger.segment_id === null ? 'data.filters' : 'segment_id'}`;
+}
 
 async function knownLists(db: Queryable, brandId: number, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
@@ -99,10 +127,16 @@ async function knownSegments(
   return new Map(rows.map(({ id, filters }) => [id, filters]));
 }
 
-/** Returns the filters of each segment, included or excluded. */
-export const filterSetsOf = ({ filters, excludeFilters }: NamedAudience): unknown[][] => [
+/** Returns the sets of filters that contacts must match: those of the segment, and of the trigger itself. */
+export const includedSets = ({ filters, ownFilters }: NamedAudience): unknown[][] => [
   ...(filters === null ? [] : [filters]),
-  ...excludeFilters,
+  ...(ownFilters ? [ownFilters] : []),
+];
+
+/** Returns all sets of filters, included or excluded. */
+export const filterSetsOf = (audience: NamedAudience): unknown[][] => [
+  ...includedSets(audience),
+  ...audience.excludeFilters,
 ];
 
 /** Pins an audience with everything that its filters name. */
@@ -110,22 +144,23 @@ export function pinAudience(audience: NamedAudience, named: NamedByFilters): Pin
   const { listId, segmentId, excludeListIds, excludeSegmentIds } = audience;
   const { segments } = named;
   const distinct = (...ids: (number | null)[]) => [...new Set(ids.filter((id) => id !== null))];
+  const conditions = filterSetsOf(audience).flatMap((set) => expandFilters(set, segments));
   return {
     ...audience,
-    version: 2,
+    version: audience.ownFilters || conditions.some(namesCampaign) ? 3 : 2,
     segments,
     listIds: distinct(listId, ...excludeListIds, ...named.listIds),
     segmentIds: distinct(segmentId, ...excludeSegmentIds, ...named.segmentIds),
-    evaluated: filterSetsOf(audience).some((set) => expandFilters(set, segments).some(readsEvents)),
+    evaluated: conditions.some(readsEvents),
   };
 }
 
 /** The parts that decide which contacts are selected. Different segments may have the same filters. */
-const selectionOf = ({ listId, filters, excludeListIds, excludeFilters, segments }: PinnedAudience) => ({
-  listId,
-  excludeListIds,
-  included: filters && expandFilters(filters, segments),
-  excluded: excludeFilters.map((set) => expandFilters(set, segments)),
+const selectionOf = (audience: PinnedAudience) => ({
+  listId: audience.listId,
+  excludeListIds: audience.excludeListIds,
+  included: includedSets(audience).map((set) => expandFilters(set, audience.segments)),
+  excluded: audience.excludeFilters.map((set) => expandFilters(set, audience.segments)),
 });
 
 /**
@@ -135,7 +170,7 @@ export function isSameAudience(before: NamedAudience | null, audience: PinnedAud
   return isPinned(before) && isDeepStrictEqual(selectionOf(before), selectionOf(audience));
 }
 
-const TOO_LARGE = `leads to too many filters: all segments of the campaign and the segments that they name may have at most ${MAX_FILTERS} filters in ${MAX_DEPTH} levels`;
+const TOO_LARGE = `leads to too many filters: the filters and all segments of the campaign, and the segments that they name, may have at most ${MAX_FILTERS} filters in ${MAX_DEPTH} levels`;
 
 export interface ResolvedAudience {
   audience: PinnedAudience;
@@ -166,7 +201,7 @@ function unknownFields(
 }
 
 /**
- * Resolves the lists and segments that a trigger names, and the segments that these name. In a transaction it locks
+ * Resolves what a trigger and its filters name, at any depth. In a transaction it locks
  * them, so that no list is deleted and no segment changes until the transaction ends.
  * @param prefix of the fields in errors: `trigger_attributes` or `trigger`
  */
@@ -185,18 +220,26 @@ export async function resolveAudience(
     ...excludeSegmentIds,
     ...(segmentId === null ? [] : [segmentId]),
   ]);
+  const own = filtersOf(trigger);
+  const problems = own ? await referenceProblems(db, { brandId }, own) : [];
   const audience = {
     listId,
     segmentId,
+    ...(own && problems.length === 0 ? { ownFilters: own } : {}),
     filters: segmentId === null ? null : (segments.get(segmentId) ?? []),
     excludeListIds,
     excludeSegmentIds,
     excludeFilters: excludeSegmentIds.map((id) => segments.get(id) ?? []),
   };
   const errors = unknownFields(trigger, lists, segments);
+  for (const { path, message } of problems) {
+    const field = ['data.filters', ...path].join('.');
+    errors[field] = [...(errors[field] ?? []), message];
+  }
   const named = await closeFilters(db, { brandId }, filterSetsOf(audience));
   if (named.isTooLarge) {
-    errors[excludeSegmentIds.length > 0 ? 'data.exclude_segment_ids' : 'segment_id'] = [TOO_LARGE];
+    const included = own ? 'data.filters' : 'segment_id';
+    errors[excludeSegmentIds.length > 0 ? 'data.exclude_segment_ids' : included] = [TOO_LARGE];
   }
   const fields = Object.entries(errors).map(([field, problems]) => [`${prefix}.${field}`, problems]);
   return { audience: pinAudience(audience, named), errors: Object.fromEntries(fields) as ValidationErrors };

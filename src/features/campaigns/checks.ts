@@ -21,7 +21,7 @@ import {
   type Pinned,
   type TemplateDeps,
 } from '../templates/service.ts';
-import { compileAudience, resolveAudience } from './audience.ts';
+import { audienceField, compileAudience, hasAudience, resolveAudience } from './audience.ts';
 import { addForeignTemplates, variantsOf, writeVariants } from './content.ts';
 import type { CampaignRow } from './model.ts';
 import { type ContentSource, pinSender, type PinnedSender, type SenderDeps, usesSandbox } from './sender.ts';
@@ -40,7 +40,10 @@ export interface CheckDeps {
 /** How far before `scheduled_at` (in UTC) sending at local times may begin: zones are up to 14 hours ahead of UTC. */
 const LOCAL_TIME_LEAD_MS = 14 * 3_600_000;
 
-type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 'trigger_data'>;
+type Trigger = Pick<
+  CampaignRow,
+  'channel' | 'contact_list_id' | 'segment_id' | 'trigger_data' | 'trigger_filters'
+>;
 
 /** What is read before the transaction, because it may take long. */
 export interface Prepared {
@@ -108,10 +111,9 @@ async function lookAtAudience(
 
 /** Reads what a send needs besides its campaign. */
 export async function prepareChecks(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Prepared> {
-  const { contact_list_id: listId, segment_id: segmentId } = planned.trigger;
   const [brand, audience] = await Promise.all([
     deps.templates.brandOf(tenant),
-    listId !== null || segmentId !== null
+    hasAudience(planned.trigger)
       ? lookAtAudience(deps, tenant, planned)
       : { isEmpty: false, isOverSandbox: false },
   ]);
@@ -193,11 +195,10 @@ async function pinTemplates(
 }
 
 function checkAudience(problems: Problems, row: CampaignRow, prepared: Prepared): void {
-  if (row.contact_list_id === null && row.segment_id === null) {
-    problems.add({ 'trigger_attributes.contact_list_id': ['is required, or a segment_id'] });
+  if (!hasAudience(row)) {
+    problems.add({ 'trigger_attributes.contact_list_id': ['is required, or a segment_id or data.filters'] });
   } else if (prepared.isEmpty) {
-    const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
-    problems.add({ [`trigger_attributes.${field}`]: ['selects no contacts'] });
+    problems.add({ [audienceField(row)]: ['selects no contacts'] });
   }
 }
 
@@ -263,8 +264,7 @@ export async function makePins(
   checkOptions(problems, row, sender, scheduledAt);
   if (sender.isSandbox && prepared.isOverSandbox) {
     const message = 'has more contacts than the sandbox may still send to this month';
-    const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
-    problems.add({ [`trigger_attributes.${field}`]: [message] }, 'sandbox_limit_reached');
+    problems.add({ [audienceField(row)]: [message] }, 'sandbox_limit_reached');
   }
   problems.throwIfAny();
   return {

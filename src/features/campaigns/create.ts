@@ -1,14 +1,14 @@
 /** New campaigns: from a request, and as a copy. */
 import type pg from 'pg';
+import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { createList } from '../lists/service.ts';
+import type { Filter } from '../segments/service.ts';
 import { copiedName, copyTemplate } from '../templates/service.ts';
 import { applyChanges } from './apply.ts';
 import { type CheckDeps, type Prepared, requireCampaigns } from './checks.ts';
 import { writeContent } from './content.ts';
-import { startListFill } from './list-fills.ts';
-import { type CampaignRow, insertCampaign, updateCampaign } from './model.ts';
+import { type CampaignRow, type CampaignValues, insertCampaign, updateCampaign } from './model.ts';
 import type { CreateCampaignBody, DuplicateCampaignBody } from './schema.ts';
 import { campaignTransitions } from './transitions.ts';
 import { requireCampaign } from './find.ts';
@@ -36,9 +36,45 @@ export async function createCampaign(
   return status === 'active' && prepared ? sendLocked(trx, deps, tenant, created, prepared) : created;
 }
 
+/** Selects those to whom a campaign was sent and who have not opened it. */
+function notOpenedFilters(campaignId: number): Filter[] {
+  const value = { campaign_id: campaignId };
+  return [
+    { name: 'email_sent', predicate: 'did', value },
+    { name: 'email_opened', predicate: 'did_not', value },
+  ];
+}
+
+/**
+ * The trigger of a copy for those who have not opened a campaign, with the same exclusions.
+ * @throws AppError invalid_transition if the campaign has no recipients; validation_error if its opens were not recorded
+ */
+function notOpenedTrigger(row: CampaignRow): CampaignValues {
+  if (row.audience_count === 0) throw campaignTransitions.refusal(row, 'duplicate_without_recipients');
+  if (row.channel !== 'email' || row.tracking?.opens !== true) {
+    throw invalid({ audience: ['is not possible, because the opens of this campaign were not recorded'] });
+  }
+  const filters = notOpenedFilters(row.id);
+  const { exclude_list_ids, exclude_segment_ids } = row.trigger_data;
+  return {
+    contact_list_id: null,
+    segment_id: null,
+    trigger_data: {
+      filters,
+      ...(exclude_list_ids === undefined ? {} : { exclude_list_ids }),
+      ...(exclude_segment_ids === undefined ? {} : { exclude_segment_ids }),
+    },
+    trigger_filters: filters,
+  };
+}
+
+const sameTrigger = ({ contact_list_id, segment_id, trigger_data, trigger_filters }: CampaignRow) => ({
+  ...{ contact_list_id, segment_id, trigger_data, trigger_filters },
+});
+
 /**
  * Copies a campaign as a draft.
- * @throws AppError not_found; invalid_transition for `not_opened` if the campaign has no recipients
+ * @throws AppError not_found; for `not_opened` invalid_transition or validation_error if nobody can be selected
  */
 export async function duplicateCampaign(
   trx: Queryable,
@@ -48,26 +84,13 @@ export async function duplicateCampaign(
 ): Promise<CampaignRow> {
   await requireCampaigns(trx, tenant);
   const row = await requireCampaign(trx, tenant, id);
-  let trigger = { contact_list_id: row.contact_list_id, segment_id: row.segment_id };
-  let { trigger_data: data } = row;
-  if (audience === 'not_opened') {
-    if (row.audience_count === 0) throw campaignTransitions.refusal(row, 'duplicate_without_recipients');
-    const list = await createList(trx, tenant, {
-      name: `${row.name.slice(0, 230)}: not opened`,
-      visible: false,
-    });
-    await startListFill(trx, row, list.id, { state: 'sent', opened: false });
-    trigger = { contact_list_id: list.id, segment_id: null };
-    data = {};
-  }
   const copy = await insertCampaign(trx, tenant, {
     name: name ?? copiedName(row.name),
     channel: row.channel,
     data: row.data,
     options: row.options,
-    ...trigger,
     trigger_event: row.trigger_event,
-    trigger_data: data,
+    ...(audience === 'not_opened' ? notOpenedTrigger(row) : sameTrigger(row)),
   });
   const template = await copyTemplate(trx, tenant, row.template_id ?? 0, { campaignId: copy.id });
   return updateCampaign(trx, copy, { template_id: template.id });

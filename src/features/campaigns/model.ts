@@ -57,15 +57,23 @@ export interface NamedAudience {
   segmentId: number | null;
   /** The filters of the segment; null without one. */
   filters: unknown[] | null;
+  /** The filters of the trigger itself; absent without them. */
+  ownFilters?: unknown[];
   excludeListIds: number[];
   excludeSegmentIds: number[];
   /** The filters of each excluded segment. */
   excludeFilters: unknown[][];
 }
 
+/**
+ * The forms of pinned audiences that this version reads. Processes that read only 2 leave the others to newer ones; 3 has
+ * filters of the trigger, or filters that name a campaign.
+ */
+const PIN_VERSIONS = [2, 3] as const;
+
 /** The audience of a campaign: everything that its pages and its evaluation read, except event names and members. */
 export interface PinnedAudience extends NamedAudience {
-  version: 2;
+  version: (typeof PIN_VERSIONS)[number];
   /** The filters of the segments that the filters name, at any depth. */
   segments: ClosedSegments;
   /** All lists and segments that it names, at any depth. They cannot be deleted until the snapshot is complete. */
@@ -77,7 +85,11 @@ export interface PinnedAudience extends NamedAudience {
 
 /** Whether an audience was pinned in the current form. */
 export function isPinned(audience: NamedAudience | null): audience is PinnedAudience {
-  return audience !== null && 'version' in audience && audience.version === 2;
+  return (
+    audience !== null &&
+    'version' in audience &&
+    PIN_VERSIONS.includes(audience.version as PinnedAudience['version'])
+  );
 }
 
 export class CampaignModel extends TenantModel {
@@ -100,6 +112,7 @@ export class CampaignModel extends TenantModel {
     'segment_id',
     'trigger_event',
     'trigger_data',
+    'trigger_filters',
     'triggered_count',
     'last_triggered_at',
     'trigger_created_at',
@@ -148,6 +161,8 @@ export class CampaignModel extends TenantModel {
   declare segment_id: number | null;
   declare trigger_event: string | null;
   declare trigger_data: Record<string, unknown>;
+  /** See `filtersOf`. */
+  declare trigger_filters: unknown[] | null;
   declare triggered_count: number;
   declare last_triggered_at: Date | null;
   declare trigger_created_at: Date;
@@ -224,18 +239,22 @@ export type CampaignValues = Partial<
     | 'segment_id'
     | 'trigger_event'
     | 'trigger_data'
+    | 'trigger_filters'
     | 'template_id'
     | 'trigger_updated_at'
+    | 'audience'
   >
 >;
 
-const jsonNames: readonly string[] = ['data', 'options', 'trigger_data'];
+const jsonNames: readonly string[] = ['data', 'options', 'trigger_data', 'trigger_filters', 'audience'];
 
 function assigned(values: CampaignValues): { names: string[]; values: unknown[] } {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return {
     names: given.map(([name]) => name),
-    values: given.map(([name, value]) => (jsonNames.includes(name) ? JSON.stringify(value) : value)),
+    values: given.map(([name, value]) =>
+      value !== null && jsonNames.includes(name) ? JSON.stringify(value) : value,
+    ),
   };
 }
 

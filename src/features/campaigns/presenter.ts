@@ -2,11 +2,23 @@ import { campaignCounts, type CampaignCounts, countsOfLastLook, NO_RECIPIENTS } 
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';
+import { filtersOf } from './audience.ts';
 import type { CampaignRow } from './model.ts';
 import { waitingOf } from './run/waiting.ts';
 import type { Campaign, CampaignFields, CampaignProgress, CampaignSummary } from './schema.ts';
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
+
+/**
+ * A key `filters` without effect has another name: shown as `filters`, it would take effect as soon as a client sends
+ * the data back.
+ */
+function presentTriggerData(row: CampaignRow): Record<string, unknown> {
+  const { filters, ...others } = row.trigger_data;
+  if (filters === undefined) return others;
+  const isInert = Array.isArray(filters) && filters.length === 0 ? false : filtersOf(row) === null;
+  return isInert ? { ...others, inert_filters: filters } : row.trigger_data;
+}
 
 function presentTrigger(row: CampaignRow): CampaignFields['trigger'] {
   return {
@@ -17,7 +29,7 @@ function presentTrigger(row: CampaignRow): CampaignFields['trigger'] {
     contact_list_id: row.contact_list_id,
     triggered_count: row.triggered_count,
     event: row.trigger_event,
-    data: row.trigger_data,
+    data: presentTriggerData(row),
     last_triggered_at: iso(row.last_triggered_at),
     created_at: row.trigger_created_at.toISOString(),
     updated_at: row.trigger_updated_at.toISOString(),

@@ -7,6 +7,7 @@ import { filterTime } from '../../platform/db/filter-time.ts';
 import { flagFilter, idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
+import { segmentFilters } from '../segments/schema.ts';
 import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
@@ -177,13 +178,19 @@ const data = describeAs(readableData, () => z.looseObject(knownData.shape)).meta
 });
 
 const excluded = z.array(id).max(MAX_EXCLUDED);
-const exclusions = z.strictObject({
+const knownTriggerData = z.strictObject({
   exclude_list_ids: excluded.optional(),
   exclude_segment_ids: excluded.optional(),
+  filters: segmentFilters.optional().meta({
+    description:
+      'A contact must match all of them, besides being in the list and in the segment if these are given. The names and ' +
+      'predicates are those of segments. An empty array has no effect. A key of this name that was stored before filters ' +
+      'existed has none either, and is shown as `inert_filters`.',
+  }),
 });
 
-const triggerData = openObject(exclusions, (value) => {
-  const known = Object.entries(value).filter(([key]) => Object.hasOwn(exclusions.shape, key));
+const triggerData = openObject(knownTriggerData, (value) => {
+  const known = Object.entries(value).filter(([key]) => Object.hasOwn(knownTriggerData.shape, key));
   return Object.fromEntries(known);
 });
 
@@ -194,9 +201,9 @@ const triggerAttributes = z
     segment_id: id
       .nullish()
       .meta({ description: 'Together with a list, only contacts in both get the campaign.' }),
-    data: describeAs(triggerData, () => z.looseObject(exclusions.shape))
+    data: describeAs(triggerData, () => z.looseObject(knownTriggerData.shape))
       .nullish()
-      .meta({ description: 'Replaces the stored object. The two fields exclude contacts.' }),
+      .meta({ description: 'Replaces the stored object. Other fields than these are stored as they are.' }),
   })
   .meta({ id: 'TriggerAttributes', description: 'The audience of a campaign.' });
 export type TriggerAttributes = z.output<typeof triggerAttributes>;
@@ -271,8 +278,8 @@ export const duplicateCampaignBody = z.strictObject({
     .default('same')
     .meta({
       description:
-        '`not_opened`: the copy is for recipients who have not opened the campaign. They are added to a new list in ' +
-        'the background.',
+        '`not_opened`: the copy has `trigger.data.filters` for those to whom the campaign was sent and who have not opened ' +
+        'it when the copy is sent. A 422 if its opens were not recorded.',
     }),
 });
 export type DuplicateCampaignBody = z.output<typeof duplicateCampaignBody>;

@@ -10,7 +10,13 @@ import type { ChangeCampaignBody } from './schema.ts';
 import { campaignTransitions } from './transitions.ts';
 
 /** The trigger of a campaign that does not exist yet. */
-const NO_TRIGGER = { contact_list_id: null, segment_id: null, trigger_event: null, trigger_data: {} };
+const NO_TRIGGER = {
+  contact_list_id: null,
+  segment_id: null,
+  trigger_event: null,
+  trigger_data: {},
+  trigger_filters: null,
+};
 
 function contentOf(row: CampaignRow | null, { template_attributes: given }: Changes): ContentSource {
   return { templateId: given?.template_id ?? row?.template_id ?? null, fromEmail: given?.from_email };

@@ -117,15 +117,26 @@ export function expandFilters(filters: readonly unknown[], segments: ClosedSegme
   return expand(requireOutline(filters).conditions, known);
 }
 
-/** Whether a condition depends on what contacts did, or on mail to them. */
-export function readsEvents(condition: Condition): boolean {
+/** Whether a test passes for one of the conditions of which a condition consists. */
+function someLeaf(condition: Condition, test: (leaf: Condition) => boolean): boolean {
   switch (condition.type) {
     case 'all':
     case 'any':
-      return condition.parts.some(readsEvents);
+      return condition.parts.some((part) => someLeaf(part, test));
     case 'not':
-      return readsEvents(condition.part);
+      return someLeaf(condition.part, test);
     default:
-      return condition.type === 'did';
+      return test(condition);
   }
 }
+
+/** Whether a condition depends on what contacts did, or on mail to them. */
+export const readsEvents = (condition: Condition): boolean =>
+  someLeaf(condition, ({ type }) => type === 'did');
+
+/** Whether a condition depends on the mail of a campaign. */
+export const namesCampaign = (condition: Condition): boolean =>
+  someLeaf(
+    condition,
+    (leaf) => leaf.type === 'did' && 'campaignId' in leaf.activity && leaf.activity.campaignId !== null,
+  );

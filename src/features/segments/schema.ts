@@ -12,7 +12,7 @@ const MAX_FILTER_BYTES = 65_536;
 
 const when = z.iso.datetime();
 
-const filters = z
+export const segmentFilters = z
   .array(filterShape)
   .max(MAX_FILTERS)
   .superRefine((given, context) => {
@@ -51,11 +51,14 @@ export type Segment = z.infer<typeof segmentSchema>;
 
 const name = oneLine(MAX_NAME).min(1).meta({ description: 'Two segments may have the same name.' });
 
-export const createSegmentBody = z.strictObject({ name, filters: filters.default([]) });
+export const createSegmentBody = z.strictObject({ name, filters: segmentFilters.default([]) });
 export type CreateSegmentBody = z.output<typeof createSegmentBody>;
 
 /** Fields that are left out do not change. */
-export const changeSegmentBody = z.strictObject({ name: name.optional(), filters: filters.optional() });
+export const changeSegmentBody = z.strictObject({
+  name: name.optional(),
+  filters: segmentFilters.optional(),
+});
 export type ChangeSegmentBody = z.output<typeof changeSegmentBody>;
 
 /** Fields that are ignored, so that a client can send a segment back as it received it. */
@@ -66,7 +69,7 @@ export const listSegmentsQuery = z.strictObject(wholeListQuery);
 export const listMembersQuery = z.strictObject(pageQuery);
 
 export const previewBody = z.strictObject({
-  filters,
+  filters: segmentFilters,
   contact_id: z.int().positive().max(MAX_ID).optional().meta({
     description: 'A contact of the brand: the response says which of the filters it matches.',
   }),

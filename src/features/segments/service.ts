@@ -11,6 +11,7 @@ export {
   type ClosedSegments,
   expandFilters,
   type NamedByFilters,
+  namesCampaign,
   readsEvents,
 } from './closed.ts';
 export {
@@ -25,6 +26,6 @@ export {
 export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
 export { type ContactInMemory, matches, valueAt } from './memory.ts';
-export { filterShape, parseFilters, type Problem } from './parse.ts';
+export { type Filter, filterShape, parseFilters, type Problem } from './parse.ts';
 export { withStepIds } from './step-names.ts';
 export type { SqlCondition } from './sql.ts';

@@ -227,19 +227,6 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
   });
 });
 
-describe('a copy for those who have not opened', () => {
-  it('is a draft for a list of these recipients', async () => {
-    const { status, body } = await act(api, id, 'duplicate', { audience: 'not_opened', name: 'Once more' });
-    expect([status, body.status, body.name]).toEqual([201, 'draft', 'Once more']);
-    while (await fillLists(pool()));
-    const { rows } = await pool().query<{ contact_id: number }>(
-      'select contact_id from list_members where list_id = $1 order by 1',
-      [body.trigger?.contact_list_id],
-    );
-    expect(rows.map((row) => contactIds.indexOf(row.contact_id))).toEqual([2, 3]);
-  });
-});
-
 describe('GET /campaigns/{id}', () => {
   it('shows counts that add up to the audience', async () => {
     const { body } = await show(api, id);

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { compileAudience } from '../audience.ts';
+import { compileAudience, includedSets } from '../audience.ts';
 import type { CampaignRow, PinnedAudience } from '../model.ts';
 
 /** A campaign with its audience in the current form. */
@@ -69,7 +69,7 @@ export async function nextPage(trx: Queryable, row: PinnedRow, size: number): Pr
   const audience = { ...row.audience, listId: null };
   const isWhole =
     audience.evaluated ||
-    (audience.filters === null &&
+    (includedSets(audience).length === 0 &&
       audience.excludeListIds.length === 0 &&
       audience.excludeFilters.length === 0);
   if (isWhole) return { sql: members, values: [...values, value], upTo };

@@ -15,6 +15,7 @@ import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
+import { filtersOf } from '../audience.ts';
 import type { CampaignRow } from '../model.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
 import { beginSnapshot, expectEngine, lookMs, MAX_LOOK_MS, nextOf } from './next-step.ts';
@@ -262,10 +263,12 @@ export function createCampaignRun(deps: CampaignRunDependencies) {
   };
 }
 
-function titleOf({ id, name, contact_list_id: listId, segment_id: segmentId }: CampaignRow): string {
+function titleOf(row: CampaignRow): string {
+  const { id, name, contact_list_id: listId, segment_id: segmentId } = row;
   const parts = [
     ...(listId === null ? [] : [`list ${listId}`]),
     ...(segmentId === null ? [] : [`segment ${segmentId}`]),
+    ...(filtersOf(row) ? ['filters'] : []),
   ];
   return `Campaign ${id} '${name.slice(0, 80)}' → ${parts.join(' and ') || 'nobody'}`;
 }
