@@ -1,4 +1,4 @@
-/** Filters of a campaign's trigger, which select its recipients. */
+/** Filters of a campaign's trigger, which select its recipients, and filters by the mail of a campaign. */
 export const name = '0120_campaign_filters';
 
 export const up = `
@@ -10,9 +10,24 @@ comment on column campaigns.trigger_filters is
 alter table campaigns add constraint campaigns_pinned_filters check (
   trigger_filters is null or trigger_filters is distinct from trigger_data -> 'filters'
   or phase = 'draft' or audience is null or coalesce(audience ->> 'version', '') = '3');
+
+-- To a process of an older version, filters that name a campaign are invalid, so it would end each run of a flow that
+-- has them. Instead, its transaction fails, and is repeated until a process of this version continues the run.
+create function refuse_older_end() returns trigger language plpgsql as $$
+begin
+  if current_setting('carillon.filters', true) is distinct from 'campaigns' then
+    raise exception 'a newer version continues this run' using errcode = '40001';
+  end if;
+  return new;
+end $$;
+create trigger flow_runs_refuse_older_end before update of state on flow_runs for each row
+  when (old.state = 'active' and new.state = 'exited' and new.reason = 'error')
+  execute function refuse_older_end();
 `;
 
 export const down = `
+drop trigger flow_runs_refuse_older_end on flow_runs;
+drop function refuse_older_end;
 alter table campaigns drop constraint campaigns_pinned_filters;
 alter table campaigns drop column trigger_filters;
 `;

@@ -256,7 +256,11 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
 async function endBroken({ pool, log }: AdvanceDeps, runId: number, asOf: Date, error: unknown) {
   log.warn({ err: error, flow_run_id: runId }, 'flow run ended: its step cannot be taken');
   const end = { state: 'exited', reason: 'error' } as const;
-  await inTransaction(pool, (trx) => endRuns(trx, [runId], end, { asOf, priority: null }));
+  await inTransaction(pool, async (trx) => {
+    // Only versions that know every kind of filter may end a run so.
+    await trx.query(`select set_config('carillon.filters', 'campaigns', true)`);
+    await endRuns(trx, [runId], end, { asOf, priority: null });
+  });
   return { next: 'done' as const, state: endedState(end, 0) };
 }
 

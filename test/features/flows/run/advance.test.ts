@@ -4,9 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
+import { endRuns } from '../../../../src/features/flows/run/ends.ts';
 import { lockFrequency } from '../../../../src/features/flows/run/send.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
+import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -406,6 +408,14 @@ describe('a run that cannot continue', () => {
       next: 'later',
       sentence: 'waits for a worker of the newer version that stored its place',
     });
+    expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
+  });
+
+  it('is not ended by a process of a former version, to which filters that name a campaign are invalid', async () => {
+    const run = await begin({ steps: [mark(1)] });
+    const end = { state: 'exited', reason: 'error' } as const;
+    const ending = inTransaction(pool(), (trx) => endRuns(trx, [run], end, { asOf: begun, priority: null }));
+    await expect(ending).rejects.toMatchObject({ code: '40001' });
     expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
   });
 
