@@ -74,7 +74,7 @@ const sameTrigger = ({ contact_list_id, segment_id, trigger_data, trigger_filter
 
 /**
  * Copies a campaign as a draft.
- * @throws AppError not_found; for `not_opened` invalid_transition or validation_error if nobody can be selected
+ * @throws AppError not_found; for `not_opened` those of {@link notOpenedTrigger}
  */
 export async function duplicateCampaign(
   trx: Queryable,

@@ -44,6 +44,7 @@ describe('the filters of a flow', () => {
       filter('email_opened', 'did', opened),
       filter('email_clicked', 'did_not', { step: 5 }),
       filter('email_opened', 'did', { at_least: 2 }),
+      filter('email_sent', 'did', { campaign_id: 7, within: { count: 2, unit: 'days' } }),
       { name: 'any', predicate: 'or', value: [filter('trigger.a'), filter('data.a')] },
     ]) {
       expect([one, problemsOf(one)]).toEqual([one, []]);
@@ -73,6 +74,7 @@ describe('the filters of a flow', () => {
     [filter('email_sent', 'did', { step: 4 }), '0.value.step', expect.stringContaining('email_opened and')],
     [filter('email_opened', 'did', { step: 4, at_least: 2 }), '0.value.at_least', expect.any(String)],
     [filter('email_opened', 'did', { step: 'x' }), '0.value.step', expect.any(String)],
+    [filter('email_opened', 'did', { step: 4, campaign_id: 7 }), '0.value.campaign_id', expect.any(String)],
     [filter('trigger.a', 'did'), '0.predicate', expect.stringContaining('must be one of eq,')],
   ])('are refused with the path of the problem: %j', (one, path, message) => {
     expect(problemsOf(one)).toEqual([[path, message]]);
