@@ -9,7 +9,9 @@ const names = {
     { value: '3', label: 'Staff' },
   ],
   segments: [{ value: '4', label: 'In Oslo' }],
+  campaigns: [{ value: '7', label: 'Spring' }],
 };
+const notOpened = { name: 'email_opened', predicate: 'did_not', value: { campaign_id: 7 } };
 const audience = (listId: number | null, segmentId: number | null, data = {}) => ({
   contact_list_id: listId,
   segment_id: segmentId,
@@ -26,6 +28,12 @@ it.each([
     'list Customers, without lists Unsubscribed, Staff and segment In Oslo',
   ],
   [audience(9, null), 'list 9'],
+  [audience(null, null, { filters: [notOpened] }), 'who match: has not opened the campaign Spring'],
+  [
+    audience(1, null, { filters: [notOpened], exclude_list_ids: [2] }),
+    'list Customers, who match: has not opened the campaign Spring, without list Unsubscribed',
+  ],
+  [audience(null, null, { filters: [] }), ''],
   [audience(null, null, { exclude_list_ids: [2] }), ''],
 ])('names an audience: %j', (given, expected) => {
   expect(audienceText(given, names)).toBe(expected);

@@ -136,6 +136,48 @@ describe('a campaign at the console', () => {
     2 * SENT_FAR_LATER,
   );
 
+  it(
+    'is copied for those who have not opened it, by filters that its user sees and changes',
+    async () => {
+      const { pool } = stage().database;
+      const { list } = await stage().request('GET', '/v1/my/campaigns');
+      const { id } = list[0] as { id: number };
+      await pool.query(
+        'update messages set opened_at = now() where campaign_id = $1 and contact_id = any($2)',
+        [id, contactIds.slice(0, 40)],
+      );
+      await stage().open(page, `/campaigns/${id}`);
+      await click('Duplicate');
+      await page.getByRole('menuitem', { name: 'For those who have not opened it' }).click();
+      await page.getByText('60 contacts, 60 of them subscribed to email').waitFor();
+      const second = page.getByRole('group', { name: 'Filter 2' });
+      expect(await second.getByLabel('Name').inputValue()).toBe('email_opened');
+      expect(await second.getByLabel('Predicate').inputValue()).toBe('did_not');
+      expect(await second.getByLabel('Which email').inputValue()).toBe(`campaign ${id}`);
+      await checkAccessibility(page);
+      await page.screenshot({ path: '/tmp/h/home-audience/copy.png', fullPage: true });
+
+      await second.getByLabel('Predicate').selectOption('did');
+      await page.getByText('40 contacts, 40 of them subscribed to email').waitFor();
+      await click('Add filter');
+      await page.getByText('Complete the filters first.').first().waitFor();
+      await page.screenshot({ path: '/tmp/h/home-audience/incomplete.png', fullPage: true });
+      await click('Remove filter 3');
+      await page.getByText('Nothing is missing. It can be sent.').waitFor();
+      await click('Send…');
+      const summary = page.getByRole('dialog');
+      await summary
+        .getByText(/who match: was sent the campaign Sale .* and has opened the campaign Sale/)
+        .waitFor();
+      await page.screenshot({ path: '/tmp/h/home-audience/send.png', fullPage: true });
+      await click('Send now');
+      await page.getByText('40 of 40').waitFor({ timeout: SENT_FAR_LATER });
+      await page.getByText(/^has opened the campaign Sale/).waitFor();
+      await page.screenshot({ path: '/tmp/h/home-audience/sent.png', fullPage: true });
+    },
+    SENT_FAR_LATER,
+  );
+
   it('lists its recipients by the filters in the URL', async () => {
     const { list } = await stage().request('GET', '/v1/my/campaigns');
     await stage().open(page, `/campaigns/${Number(list[0]?.id)}/recipients?state=sent`);

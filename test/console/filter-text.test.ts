@@ -8,6 +8,7 @@ const names = {
     { value: '8', label: 'Club' },
   ],
   segments: [{ value: '3', label: 'Loyal' }],
+  campaigns: [{ value: '42', label: 'Spring' }],
 };
 type Filter = Parameters<typeof filterText>[0];
 
@@ -35,6 +36,15 @@ it.each<[Filter, string]>([
     'event order_placed: at least 2 times within the last 90 days',
   ],
   [{ name: 'email_clicked', predicate: 'did_not', value: {} }, 'email clicked: never'],
+  [{ name: 'email_sent', predicate: 'did', value: { campaign_id: 42 } }, 'was sent the campaign Spring'],
+  [
+    { name: 'email_opened', predicate: 'did_not', value: { campaign_id: 9 } },
+    'has not opened the campaign 9',
+  ],
+  [
+    { name: 'email_clicked', predicate: 'did', value: { campaign_id: 42, within: days(2) } },
+    'has clicked in the campaign Spring within the last 2 days',
+  ],
   [{ name: 'event.visit', predicate: 'did_not', value: { at_least: 3 } }, 'event visit: fewer than 3 times'],
 ])('says of %j: %s', (filter, text) => {
   expect(filterText(filter, names)).toBe(text);

@@ -65,6 +65,8 @@ describe('inputs show', () => {
     filter('email_verdict', 'not_in', ['risky']),
     filter('event.order_placed', 'did', { at_least: 2, within: days(90) }),
     filter('email_opened', 'did_not', null),
+    filter('email_opened', 'did_not', { campaign_id: 42, within: days(90) }),
+    filter('email_sent', 'did', { campaign_id: null }),
     filter('list', 'in', [7, 8]),
     NEW_FILTER,
   ])('%j', (one) => {
@@ -85,6 +87,8 @@ describe('shown as JSON is', () => {
     ['an object as a value', filter('data.a', 'eq', { b: 1 })],
     ['a time without its zone', filter('created_at', 'gt', 'yesterday')],
     ['an unknown field of a deed', filter('event.x', 'did', { at_least: 2, on: 'mondays' })],
+    ['a campaign of an event', filter('event.x', 'did', { campaign_id: 42 })],
+    ['a step and a campaign', filter('email_opened', 'did', { campaign_id: 42, step: 3 })],
     ['an unknown status', filter('email_verdict', 'eq', 'splendid')],
     ['a group of something else', filter('any', 'or', ['a'])],
   ])('%s', (_, one) => {
@@ -107,6 +111,8 @@ it.each<[Filter, boolean]>([
   [filter('data.age', 'between', [18, null]), false],
   [filter('created_at', 'within_last', days(null)), false],
   [filter('event.x', 'did', {}), true],
+  [filter('email_opened', 'did', { campaign_id: 42 }), true],
+  [filter('email_opened', 'did', { campaign_id: null }), false],
   [filter('event.x', 'did', { within: days(null) }), false],
   [filter('any', 'or', []), false],
   [filter('any', 'or', [pro, NEW_FILTER]), false],

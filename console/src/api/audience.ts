@@ -1,4 +1,4 @@
-/** The lists and segments of the brand, to choose from. */
+/** The lists, segments and campaigns of the brand, to choose from. */
 import { useQuery } from '@tanstack/react-query';
 import type { AudienceNames, Choice } from './choices.ts';
 import { api, callPage, type Page, type Schemas } from './client.ts';
@@ -44,7 +44,24 @@ export function useSegmentChoices(): Choice[] {
   return data.map(choiceOf).sort((one, other) => one.label.localeCompare(other.label));
 }
 
+/** Returns the newest campaigns by email that were sent or scheduled, newest first; none until they are loaded. */
+export function useCampaignChoices(): Choice[] {
+  const { data } = useQuery({
+    queryKey: ['campaigns', 'choices'],
+    staleTime: STALE_MS,
+    queryFn: ({ signal }) =>
+      callPage(() =>
+        api.GET('/v1/my/campaigns', {
+          params: { query: { channel: 'email', limit: PAGE, summary: 'true' } },
+          signal,
+        }),
+      ),
+  });
+  return (data?.rows ?? []).filter(({ status }) => status !== 'draft').map(choiceOf);
+}
+
 export const useAudienceNames = (): AudienceNames => ({
   lists: useListChoices(),
   segments: useSegmentChoices(),
+  campaigns: useCampaignChoices(),
 });

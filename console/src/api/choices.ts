@@ -4,10 +4,11 @@ export interface Choice {
   label: string;
 }
 
-/** The lists and segments of a brand, which the API names by their ids. */
+/** The lists, segments and campaigns of a brand, which the API names by their ids. */
 export interface AudienceNames {
   lists: readonly Choice[];
   segments: readonly Choice[];
+  campaigns: readonly Choice[];
 }
 
 /** Returns the label of a choice. @param fallback if there is no such choice, or it is not loaded */

@@ -79,6 +79,24 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? `“${value}”` : String(value);
 }
 
+/** What a contact did, and did not do, with the mail of a campaign. */
+const CAMPAIGN_DEEDS: Record<string, readonly [did: string, didNot: string]> = {
+  email_sent: ['was sent', 'was not sent'],
+  email_opened: ['has opened', 'has not opened'],
+  email_clicked: ['has clicked in', 'has not clicked in'],
+};
+
+const periodAfter = (within: unknown) =>
+  within === undefined || within === null ? '' : ` within the last ${periodText(within)}`;
+
+/** @returns null if the filter names no campaign */
+function campaignText({ name, predicate, value }: Filter, { campaigns }: AudienceNames): string | null {
+  const deed = CAMPAIGN_DEEDS[name]?.[predicate === 'did' ? 0 : 1];
+  if (deed === undefined || !isObject(value) || !('campaign_id' in value)) return null;
+  const { campaign_id: id, within } = value;
+  return `${deed} the campaign ${labelOf(campaigns, id)}${periodAfter(within)}`;
+}
+
 /** What a contact did or did not do, and how often: once if nothing is said. */
 function deedText({ name, predicate, value }: Filter): string {
   const { at_least: given, within } = isObject(value) ? value : {};
@@ -89,8 +107,7 @@ function deedText({ name, predicate, value }: Filter): string {
       : atLeast === 1
         ? 'never'
         : `fewer than ${atLeast} times`;
-  const when = within === undefined || within === null ? '' : ` within the last ${periodText(within)}`;
-  return `${nameText(name)}: ${often}${when}`;
+  return `${nameText(name)}: ${often}${periodAfter(within)}`;
 }
 
 function membershipText({ name, predicate, value }: Filter, names: AudienceNames): string {
@@ -115,7 +132,7 @@ export function filterText(filter: Filter, names: AudienceNames): string {
     const word = name === 'any' ? ' or ' : ' and ';
     return `(${members.map((member) => filterText(member, names)).join(word)})`;
   }
-  if (predicate === 'did' || predicate === 'did_not') return deedText(filter);
+  if (predicate === 'did' || predicate === 'did_not') return campaignText(filter, names) ?? deedText(filter);
   if (name === 'list' || name === 'segment') return membershipText(filter, names);
   const verb = predicateText(name, predicate, name.endsWith('_at'));
   const isPlain = ['present', 'blank', 'true', 'false'].includes(predicate);

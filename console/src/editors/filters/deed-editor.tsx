@@ -1,9 +1,10 @@
+import { useCampaignChoices } from '../../api/audience.ts';
 import { Select } from '../../ui/field.tsx';
 import { isObject } from '../../ui/json-text.ts';
-import { PERIOD_UNITS, type Filter } from './language.ts';
+import { ENGAGEMENTS, PERIOD_UNITS, type Filter } from './language.ts';
 import type { Notes } from './name-choice.tsx';
 import { NumberValue } from './one-value.tsx';
-import { usePlace } from './place.ts';
+import { type EarlierStep, usePlace } from './place.ts';
 
 interface ValueProps {
   value: unknown;
@@ -40,7 +41,7 @@ export function PeriodEditor({ value, onChange, notes }: ValueProps) {
   );
 }
 
-/** How often something was done, and since when; for opens and clicks in a flow, also with which email. */
+/** How often something was done, and since when; for emails, also with which. */
 export function DeedEditor({
   filter,
   onChange,
@@ -56,8 +57,8 @@ export function DeedEditor({
   const isEver = within === undefined || within === null;
   return (
     <>
-      <EmailChoice filter={filter} value={value} onChange={onChange} />
-      {!('step' in value) && (
+      <EmailChoice {...{ filter, value, onChange, notes }} />
+      {!('step' in value || 'campaign_id' in value) && (
         <>
           <NumberValue
             label="Times, at least"
@@ -94,40 +95,61 @@ export function DeedEditor({
   );
 }
 
-const ANY_EMAIL = '';
+interface EmailOption {
+  value: string;
+  label: string;
+  /** The fields of the filter's value that name the email. */
+  named: Record<string, unknown>;
+}
 
-/** In a flow, opens and clicks can be those of the email of an earlier step. */
-function EmailChoice({
-  filter,
-  value,
-  onChange,
-}: {
-  filter: Filter;
-  value: Record<string, unknown>;
-  onChange: (value: unknown) => void;
-}) {
+const ANY_EMAIL: EmailOption = { value: '', label: 'any email', named: {} };
+const campaignOption = (id: number, label: string): EmailOption => ({
+  ...{ value: `campaign ${id}`, label: `campaign ${label}` },
+  named: { campaign_id: id },
+});
+const stepOption = (step: EarlierStep['key'], label: string): EmailOption => ({
+  ...{ value: `step ${step}`, label },
+  named: { step },
+});
+
+/** The emails that a filter can be about: those of campaigns, and in a flow those of earlier steps. */
+function useEmailOptions(name: string): EmailOption[] {
   const { scope, steps } = usePlace();
-  const emails = steps.filter(({ type }) => type === 'email');
-  const given = 'step' in value ? String(value.step) : ANY_EMAIL;
-  const takesStep = filter.name === 'email_opened' || filter.name === 'email_clicked';
-  const hasSteps = scope === 'step' || scope === 'received';
-  if (!takesStep || (given === ANY_EMAIL && (!hasSteps || emails.length === 0))) return null;
-  const isKnown = given === ANY_EMAIL || emails.some(({ key }) => String(key) === given);
+  const campaigns = useCampaignChoices().map(({ value, label }) => campaignOption(Number(value), label));
+  const takesStep = name !== 'email_sent' && (scope === 'step' || scope === 'received');
+  const emails = takesStep ? steps.filter(({ type }) => type === 'email') : [];
+  return [ANY_EMAIL, ...emails.map(({ key, title }) => stepOption(key, title)), ...campaigns];
+}
+
+/** The option that a filter has; one of its own if what it names cannot be chosen. */
+function givenOption(options: readonly EmailOption[], { step, campaign_id: id }: Record<string, unknown>) {
+  const given =
+    typeof step === 'number' || typeof step === 'string'
+      ? stepOption(step, `the email of step ${step}, which is not before this`)
+      : typeof id === 'number'
+        ? campaignOption(id, String(id))
+        : ANY_EMAIL;
+  return options.find(({ value }) => value === given.value) ?? given;
+}
+
+/** Filters about emails can be about that of one campaign or, in a flow, that of an earlier step. */
+function EmailChoice({ filter, value, onChange, notes }: ValueProps & { filter: Filter }) {
+  const options = useEmailOptions(filter.name);
+  const fields = fieldsOf(value);
+  const given = givenOption(options, fields);
+  if (!ENGAGEMENTS.some((each) => each === filter.name)) return null;
+  if (options.length === 1 && given === ANY_EMAIL) return null;
   const choose = (chosen: string) => {
-    const { step: _, at_least: __, ...rest } = value;
-    const step = emails.find(({ key }) => String(key) === chosen)?.key;
-    onChange(step === undefined ? rest : { step, ...rest });
+    const { step: _, campaign_id: __, at_least: ___, ...rest } = fields;
+    onChange({ ...options.find((option) => option.value === chosen)?.named, ...rest });
   };
   return (
     <Select
       aria-label="Which email"
-      value={given}
-      options={[
-        { value: ANY_EMAIL, label: 'any email' },
-        ...(isKnown ? [] : [{ value: given, label: `the email of step ${given}, which is not before this` }]),
-        ...emails.map(({ key, title }) => ({ value: String(key), label: title })),
-      ]}
+      value={given.value}
+      options={options.includes(given) ? options : [...options, given]}
       onChange={(event) => choose(event.target.value)}
+      {...notes}
     />
   );
 }

@@ -16,7 +16,7 @@ export type ValueType = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'choic
 
 export interface ValueShape {
   form: 'none' | 'one' | 'two' | 'many' | 'period' | 'deed';
-  /** The types that each value may have. */
+  /** The types that each value may have; for a deed, that of the campaign with whose mail it was done. */
   types: readonly ValueType[];
 }
 
@@ -63,7 +63,7 @@ export function shapeOf(kind: NameKind, predicate: Predicate): ValueShape {
       return { form: 'period', types: [] };
     case 'did':
     case 'did_not':
-      return { form: 'deed', types: [] };
+      return { form: 'deed', types: kind === 'engagement' ? ['id'] : [] };
     default:
       return NOTHING;
   }
@@ -102,11 +102,16 @@ function isPeriod(value: unknown): boolean {
   return (isMissing(count) || Number.isInteger(count)) && PERIOD_UNITS.some((each) => each === unit);
 }
 
-function isDeed(value: unknown): boolean {
+function isDeed(value: unknown, types: readonly ValueType[]): boolean {
   if (isMissing(value)) return true;
   if (!isObject(value) || !(isMissing(value.within) || isPeriod(value.within))) return false;
   if (hasOnly(value, ['at_least', 'within']))
     return isMissing(value.at_least) || Number.isInteger(value.at_least);
+  if ('campaign_id' in value) {
+    const { campaign_id: id } = value;
+    const isId = isMissing(id) ? types.length > 0 : typeOf(id, types) !== null;
+    return isId && hasOnly(value, ['campaign_id', 'within']);
+  }
   const isStep = typeof value.step === 'string' || Number.isInteger(value.step);
   return isStep && hasOnly(value, ['step', 'within']);
 }
@@ -126,7 +131,7 @@ function fits(value: unknown, { form, types }: ValueShape): boolean {
     case 'period':
       return isMissing(value) || isPeriod(value);
     case 'deed':
-      return isDeed(value);
+      return isDeed(value, types);
   }
 }
 
@@ -165,7 +170,8 @@ function isValueComplete(value: unknown, { form }: ValueShape): boolean {
     case 'period':
       return isObject(value) && !isMissing(value.count);
     case 'deed': {
-      const within = isObject(value) ? value.within : null;
+      const { within, campaign_id: campaign = undefined } = isObject(value) ? value : {};
+      if (campaign === null) return false;
       return isMissing(within) || (isObject(within) && !isMissing(within.count));
     }
     default:

@@ -174,7 +174,8 @@ function DeleteButton({ campaign: { id } }: { campaign: Campaign }) {
   );
 }
 
-function DuplicateMenu({ campaign: { id, status }, disabled }: { campaign: Campaign; disabled: boolean }) {
+function DuplicateMenu({ campaign, disabled }: { campaign: Campaign; disabled: boolean }) {
+  const { id, status, channel } = campaign;
   const open = useOpen();
   const { run } = useAction({
     work: (audience: 'same' | 'not_opened', key) =>
@@ -195,7 +196,7 @@ function DuplicateMenu({ campaign: { id, status }, disabled }: { campaign: Campa
         { label: 'For the same audience', disabled, onSelect: () => run('same') },
         {
           label: 'For those who have not opened it',
-          disabled: disabled || status !== 'completed',
+          disabled: disabled || status !== 'completed' || channel !== 'email',
           onSelect: () => run('not_opened'),
         },
       ]}

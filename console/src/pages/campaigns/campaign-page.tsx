@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useRef } from 'react';
+import { useAudienceNames } from '../../api/audience.ts';
 import { api, call } from '../../api/client.ts';
+import { areFilters } from '../../editors/filters/read-filters.ts';
 import { Card, countText, Facts, Time } from '../../ui/facts.tsx';
+import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { CampaignContent } from './campaign-content.tsx';
 import { CampaignFrame, type Campaign } from './campaign-frame.tsx';
@@ -90,6 +93,8 @@ function Counts({ campaign }: { campaign: Campaign }) {
 function CampaignFacts({ campaign }: { campaign: Campaign }) {
   const { trigger, data } = campaign;
   const { contact_list_id: listId, segment_id: segmentId } = trigger;
+  const { filters, inert_filters: inert } = trigger.data;
+  const names = useAudienceNames();
   const { throttle_per_minute: throttle, send_at_local_time: local, ab } = data.options;
   const excluded = [
     ...idsOf(trigger.data.exclude_list_ids).map((id) => `list ${id}`),
@@ -104,6 +109,15 @@ function CampaignFacts({ campaign }: { campaign: Campaign }) {
             'Segment',
             segmentId === null ? null : <AudienceLink key="segment" of="segments" id={segmentId} />,
           ],
+          [
+            'Who match',
+            areFilters(filters) && filters.length > 0 ? (
+              <FilterList key="filters" filters={filters} names={names} />
+            ) : null,
+          ],
+          ...(inert === undefined
+            ? []
+            : [['Filters without effect', 'stored before campaigns had filters'] as const]),
           ['Without', excluded.join(', ')],
           [
             'Scheduled for',

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAudienceNames } from '../../../api/audience.ts';
-import { api, callWithTag } from '../../../api/client.ts';
+import { api, callWithTag, type Schemas } from '../../../api/client.ts';
 import { UnpublishedMark } from '../../../editors/draft/unpublished.tsx';
+import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
+import { areComplete } from '../../../editors/filters/values.ts';
 import { Button } from '../../../ui/button.tsx';
 import { countText } from '../../../ui/facts.tsx';
 import { Field, Select } from '../../../ui/field.tsx';
@@ -80,6 +82,14 @@ export function AudiencePart({
           onChange={(ids) => exclude({ exclude_segment_ids: ids })}
         />
       </div>
+      <AudienceFilters
+        filters={data.filters ?? []}
+        errors={errors}
+        onChange={(filters) => {
+          const { filters: _, ...others } = data;
+          onChange({ ...audience, data: filters.length === 0 ? others : { ...others, filters } });
+        }}
+      />
       <AudienceCount audience={audience} channel={channel} />
       {segmentId !== null && <SegmentState id={segmentId} />}
       {creates && (
@@ -89,6 +99,36 @@ export function AudiencePart({
         />
       )}
     </DeskPart>
+  );
+}
+
+/** Conditions that contacts must match besides being in the list and the segment, such as what they did with a campaign. */
+function AudienceFilters({
+  filters,
+  errors,
+  onChange,
+}: {
+  filters: readonly Schemas['Filter'][];
+  errors: Record<string, readonly string[]>;
+  onChange: (next: Schemas['Filter'][]) => void;
+}) {
+  const isComplete = areComplete(filters, 'segment');
+  return (
+    <fieldset className="filters-of-step">
+      <legend>Who match</legend>
+      <FilterBuilder
+        label="Filters"
+        filters={filters}
+        onChange={onChange}
+        scope="segment"
+        errors={isComplete ? errorsBelow(errors, 'data.filters') : {}}
+      />
+      {(isComplete ? (errors['data.filters'] ?? []) : []).map((text) => (
+        <p key={text} className="field-error" role="alert">
+          {text}
+        </p>
+      ))}
+    </fieldset>
   );
 }
 
@@ -116,10 +156,12 @@ function SegmentState({ id }: { id: number }) {
 
 /** How many contacts the audience has now, and how many of them get messages. */
 export function AudienceCount({ audience, channel }: { audience: Audience; channel: Campaign['channel'] }) {
-  const filters = useSettled(audienceFilters(audience));
+  const isComplete = areComplete(audience.data.filters ?? [], 'segment');
+  const filters = useSettled(isComplete ? audienceFilters(audience) : null);
   const all = useSegmentPreview(filters, { live: true });
   const reached = useSegmentPreview(filters && [...filters, ...reachableFilters(channel)]);
-  if (!filters) return <p className="muted">Choose a list, a segment, or both.</p>;
+  if (!isComplete) return <p className="muted">Complete the filters first.</p>;
+  if (!filters) return <p className="muted">Choose a list or a segment, or add a filter.</p>;
   const text = () => {
     if (all.isError) return 'The contacts cannot be counted now.';
     if (!all.data) return 'Counting…';

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call } from '../../../api/client.ts';
 import { ApiError, messageOf } from '../../../api/errors.ts';
 import { retryWhenAllowed } from '../../../api/query-client.ts';
+import { areComplete } from '../../../editors/filters/values.ts';
 import { useSettled } from '../../../ui/settled.ts';
 import { patchOf, type DeskContent, type Stage } from './content.ts';
 
@@ -22,12 +23,26 @@ export interface Checked {
 
 const NONE: FieldErrors = {};
 
+const FILTERS = 'trigger_attributes.data.filters';
+
+/** Replaces what the API says about filters that someone is still making. */
+export function withoutIncomplete(
+  errors: FieldErrors,
+  { trigger_attributes: audience }: DeskContent,
+): FieldErrors {
+  if (areComplete(audience.data.filters ?? [], 'segment')) return errors;
+  const others = Object.entries(errors).filter(
+    ([path]) => path !== FILTERS && !path.startsWith(`${FILTERS}.`),
+  );
+  return { ...Object.fromEntries(others), [FILTERS]: ['Complete the filters first.'] };
+}
+
 /** On the page, the segment is no id. */
 const inWords = (errors: FieldErrors): FieldErrors =>
   Object.fromEntries(
     Object.entries(errors).map(([field, texts]) => [
       field,
-      texts.map((text) => text.replaceAll('segment_id', 'segment')),
+      texts.map((text) => text.replaceAll('segment_id', 'segment').replaceAll('data.filters', 'filters')),
     ]),
   );
 

@@ -5,12 +5,17 @@ import { isBegun } from '../waiting.ts';
 
 type Campaign = Schemas['Campaign'];
 export type Options = Schemas['CampaignOptions'];
+type Filters = Schemas['Filter'][];
 
-/** The lists and segments that a campaign is for. */
+/** The contacts that a campaign is for. */
 export interface Audience {
   contact_list_id: number | null;
   segment_id: number | null;
-  data: { exclude_list_ids?: number[]; exclude_segment_ids?: number[] } & Record<string, unknown>;
+  data: {
+    exclude_list_ids?: number[];
+    exclude_segment_ids?: number[];
+    filters?: Filters;
+  } & Record<string, unknown>;
 }
 
 export interface DeskContent {
@@ -71,17 +76,16 @@ export function patchOf(content: DeskContent, stage: Stage): Patch {
   return { name: content.name, template_attributes: Object.fromEntries(kept) };
 }
 
-type Filters = Schemas['Filter'][];
-
-/** The contacts of an audience, as filters of a segment. @returns null if it names no list and no segment */
+/** The contacts of an audience, as filters of a segment. @returns null if there is no audience */
 export function audienceFilters({
   contact_list_id: listId,
   segment_id: segmentId,
   data,
 }: Audience): Filters | null {
-  if (listId === null && segmentId === null) return null;
-  const { exclude_list_ids: lists = [], exclude_segment_ids: segments = [] } = data;
+  const { exclude_list_ids: lists = [], exclude_segment_ids: segments = [], filters = [] } = data;
+  if (listId === null && segmentId === null && filters.length === 0) return null;
   return [
+    ...filters,
     ...(listId === null ? [] : [{ name: 'list', predicate: 'in' as const, value: [listId] }]),
     ...(segmentId === null ? [] : [{ name: 'segment', predicate: 'in' as const, value: [segmentId] }]),
     ...(lists.length === 0 ? [] : [{ name: 'list', predicate: 'not_in' as const, value: lists }]),

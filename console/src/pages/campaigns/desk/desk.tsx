@@ -9,7 +9,7 @@ import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import type { UnpublishedChanges } from '../unpublished-changes.ts';
 import { AudienceCount, AudiencePart } from './audience-part.tsx';
-import { type FieldErrors, useCheck, withoutMissing } from './check.ts';
+import { type FieldErrors, useCheck, withoutIncomplete, withoutMissing } from './check.ts';
 import { deskOf, patchOf, type DeskContent, type Stage } from './content.ts';
 import { LetterPart } from './letter-part.tsx';
 import { isPast, PAST_TEXT } from './local-time.ts';
@@ -66,7 +66,7 @@ export function Desk({
   const refused: FieldErrors = checked.isCurrent ? {} : publish.errors;
   const late: FieldErrors =
     stage !== 'begun' && isPast(content.scheduled_at) ? { scheduled_at: [PAST_TEXT] } : {};
-  const all = { ...refused, ...checked.errors, ...late };
+  const all = withoutIncomplete({ ...refused, ...checked.errors, ...late }, content);
   const errors = askedAt !== null ? all : withoutMissing(all);
   const change = (part: Partial<DeskContent>) => draft.change((before) => ({ ...before, ...part }));
   return (

@@ -1,5 +1,6 @@
 import { hasOnePart, isContent, isOptionalText } from '../../../editors/content/read-content.ts';
 import type { DraftForm } from '../../../editors/draft/draft.ts';
+import { areFilters } from '../../../editors/filters/read-filters.ts';
 import { isObject } from '../../../ui/json-text.ts';
 import type { DeskContent } from './content.ts';
 
@@ -14,7 +15,8 @@ const isAudience = (value: unknown): boolean =>
   isOptionalId(value.segment_id) &&
   isObject(value.data) &&
   areOptionalIds(value.data.exclude_list_ids) &&
-  areOptionalIds(value.data.exclude_segment_ids);
+  areOptionalIds(value.data.exclude_segment_ids) &&
+  (value.data.filters === undefined || areFilters(value.data.filters));
 
 const isDeskContent = (value: unknown): value is DeskContent =>
   isObject(value) &&

@@ -203,5 +203,6 @@ const FIELDS: Readonly<Record<string, string>> = {
 /** `template_attributes.subject` is in the part "Letter", so that its last names say enough. */
 function lastOf(field: string): string {
   const last = field.replace(/^(?:trigger_attributes|template_attributes|data\.options|brand)\./, '');
+  if (last === 'data.filters' || last.startsWith('data.filters.')) return 'filters';
   return FIELDS[last] ?? last.replaceAll('_', ' ');
 }
