@@ -141,7 +141,7 @@ describe('a campaign at the console', () => {
     async () => {
       const { pool } = stage().database;
       const { list } = await stage().request('GET', '/v1/my/campaigns');
-      const { id } = list[0] as { id: number };
+      const id = Number(list[0]?.id);
       await pool.query(
         'update messages set opened_at = now() where campaign_id = $1 and contact_id = any($2)',
         [id, contactIds.slice(0, 40)],
