@@ -84,7 +84,9 @@ describe.each(faults)('%s', (_name, url, says) => {
   });
 
   it('is the same sentence of a migration', async () => {
-    await expect(migrateDatabase(url(), { partitions: [], sealed: [] }, loadConfig({}))).rejects.toThrow(sentence);
+    await expect(migrateDatabase(url(), { partitions: [], sealed: [] }, loadConfig({}))).rejects.toThrow(
+      sentence,
+    );
   });
 });
 
