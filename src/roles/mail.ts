@@ -65,6 +65,9 @@ async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
   };
 }
 
+/** What the mail of one account may store, in bytes. */
+const quotaOf = ({ INBOX_QUOTA_MB }: Config): number => INBOX_QUOTA_MB * 1024 * 1024;
+
 /** Starts to take mail by SMTP. */
 function startListener(
   config: Config,
@@ -83,7 +86,8 @@ function startListener(
       store,
       waker,
       resolve: (address) => resolveInboxAddress(pool, address, config.MAIL_DOMAIN),
-      quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
+      quotaBytes: quotaOf(config),
+      log,
     }),
     tls,
     trustedProxies: config.MAIL_TRUSTED_PROXIES,
@@ -107,6 +111,7 @@ function startReading(config: Config, deps: MailDeps): { stop(): Promise<void> }
     plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
     consumers: createTrackedEventConsumers({ waker }),
     hasScanner: config.CLAMD_URL !== undefined,
+    quotaBytes: quotaOf(config),
   });
   return {
     async stop() {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pino from 'pino';
 import type { Inboxes } from '../../src/delivery/inbound/inboxes.ts';
 import { resolveInboxAddress } from '../../src/features/inbox/inboxes/resolve.ts';
 import { createMailAcceptance, type MailAcceptanceDeps } from '../../src/features/inbox/receive/accept.ts';
@@ -64,6 +65,7 @@ export function startTestAcceptance(
     waker,
     resolve: (address) => resolveInboxAddress(database.pool, address, 'mail.test'),
     quotaBytes: 1024 ** 3,
+    log: pino({ level: 'silent' }),
     ...changes,
   });
   return {

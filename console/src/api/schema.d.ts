@@ -4584,7 +4584,7 @@ export interface components {
         };
         Quarantine: {
             /** @enum {string} */
-            reason: "spam" | "blocked" | "virus" | "unreadable";
+            reason: "spam" | "blocked" | "virus" | "unreadable" | "storage";
             detail: string | null;
             /** Format: date-time */
             released_at: string | null;
@@ -14319,7 +14319,7 @@ export interface operations {
                 limit?: number;
                 after?: number;
                 inbox_id?: number;
-                reason?: "spam" | "blocked" | "virus" | "unreadable";
+                reason?: "spam" | "blocked" | "virus" | "unreadable" | "storage";
             };
             header?: {
                 "X-Account-Id"?: components["parameters"]["AccountId"];

@@ -2,7 +2,13 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { orphanedInboxFiles } from './receive/orphaned-files.ts';
-import { oldDigests, oldQuarantine, oldRawMail, storedBytes } from './retention/old-mail.ts';
+import {
+  oldDigests,
+  oldQuarantine,
+  oldRawMail,
+  storedBytes,
+  unusedSharedFiles,
+} from './retention/old-mail.ts';
 import { removeFiles } from './retention/remove-files.ts';
 import { scanSource } from './scan/workflow.ts';
 
@@ -14,6 +20,14 @@ const removedFiles: HousekeepingTask = {
 };
 
 export const inboxUpkeep: Upkeep = {
-  tasks: [oldRawMail, oldQuarantine, oldDigests, removedFiles, orphanedInboxFiles, storedBytes],
+  tasks: [
+    oldRawMail,
+    oldQuarantine,
+    oldDigests,
+    unusedSharedFiles,
+    removedFiles,
+    orphanedInboxFiles,
+    storedBytes,
+  ],
   expectedWorkflows: [scanSource],
 };

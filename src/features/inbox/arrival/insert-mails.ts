@@ -2,7 +2,8 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { MailAttachment, QuarantineReason } from '../mail/mail.ts';
 import { SCAN_GRACE } from '../scan/workflow.ts';
-import { type MailToWrite, markOf } from './take-mails.ts';
+import type { StoredMail } from './shared-attachments.ts';
+import { markOf } from './take-mails.ts';
 
 /** What happens to a mail next. */
 export type Fate =
@@ -10,7 +11,7 @@ export type Fate =
   | { kind: 'is_scanned' }
   | { kind: 'is_quarantined'; reason: QuarantineReason; detail: string };
 
-export interface JudgedMail extends MailToWrite {
+export interface JudgedMail extends StoredMail {
   fate: Fate;
 }
 
@@ -40,6 +41,7 @@ const columns = {
   authentication: 'jsonb',
   raw_key: 'text',
   raw_size: 'integer',
+  stored_bytes: 'bigint',
   scan_state: 'text',
   received_at: 'timestamptz',
 };
@@ -77,7 +79,7 @@ const insertSql = `
   )
   select id, n from input order by n`;
 
-function messageRow({ claimed, read, fate }: JudgedMail, n: number) {
+function messageRow({ claimed, read, fate, bytes }: JudgedMail, n: number) {
   const quarantine = fate.kind === 'is_quarantined' ? fate : { reason: null, detail: null };
   return {
     n,
@@ -105,6 +107,7 @@ function messageRow({ claimed, read, fate }: JudgedMail, n: number) {
     authentication: read.authentication,
     raw_key: claimed.raw_key,
     raw_size: claimed.size,
+    stored_bytes: bytes,
     scan_state: fate.kind === 'is_scanned' ? 'pending' : 'none',
     received_at: claimed.received_at,
   };
@@ -155,7 +158,6 @@ export async function insertMails(
     ],
   });
   return rows.map(({ id, n }) => {
-    const { claimed, read, fate } = mails[n] as JudgedMail;
-    return { claimed, read, fate, conversationMessageId: id };
+    return { ...(mails[n] as JudgedMail), conversationMessageId: id };
   });
 }

@@ -18,15 +18,18 @@ import {
   renewClaims,
 } from './accepted-mails.ts';
 import { ReadingLines, readMail } from './reading.ts';
+import { StrangerLimits } from './strangers.ts';
 import type { MailToWrite } from './take-mails.ts';
 import { type WriteDeps, writeMails } from './write.ts';
 
 /** The process ends the reader after the loop. */
-export interface InboundLoopDeps extends Omit<WriteDeps, 'waker'> {
+export interface InboundLoopDeps extends Omit<WriteDeps, 'waker' | 'strangers'> {
   pool: pg.Pool;
   waker: Pick<Waker, 'wake' | 'listen'>;
   reader: Pick<MailReader, 'read'>;
   store: Pick<BlobStore, 'open' | 'remove'>;
+  /** Maximum size of the raw mail and the attachments of one account. */
+  quotaBytes: number;
   log: Logger;
 }
 
@@ -51,6 +54,7 @@ const GATHER_MS = 15;
 
 class Loop implements InboundLoop {
   readonly #deps: InboundLoopDeps;
+  readonly #strangers: StrangerLimits;
   readonly #claims = new MailClaims();
   /** The mails that this process has claimed, with what becomes of them. */
   readonly #held = new Map<ClaimedMail, PromiseWithResolvers<void>>();
@@ -72,6 +76,7 @@ class Loop implements InboundLoop {
 
   constructor(deps: InboundLoopDeps) {
     this.#deps = deps;
+    this.#strangers = new StrangerLimits(deps);
     this.#claiming = repeat(() => this.#claim(), { log: deps.log, name: 'claiming accepted mail' });
     this.#unlisten = deps.waker.listen(INBOUND_CHANNEL, () => this.#claiming.wake());
     this.#renewing = setInterval(() => void this.#renew(), RENEWAL_MS);
@@ -177,13 +182,14 @@ class Loop implements InboundLoop {
 
   async #write(group: readonly MailToWrite[]): Promise<void> {
     const { pool, store, log } = this.#deps;
-    const written = await inTransaction(pool, (trx) => writeMails(trx, this.#deps, group));
+    const deps = { ...this.#deps, strangers: this.#strangers };
+    const written = await inTransaction(pool, (trx) => writeMails(trx, deps, group));
     written.afterCommit();
-    const { arrived, scanned, quarantined, duplicates, stale } = written;
+    const { arrived, scanned, quarantined, duplicates, stale, surplus } = written;
     log.debug({ arrived, scanned, quarantined, duplicates, stale: stale.length }, 'mail was written');
     // Housekeeping removes those that are left over.
     const keys = stale.flatMap(({ read }) => read.attachments.map(({ storageKey }) => storageKey));
-    await Promise.allSettled(keys.map((key) => store.remove(key)));
+    await Promise.allSettled([...keys, ...surplus].map((key) => store.remove(key)));
   }
 }
 

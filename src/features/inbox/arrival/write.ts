@@ -6,13 +6,16 @@ import { scanStart } from '../scan/workflow.ts';
 import { type ArrivalDeps, arrive } from './arrive.ts';
 import { lockInboxes } from './arriving-mails.ts';
 import { findBlocked } from './blocked-senders.ts';
-import { type Fate, type InsertedMail, insertMails } from './insert-mails.ts';
+import { type Fate, type InsertedMail, insertMails, type JudgedMail } from './insert-mails.ts';
 import { countRepetitions } from './repetitions.ts';
+import { shareAttachments, type StoredMail } from './shared-attachments.ts';
+import type { StrangerLimits } from './strangers.ts';
 import { type MailToWrite, takeMails } from './take-mails.ts';
 
 export interface WriteDeps extends ArrivalDeps {
   /** Whether mail is scanned for viruses: the setting CLAMD_URL is set. */
   hasScanner: boolean;
+  strangers: Pick<StrangerLimits, 'judge'>;
 }
 
 /** What has become of a group of mails: the number of each kind. */
@@ -23,15 +26,35 @@ export interface WrittenMails {
   duplicates: number;
   /** Mails that another process has claimed meanwhile. Nothing of them was written; their attachments can be removed. */
   stale: MailToWrite[];
+  /** Keys of further files to remove after the commit: another mail stores the same. */
+  surplus: string[];
   /** Call it after the commit. */
   afterCommit: () => void;
 }
 
-function fateOf({ read }: MailToWrite, block: string | undefined, hasScanner: boolean): Fate {
-  if (read.suspicion !== null) return { kind: 'is_quarantined', ...read.suspicion };
-  if (block !== undefined)
-    return { kind: 'is_quarantined', reason: 'blocked', detail: `${block} is blocked` };
-  return hasScanner ? { kind: 'is_scanned' } : { kind: 'arrives' };
+/** Decides what happens to each mail. */
+async function judge(
+  trx: Queryable,
+  deps: WriteDeps,
+  mails: readonly StoredMail[],
+  group: readonly MailToWrite[],
+): Promise<JudgedMail[]> {
+  const blocked = await findBlocked(trx, mails);
+  const fateOf = ({ claimed, read: { suspicion } }: StoredMail): Fate => {
+    if (suspicion !== null) return { kind: 'is_quarantined', ...suspicion };
+    const block = blocked.get(claimed.id);
+    if (block !== undefined)
+      return { kind: 'is_quarantined', reason: 'blocked', detail: `${block} is blocked` };
+    return { kind: deps.hasScanner ? 'is_scanned' : 'arrives' };
+  };
+  const judged = mails.map((mail) => ({ ...mail, fate: fateOf(mail) }));
+  const wanted = judged.filter(({ fate }) => fate.kind !== 'is_quarantined');
+  const tooMuch = await deps.strangers.judge(trx, wanted, group);
+  return judged.map((mail) => {
+    const detail = tooMuch.get(mail.claimed.id);
+    if (detail === undefined) return mail;
+    return { ...mail, fate: { kind: 'is_quarantined', reason: 'storage', detail } };
+  });
 }
 
 /** Has the files of mails that were delivered twice removed soon. */
@@ -53,13 +76,22 @@ async function forgetFiles(trx: Queryable, mails: readonly MailToWrite[]): Promi
   );
 }
 
-/** Counts attachments for the quotas of their accounts. The raw mails were counted when they were accepted. */
-async function countAttachments(trx: Queryable, mails: readonly MailToWrite[]): Promise<void> {
+/**
+ * Counts attachments for the quotas of their accounts. The raw mails were counted when they were accepted. Files of
+ * duplicates are counted until they are removed.
+ */
+async function countAttachments(
+  trx: Queryable,
+  stored: readonly StoredMail[],
+  duplicates: readonly MailToWrite[],
+): Promise<void> {
   const bytes = new Map<number, number>();
-  for (const { claimed, read } of mails) {
+  const add = ({ claimed: { account_id: id }, read }: MailToWrite) => {
     const size = read.attachments.reduce((sum, attachment) => sum + attachment.size, 0);
-    if (size > 0) bytes.set(claimed.account_id, (bytes.get(claimed.account_id) ?? 0) + size);
-  }
+    if (size > 0) bytes.set(id, (bytes.get(id) ?? 0) + size);
+  };
+  for (const mail of duplicates) add(mail);
+  for (const mail of stored) if (!mail.sharesAttachments) add(mail);
   if (bytes.size > 0) await addBytes(trx, bytes);
 }
 
@@ -92,12 +124,9 @@ export async function writeMails(
     mails.map(({ claimed }) => claimed.inbox_id),
   );
   const { fresh, repetitions, stale } = await takeMails(trx, mails);
-  const blocked = await findBlocked(trx, fresh);
-  const judged = fresh.map(({ claimed, read }) => ({
-    claimed,
-    read,
-    fate: fateOf({ claimed, read }, blocked.get(claimed.id), deps.hasScanner),
-  }));
+  const duplicates = repetitions.map(({ mail }) => mail);
+  const { mails: stored, surplus } = await shareAttachments(trx, fresh);
+  const judged = await judge(trx, deps, stored, [...fresh, ...duplicates]);
   const inserted = await insertMails(trx, judged, deps.hasScanner);
   await countRepetitions(trx, repetitions, inserted);
   const withFate = (kind: Fate['kind']) => inserted.filter(({ fate }) => fate.kind === kind);
@@ -105,15 +134,15 @@ export async function writeMails(
   await startScans(trx, toScan);
   const arriving = withFate('arrives').map(({ conversationMessageId }) => conversationMessageId);
   const arrived = await arrive(trx, deps, arriving);
-  const duplicates = repetitions.map(({ mail }) => mail);
   await forgetFiles(trx, duplicates);
-  await countAttachments(trx, [...fresh, ...duplicates]);
+  await countAttachments(trx, stored, duplicates);
   return {
     arrived: arriving.length,
     scanned: toScan.length,
     quarantined: inserted.length - arriving.length - toScan.length,
     duplicates: duplicates.length,
     stale,
+    surplus,
     afterCommit() {
       if (toScan.length > 0) deps.waker.wake('outbox');
       arrived.afterCommit();

@@ -76,8 +76,8 @@ export async function insertReply(
          participants = case when $7 = any(participants) then participants else participants || $7 end
        where id = $3)
      insert into conversation_messages (account_id, brand_id, conversation_id, inbox_id, direction, message_id,
-       from_address, to_addresses, subject, arrived_at)
-     values ($1, $2, $3, $4, 'outbound', $5, $6, array[$8], $9, now()) returning id`,
+       from_address, to_addresses, recipient, subject, arrived_at)
+     values ($1, $2, $3, $4, 'outbound', $5, $6, array[$8], $7, $9, now()) returning id`,
     [
       conversation.account_id,
       conversation.brand_id,

@@ -1,7 +1,7 @@
 /** What a mail says, once it has been read. Texts are shown to people, so they contain no invisible characters. */
 
 /** Why a mail is in quarantine. */
-export const quarantineReasons = ['spam', 'blocked', 'virus', 'unreadable'] as const;
+export const quarantineReasons = ['spam', 'blocked', 'virus', 'unreadable', 'storage'] as const;
 export type QuarantineReason = (typeof quarantineReasons)[number];
 
 /** A mail that was accepted, as it is to be read. */
@@ -79,7 +79,7 @@ export interface ReadMail {
   /** The same for all copies of the mail; null: none can be recognized. See `mailDigest`. */
   digest: Buffer | null;
   /** Null: it is not suspicious. */
-  suspicion: { reason: Exclude<QuarantineReason, 'virus' | 'blocked'>; detail: string } | null;
+  suspicion: { reason: Exclude<QuarantineReason, 'virus' | 'blocked' | 'storage'>; detail: string } | null;
 }
 
 /**

@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import type { ReferencedMessage } from '../../../delivery/addresses/reference.ts';
 import {
   AccountFull,
   type Inbox,
   type Inboxes,
   type InboxLookup,
+  type InboxTarget,
   type MailForInboxes,
   MAX_MAIL_BYTES,
 } from '../../../delivery/inbound/inboxes.ts';
@@ -13,6 +15,7 @@ import { createCoalescer } from '../../../platform/db/coalescer.ts';
 import { inTransaction, isConnectionError } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { type BlobStore, newBlobKey } from '../../../platform/storage/blob-store.ts';
+import { evict, hasEvictable } from '../retention/evict.ts';
 import { insertMails, type NewMail, reserveStorage, usedBytes } from './mails.ts';
 
 export interface MailAcceptanceDeps {
@@ -23,6 +26,7 @@ export interface MailAcceptanceDeps {
   resolve: (address: string) => Promise<InboxLookup>;
   /** Maximum size of the raw mail and the attachments of one account. */
   quotaBytes: number;
+  log: Logger;
 }
 
 /** The channel that wakes the loop which reads accepted mails. */
@@ -33,6 +37,8 @@ const GROUPS_AT_ONCE = 2;
 /** How long the process remembers whether an account has reached its quota, so that not each recipient costs a query. */
 const FULL_CHECK_MS = 5_000;
 const MAX_CHECKED = 10_000;
+/** The part of the quota that is freed beyond what a mail needs, so that not each mail has to make room for itself. */
+const SPARE_PART = 0.01;
 
 /** A failure. If `mayBeCommitted`, the connection was lost during the commit. */
 type Outcome = 'accepted' | 'full' | { error: unknown; mayBeCommitted: boolean };
@@ -86,17 +92,21 @@ function createInsertion({ pool, quotaBytes }: MailAcceptanceDeps): (mails: NewM
   return (rows) => coalescer.submit(rows);
 }
 
-/** Stores the message once for each inbox, so that the files can be removed separately. Adds each key before its file exists. */
+/**
+ * Stores the message once for each account. Adds each key before its file exists.
+ * @param keys by account
+ * @returns bytes of the message
+ */
 async function storeCopies(
   store: BlobStore,
   { content, targets }: MailForInboxes,
-  keys: string[],
+  keys: Map<number, string>,
 ): Promise<number> {
   let size = 0;
-  for (const { inbox } of targets) {
-    const key = newBlobKey('inbox', inbox.accountId);
-    const [first] = keys;
-    keys.push(key);
+  for (const accountId of accountsOf(targets)) {
+    const key = newBlobKey('inbox', accountId);
+    const [first] = keys.values();
+    keys.set(accountId, key);
     if (Buffer.isBuffer(content)) {
       await store.put(key, content);
       size = content.length;
@@ -111,13 +121,17 @@ async function storeCopies(
   return size;
 }
 
-function rowsOf(mail: MailForInboxes, keys: readonly string[], size: number): NewMail[] {
+const accountsOf = (targets: readonly InboxTarget[]): number[] => [
+  ...new Set(targets.map(({ inbox }) => inbox.accountId)),
+];
+
+function rowsOf(mail: MailForInboxes, keys: ReadonlyMap<number, string>, size: number): NewMail[] {
   const { source, envelopeFrom, ip, helo, targets } = mail;
-  return targets.map(({ inbox, recipient, answersMessageId }, index) => ({
+  return targets.map(({ inbox, recipient, answersMessageId }) => ({
     accountId: inbox.accountId,
     brandId: inbox.brandId,
     inboxId: inbox.id,
-    rawKey: keys[index] ?? '',
+    rawKey: keys.get(inbox.accountId) ?? '',
     size,
     source,
     envelopeFrom,
@@ -128,13 +142,32 @@ function rowsOf(mail: MailForInboxes, keys: readonly string[], size: number): Ne
   }));
 }
 
-/** Whether an account has reached its quota, as it was at most {@link FULL_CHECK_MS} ago. */
+/**
+ * Has each account make room for a mail that exceeds its quota, by deleting mail in quarantine.
+ * @param size bytes
+ * @throws AccountFull if an account stores too much other mail
+ */
+async function makeRoom(
+  { pool, store, log, quotaBytes }: MailAcceptanceDeps,
+  targets: readonly InboxTarget[],
+  size: number,
+): Promise<void> {
+  for (const accountId of accountsOf(targets)) {
+    const missing = (await usedBytes(pool, accountId)) + size - quotaBytes;
+    if (missing <= 0) continue;
+    if (size > quotaBytes) throw new AccountFull();
+    const freed = await evict({ pool, store, log }, accountId, missing + Math.floor(quotaBytes * SPARE_PART));
+    if (freed < missing) throw new AccountFull();
+  }
+}
+
+/** Whether an account has reached its quota and cannot make room, as it was at most {@link FULL_CHECK_MS} ago. */
 function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): (accountId: number) => Promise<boolean> {
   const known = new LRUCache<number, { isFull: boolean }>({ max: MAX_CHECKED, ttl: FULL_CHECK_MS });
   return async (accountId) => {
     const seen = known.get(accountId);
     if (seen) return seen.isFull;
-    const isFull = (await usedBytes(pool, accountId)) >= quotaBytes;
+    const isFull = (await usedBytes(pool, accountId)) >= quotaBytes && !(await hasEvictable(pool, accountId));
     known.set(accountId, { isFull });
     return isFull;
   };
@@ -177,18 +210,25 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
     },
     ofMessage: (message) => inboxOfMessage(deps, message),
     async accept(mail) {
-      const keys: string[] = [];
+      const keys = new Map<number, string>();
       let outcome: Outcome;
       try {
+        // Of a message that still arrives, only the first byte is known.
+        await makeRoom(deps, mail.targets, Buffer.isBuffer(mail.content) ? mail.content.length : 1);
         const size = await storeCopies(store, mail, keys);
-        outcome = await insert(rowsOf(mail, keys, size));
+        const rows = rowsOf(mail, keys, size);
+        outcome = await insert(rows);
+        if (outcome === 'full') {
+          await makeRoom(deps, mail.targets, size);
+          outcome = await insert(rows);
+        }
       } catch (error) {
         outcome = { error, mayBeCommitted: false };
       }
       if (outcome === 'accepted') return waker.wake(INBOUND_CHANNEL);
       // If this fails, or it is unknown whether there is a row, housekeeping removes files without one.
       if (outcome === 'full' || !outcome.mayBeCommitted)
-        await Promise.allSettled(keys.map((key) => store.remove(key)));
+        await Promise.allSettled([...keys.values()].map((key) => store.remove(key)));
       throw outcome === 'full' ? new AccountFull() : outcome.error;
     },
   };

@@ -1,11 +1,12 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { shareFiles } from './shared-files.ts';
 
 /** A row of `inbound_mails`: a mail that was accepted for one inbox. */
 export interface NewMail {
   accountId: number;
   brandId: number;
   inboxId: number;
-  /** The blob with the message. */
+  /** The blob with the message, which the mails to all inboxes of the account share. */
   rawKey: string;
   /** Bytes. */
   size: number;
@@ -45,9 +46,11 @@ export async function addBytes(
   return new Map(rows.map((row) => [row.account_id, row.bytes]));
 }
 
+/** Bytes of the blobs, by account. */
 function bytesOf(mails: readonly NewMail[]): Map<number, number> {
+  const blobs = new Map(mails.map((mail) => [mail.rawKey, mail]));
   const bytes = new Map<number, number>();
-  for (const { accountId, size } of mails) bytes.set(accountId, (bytes.get(accountId) ?? 0) + size);
+  for (const { accountId, size } of blobs.values()) bytes.set(accountId, (bytes.get(accountId) ?? 0) + size);
   return bytes;
 }
 
@@ -75,6 +78,7 @@ export async function reserveStorage(
   return accepted;
 }
 
+/** Inserts the mails, and records which blobs several of them share. */
 export async function insertMails(client: Queryable, mails: readonly NewMail[]): Promise<void> {
   await client.query({
     name: 'insert_inbound_mails',
@@ -93,6 +97,11 @@ export async function insertMails(client: Queryable, mails: readonly NewMail[]):
       mails.map((mail) => mail.answersMessageId),
     ],
   });
+  const shared = [...Map.groupBy(mails, (mail) => mail.rawKey)].filter(([, users]) => users.length > 1);
+  await shareFiles(
+    client,
+    shared.map(([key, users]) => ({ key, accountId: users[0]?.accountId ?? 0, uses: users.length })),
+  );
 }
 
 /** Bytes of the raw mail and the attachments of an account. */

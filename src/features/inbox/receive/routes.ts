@@ -50,6 +50,7 @@ function createService(deps: InboundRouteDeps): Deliveries {
       waker,
       resolve: (address) => resolveInboxAddress(pool, address, config.MAIL_DOMAIN),
       quotaBytes: config.INBOX_QUOTA_MB * MEGABYTE,
+      log,
     }),
     rates: createArrivalRates({
       senderPerMinute: config.INBOX_SENDER_PER_MINUTE,

@@ -4,6 +4,8 @@ import { batchTask, daysBefore, type HousekeepingTask } from '../../../platform/
 const QUARANTINE_DAYS = 90;
 /** A mail that is delivered twice within this time arrives once. */
 const DIGEST_DAYS = 30;
+/** A mail to several inboxes was read for all of them by then. */
+const SHARED_DAYS = 30;
 /** The hour in which what accounts store is counted, in UTC. */
 const COUNTING_HOUR = 3;
 
@@ -17,7 +19,8 @@ export const oldRawMail = batchTask(
      insert into inbox_removed_files (key, account_id, size) select raw_key, account_id, raw_size from old
      on conflict do nothing
    )
-   update conversation_messages m set raw_key = null from old where m.id = old.id`,
+   update conversation_messages m set raw_key = null, stored_bytes = greatest(0, m.stored_bytes - m.raw_size)
+   from old where m.id = old.id`,
   ({ config }, asOf) => daysBefore(asOf, config.INBOX_RAW_RETENTION_DAYS),
 );
 
@@ -39,20 +42,34 @@ export const oldDigests = batchTask(
   (_deps, asOf) => daysBefore(asOf, DIGEST_DAYS),
 );
 
+/** Shared files of which an inbox or a brand with all its mail was deleted, so that their uses were not counted down. */
+export const unusedSharedFiles = batchTask(
+  'inbox_shared_files',
+  `delete from inbox_shared_files where key = any (array(
+     select key from inbox_shared_files s where created_at < $1
+       and not exists (select from inbound_mails where raw_key = s.key)
+       and not exists (select from conversation_messages where raw_key = s.key)
+       and not exists (select from conversation_attachments where storage_key = s.key)
+     limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, SHARED_DAYS),
+);
+
 /**
- * One statement sees what is stored and what was counted at one moment, so their difference is an error. It is added, so
+ * Files that several mails use count once. One statement sees what is stored and what was counted at one moment, so their difference is an error. It is added, so
  * that what is counted meanwhile stays.
  */
 const countSql = `
   with stored as (
     select account_id, sum(bytes)::bigint as bytes from (
-      select account_id, sum(size) as bytes from inbound_mails group by account_id
-      union all
-      select account_id, sum(raw_size) from conversation_messages where raw_key is not null group by account_id
-      union all
-      select account_id, sum(size) from conversation_attachments where storage_key is not null group by account_id
-      union all
-      select account_id, sum(size) from inbox_removed_files group by account_id) files
+      select account_id, max(size)::bigint as bytes from (
+        select account_id, raw_key as key, size from inbound_mails
+        union all
+        select account_id, raw_key, raw_size from conversation_messages where raw_key is not null
+        union all
+        select account_id, storage_key, size from conversation_attachments where storage_key is not null
+        union all
+        select account_id, key, size from inbox_removed_files) uses
+      group by account_id, key) files
     group by account_id
   ), wrong as (
     select c.account_id, coalesce(s.bytes, 0) - c.bytes as bytes

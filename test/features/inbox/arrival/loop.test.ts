@@ -94,6 +94,7 @@ function start(changes: Partial<InboundLoopDeps> = {}): InboundLoop {
     events,
     consumers,
     hasScanner: false,
+    quotaBytes: 1024 ** 3,
     pool: pool(),
     waker,
     reader: { read },

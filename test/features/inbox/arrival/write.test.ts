@@ -2,8 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClaimedMail, MailClaims } from '../../../../src/features/inbox/arrival/accepted-mails.ts';
+import { StrangerLimits } from '../../../../src/features/inbox/arrival/strangers.ts';
 import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arrival/write.ts';
 import type { MailAttachment, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
+import { insertMails } from '../../../../src/features/inbox/receive/mails.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -17,7 +19,7 @@ import {
 } from '../../../support/inbox-mails.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
 import { countWaiting } from '../../../support/waiting.ts';
-import { addWebhook } from '../../../support/webhooks.ts';
+import { addWebhook, testKeyring } from '../../../support/webhooks.ts';
 
 let api: TestApi;
 let deps: WriteDeps;
@@ -26,7 +28,11 @@ let n = 0;
 
 beforeAll(async () => {
   api = await startTestApi();
-  deps = { ...arrivalDeps(), hasScanner: false };
+  deps = {
+    ...arrivalDeps(),
+    hasScanner: false,
+    strangers: new StrangerLimits({ keyring: testKeyring, quotaBytes: 1024 ** 3 }),
+  };
   await addWebhook(api.database, api, 'https://hooks.example.com/', ['email.received']);
 });
 afterAll(() => api.close());
@@ -326,6 +332,82 @@ describe('a mail that is delivered twice', () => {
     expect(await write(await claim(1), [read, read])).toMatchObject({ arrived: 2 });
     expect(await messages()).toHaveLength(1);
     expect(await messages(second)).toHaveLength(1);
+  });
+});
+
+describe('a mail to two inboxes of an account', () => {
+  const raw = () => `inbox/${api.accountId}/c${String((n += 1)).padStart(31, '0')}`;
+  /** Accepts a mail for both inboxes, as the listener does. */
+  async function acceptForBoth() {
+    const second = await insertInbox(api.database, api, `sales${(n += 1)}@acme.test`);
+    const raw_key = raw();
+    const row = { accountId: api.accountId, brandId: api.brandId, rawKey: raw_key, size: 1_000 };
+    await inTransaction(pool(), (trx) =>
+      insertMails(
+        trx,
+        [inboxId, second].map((inbox) => ({
+          ...row,
+          inboxId: inbox,
+          source: 'smtp' as const,
+          envelopeFrom: 'ada@example.com',
+          recipient: 'support@acme.test',
+          ip: null,
+          helo: null,
+          answersMessageId: null,
+        })),
+      ),
+    );
+    const claimed = await new MailClaims().claim(pool(), 100);
+    expect(claimed).toHaveLength(2);
+    return { claimed, raw_key };
+  }
+  const storedOf = async () =>
+    (
+      await pool().query<{ id: number; stored_bytes: number; file: string }>(
+        `select m.id, m.stored_bytes, a.storage_key as file from conversation_messages m
+         join conversation_attachments a on a.conversation_message_id = m.id
+         where m.account_id = $1 order by m.id desc limit 2`,
+        [api.accountId],
+      )
+    ).rows.reverse();
+
+  it.each(['in one group', 'one after the other', 'at the same time'])(
+    'shares its attachments and its raw mail until both are deleted, if it is written %s',
+    async (how) => {
+      const before = await storedBytes();
+      const { claimed, raw_key } = await acceptForBoth();
+      const digest = randomBytes(32);
+      // Each was read, and its attachment stored, separately.
+      const reads = [0, 1].map(() => readMail({ digest, attachments: [attachment()] }));
+      const surplus: string[] = [];
+      const writeOne = async (index: number) => {
+        const done = await write([claimed[index] as ClaimedMail], [reads[index] as ReadMail]);
+        surplus.push(...done.surplus);
+      };
+      if (how === 'in one group') surplus.push(...(await write(claimed, reads)).surplus);
+      else if (how === 'at the same time') await Promise.all([writeOne(0), writeOne(1)]);
+      else for (const index of [0, 1]) await writeOne(index);
+      const [one, two] = await storedOf();
+      expect(two?.file).toBe(one?.file);
+      expect([one?.stored_bytes, two?.stored_bytes].sort()).toEqual([0, 1_700]);
+      const keys = reads.flatMap(({ attachments }) => attachments.map(({ storageKey }) => storageKey));
+      expect([...surplus, one?.file].sort()).toEqual(keys.sort());
+      expect((await storedBytes()) - before).toBe(700);
+      await pool().query('delete from conversation_messages where id = $1', [one?.id]);
+      expect(await removedKeys()).toEqual([]);
+      await pool().query('delete from conversation_messages where id = $1', [two?.id]);
+      expect(await removedKeys()).toEqual([raw_key, one?.file].sort());
+      expect((await pool().query('select 1 from inbox_shared_files')).rowCount).toBe(0);
+    },
+  );
+
+  it('keeps the raw mail for one inbox if the other has received it before', async () => {
+    const digest = randomBytes(32);
+    await receive({ digest });
+    const { claimed, raw_key } = await acceptForBoth();
+    const done = await write(claimed, [readMail({ digest }), readMail({ digest })]);
+    expect(done).toMatchObject({ arrived: 1, duplicates: 1 });
+    expect(await removedKeys()).not.toContain(raw_key);
   });
 });
 

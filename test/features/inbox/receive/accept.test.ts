@@ -149,6 +149,25 @@ describe('an accepted mail', () => {
     expect(await acceptance.keys()).toHaveLength(2);
   });
 
+  it.each([1_000, MIB])(
+    'to several inboxes of an account is stored and counted once, at %i bytes',
+    async (bytes) => {
+      const second = await insertInbox(test.database, tenant, 'sales@acme.example');
+      const otherInbox = await insertInbox(test.database, other, 'sales@other.example');
+      const data = large(bytes);
+      const to = ['support@acme.example', 'sales@acme.example', 'sales@other.example'];
+      expect(await deliverToAll(listener.port, to, data)).toBe('250');
+      const rows = await acceptance.mails();
+      expect(rows.map((row) => row.inbox_id)).toEqual([inboxId, second, otherInbox]);
+      expect(rows[1]?.raw_key).toBe(rows[0]?.raw_key);
+      expect(rows[2]?.raw_key).toContain(`inbox/${other.accountId}/`);
+      expect((await acceptance.keys()).sort()).toEqual([rows[0]?.raw_key, rows[2]?.raw_key].sort());
+      expect([await acceptance.bytesOf(tenant.accountId), await acceptance.bytesOf(other.accountId)]).toEqual(
+        [data.length, data.length],
+      );
+    },
+  );
+
   it('is accepted again if it is sent again, because only its contents tell that', async () => {
     await deliver(listener.port, mail());
     await deliver(listener.port, mail());
@@ -252,6 +271,32 @@ describe('the quota of an account', () => {
     expect(await limited.acceptance.keys()).toHaveLength(2);
     expect(await limited.acceptance.bytesOf(tenant.accountId)).toBe(2 * text.length);
     expect(await deliver(port, mail({ data: 'x' }))).toBe('452 4.2.2');
+  });
+
+  it.each([1_000, MIB])('is asked before a message of %i bytes is stored', async (bytes) => {
+    const quotaBytes = 400;
+    const { store } = acceptance;
+    const stored: string[] = [];
+    const watched = {
+      ...store,
+      put: (key: string, content: Uint8Array) => (stored.push(key), store.put(key, content)),
+      putStream: ((key, content, limits) => (
+        stored.push(key),
+        store.putStream(key, content, limits)
+      )) satisfies typeof store.putStream,
+    };
+    const limited = await start({ quotaBytes, store: watched });
+    const { inboxes } = limited.acceptance;
+    const found = await inboxes.resolve('support@acme.example');
+    // The account is full after the recipient was accepted.
+    const { listener: late } = await start({}, { inboxes: { ...inboxes, resolve: async () => found } });
+    await test.database.pool.query('insert into inbox_storage (account_id, bytes) values ($1, $2)', [
+      tenant.accountId,
+      quotaBytes,
+    ]);
+    expect(await deliver(late.port, mail({ data: large(bytes) }))).toBe('452 4.2.2');
+    expect(stored).toEqual([]);
+    expect(await acceptance.bytesOf(tenant.accountId)).toBe(quotaBytes);
   });
 
   it('refuses the recipient of a full account, so that the others get the mail', async () => {

@@ -1,0 +1,68 @@
+/** What mail stores: shared files, the part that strangers fill, and what was evicted to make room. */
+export const name = '0111_inbox_storage';
+
+export const up = `
+alter table conversation_messages add column stored_bytes bigint;
+comment on column conversation_messages.stored_bytes is
+  'bytes that the message added to what its account stores: its raw mail, if no other message shares it, and its attachments. Null: an earlier version wrote it';
+comment on column conversation_messages.recipient is
+  'inbound: the address of RCPT TO; outbound: the key of the address that it was written to';
+update conversation_messages cm set recipient = (select m.to_key from messages m where m.id = cm.message_id)
+  where cm.direction = 'outbound' and cm.recipient is null;
+
+create index conversation_messages_unproved on conversation_messages (account_id) include (stored_bytes, raw_size)
+  where direction = 'inbound' and not sender_trusted and (quarantine is null or quarantine ->> 'released_at' is not null);
+create index conversation_messages_evictable on conversation_messages (account_id, id) include (stored_bytes, raw_size)
+  where arrived_at is null and quarantine is not null and quarantine ->> 'released_at' is null;
+create index conversation_messages_answered on conversation_messages (brand_id, recipient)
+  where direction = 'outbound' and recipient is not null;
+
+alter table inbox_storage
+  add column evicted_count bigint not null default 0,
+  add column evicted_bytes bigint not null default 0,
+  add column last_evicted_at timestamptz,
+  add column notice smallint not null default 0;
+comment on column inbox_storage.evicted_count is 'mails that were deleted from quarantine to make room for others';
+comment on column inbox_storage.notice is
+  'what the owners were last notified of: 1: all mail nears the quota, 2: even without quarantine; 0: the episode is over';
+alter table inboxes
+  add column evicted_count bigint not null default 0,
+  add column last_evicted_at timestamptz;
+
+create table inbox_shared_files (
+  key text primary key,
+  account_id bigint not null references accounts on delete cascade,
+  uses int not null,
+  created_at timestamptz not null default now()
+);
+comment on table inbox_shared_files is
+  'blobs that several mails of an account use: a message to several of its inboxes, and its attachments';
+comment on column inbox_shared_files.uses is 'the blob is removed with the last one';
+create index inbox_shared_files_age on inbox_shared_files (created_at);
+
+create function keep_shared_inbox_file() returns trigger language plpgsql as $$
+declare
+  remaining int;
+begin
+  update inbox_shared_files set uses = uses - 1 where key = new.key returning uses into remaining;
+  if not found then return new; end if;
+  if remaining > 0 then return null; end if;
+  delete from inbox_shared_files where key = new.key;
+  return new;
+end $$;
+comment on function keep_shared_inbox_file is
+  'each mail that goes adds its files to inbox_removed_files once. A file that other mails use stays';
+create trigger keep_shared_inbox_file before insert on inbox_removed_files
+  for each row execute function keep_shared_inbox_file();
+`;
+
+export const down = `
+drop trigger keep_shared_inbox_file on inbox_removed_files;
+drop function keep_shared_inbox_file;
+drop table inbox_shared_files;
+alter table inboxes drop column evicted_count, drop column last_evicted_at;
+alter table inbox_storage drop column evicted_count, drop column evicted_bytes, drop column last_evicted_at,
+  drop column notice;
+drop index conversation_messages_unproved, conversation_messages_evictable, conversation_messages_answered;
+alter table conversation_messages drop column stored_bytes;
+`;
