@@ -92,6 +92,7 @@ import * as pricedEmails from './0106_priced_emails.ts';
 import * as importClaims from './0108_import_claims.ts';
 import * as repeatedMail from './0109_repeated_mail.ts';
 import * as inboxStorage from './0111_inbox_storage.ts';
+import * as conversationBulkActions from './0112_conversation_bulk_actions.ts';
 import * as storedKeys from './0115_stored_keys.ts';
 import * as visibleLists from './0119_visible_lists.ts';
 import * as campaignFilters from './0120_campaign_filters.ts';
@@ -192,6 +193,7 @@ export const migrations = [
   importClaims,
   repeatedMail,
   inboxStorage,
+  conversationBulkActions,
   storedKeys,
   visibleLists,
   campaignFilters,

@@ -10,6 +10,7 @@ import {
 import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
+import { systemSender } from '../delivery/sender-identity.ts';
 import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { startInboundLoop } from '../features/inbox/arrival/loop.ts';
@@ -17,6 +18,7 @@ import { resolveInboxAddress } from '../features/inbox/inboxes/resolve.ts';
 import { createMailReader } from '../features/inbox/mail/reader.ts';
 import { createMailAcceptance } from '../features/inbox/receive/accept.ts';
 import { startFileRemoval } from '../features/inbox/retention/remove-files.ts';
+import { startStorageNotices } from '../features/inbox/retention/storage-notices.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
@@ -156,6 +158,11 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const listener = await startListener(config, tls, deps);
   const reading = startReading(config, deps);
   const fileRemoval = startFileRemoval(deps);
+  const notices = startStorageNotices({
+    ...deps,
+    systemFrom: systemSender(config),
+    quotaBytes: quotaOf(config),
+  });
   const metrics = await serveMetrics('mail', { config, pool: database.pool, log });
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
@@ -164,6 +171,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await listener.stop();
       await reading.stop();
       await fileRemoval.stop();
+      await notices.stop();
       await live.close();
       await deps.waker.close();
       await database.close();

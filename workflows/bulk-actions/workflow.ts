@@ -30,8 +30,8 @@ const beginning: BulkActionProgress = {
 
 const phases: Record<BulkActionProgress['phase'], string> = {
   waiting: 'waits for other actions of the account',
-  counting: 'counts its contacts',
-  running: 'changes its contacts',
+  counting: 'counts what matches its filter',
+  running: 'changes what matches its filter',
   yielding: 'waits until earlier deleted contacts are cleared',
   done: 'has ended',
 };
@@ -41,7 +41,7 @@ function describe(id: number, progress: BulkActionProgress): string {
   return [
     `Bulk action ${id} ${phases[phase]}.`,
     '',
-    `- contacts: ${processedCount} of ${totalCount ?? 'an unknown number'}`,
+    `- done: ${processedCount} of ${totalCount ?? 'an unknown number'}`,
     `- changed: ${changedCount}, failed: ${failedCount}`,
   ].join('\n');
 }

@@ -1121,6 +1121,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/conversations/bulk_actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listConversationBulkActions"];
+        put?: never;
+        post: operations["createConversationBulkAction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/contacts/bulk_actions/{id}": {
         parameters: {
             query?: never;
@@ -1147,6 +1163,38 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["cancelBulkAction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/my/conversations/bulk_actions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getConversationBulkAction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/my/conversations/bulk_actions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["cancelConversationBulkAction"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2033,6 +2081,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/inboxes/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getInboxUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/inboxes/{id}": {
         parameters: {
             query?: never;
@@ -2107,7 +2171,7 @@ export interface paths {
         get: operations["getConversation"];
         put?: never;
         post?: never;
-        delete?: never;
+        delete: operations["deleteConversation"];
         options?: never;
         head?: never;
         patch: operations["changeConversation"];
@@ -2171,7 +2235,7 @@ export interface paths {
         get: operations["getConversationMessage"];
         put?: never;
         post?: never;
-        delete?: never;
+        delete: operations["deleteConversationMessage"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3492,6 +3556,48 @@ export interface components {
                 reason: string | null;
             };
         };
+        ConversationBulkAction: {
+            id: number;
+            /** @enum {string} */
+            action: "delete";
+            filter: {
+                [key: string]: unknown;
+            };
+            dry_run: boolean;
+            /** @enum {string} */
+            status: "queued" | "counting" | "running" | "completed" | "canceled" | "failed";
+            /** @enum {string|null} */
+            error: "too_slow" | "internal_error" | null;
+            total_count: number | null;
+            processed_count: number;
+            changed_count: number;
+            failed_count: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        ConversationFilter: {
+            /** @constant */
+            all?: true;
+            inbox_id?: number;
+            contact_id?: number;
+            assignee_id?: number;
+            /** @enum {string} */
+            status?: "open" | "closed";
+            unread?: boolean;
+            /** Format: email */
+            email?: string;
+            /** @example example.com */
+            domain?: string;
+            proved?: boolean;
+            /** Format: date-time */
+            created_after?: string;
+            /** Format: date-time */
+            created_before?: string;
+        };
         ConversationMessage: {
             id: number;
             conversation_id: number | null;
@@ -4247,6 +4353,9 @@ export interface components {
             /** @enum {string|null} */
             mx_status: "pending" | "verified" | "failed" | null;
             create_contacts: boolean;
+            evicted_count: number;
+            /** Format: date-time */
+            last_evicted_at: string | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4258,6 +4367,16 @@ export interface components {
             domain: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        InboxUsage: {
+            used_bytes: number;
+            quarantined_bytes: number;
+            unproved_bytes: number;
+            quota_bytes: number;
+            evicted_count: number;
+            evicted_bytes: number;
+            /** Format: date-time */
+            last_evicted_at: string | null;
         };
         Invitation: {
             id: number;
@@ -10224,6 +10343,100 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listConversationBulkActions: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                after?: number;
+                status?: "queued" | "counting" | "running" | "completed" | "canceled" | "failed";
+            };
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Total-Count": components["headers"]["X-Total-Count"];
+                    "X-Total-Count-Estimated": components["headers"]["X-Total-Count-Estimated"];
+                    "X-Total-Pages": components["headers"]["X-Total-Pages"];
+                    "X-Page-Number": components["headers"]["X-Page-Number"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationBulkAction"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createConversationBulkAction: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    action: "delete";
+                    filter: components["schemas"]["ConversationFilter"];
+                    /** @default false */
+                    dry_run?: boolean;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationBulkAction"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["ConflictOrIdempotencyConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getBulkAction: {
         parameters: {
             query?: never;
@@ -10289,6 +10502,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BulkAction"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrInvalidTransitionOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getConversationBulkAction: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationBulkAction"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelConversationBulkAction: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationBulkAction"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -13657,6 +13949,40 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getInboxUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxUsage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getInbox: {
         parameters: {
             query?: never;
@@ -13991,6 +14317,42 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deleteConversation: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     changeConversation: {
         parameters: {
             query?: never;
@@ -14170,6 +14532,43 @@ export interface operations {
         };
     };
     getConversationMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                conversation_id: number;
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationMessage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteConversationMessage: {
         parameters: {
             query?: never;
             header?: {

@@ -1,19 +1,20 @@
-/** How each action changes a page of contacts. */
+/** How each action changes a page of contacts or conversations. */
 import { withoutRefused } from '../../platform/db/refused-data.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, deleteContacts, lockConsent, unsubscribeContacts } from '../contacts/service.ts';
+import { deleteConversations, lockInboxesOfConversations } from '../inbox/service.ts';
 import { addToLists, removeFromList } from '../lists/service.ts';
 import type { BulkActionRow } from './model.ts';
-import type { BulkActionKind } from './schema.ts';
+import type { StoredKind } from './schema.ts';
 
 interface Kind {
-  /** Maximum number of contacts in one transaction, so that it keeps its locks only briefly. */
+  /** Maximum number of contacts or conversations in one transaction, so that it keeps its locks only briefly. */
   pageSize: number;
   /** Whether contacts get no more mail. */
   stopsMail: boolean;
   /** Takes locks that come before those of contacts and lists. */
   lock?(trx: Queryable, row: BulkActionRow): Promise<void>;
-  /** @returns the number of contacts that were different before */
+  /** @returns the number of those that were different before */
   change(trx: Queryable, deps: ConsentDeps, row: BulkActionRow, ids: readonly number[]): Promise<number>;
 }
 
@@ -23,7 +24,7 @@ export const scopeOf = ({ account_id: accountId, brand_id: brandId }: BulkAction
 });
 const listOf = (row: BulkActionRow): number => row.list_id ?? 0;
 
-export const kinds: Record<BulkActionKind, Kind> = {
+export const kinds: Record<StoredKind, Kind> = {
   delete: {
     pageSize: 200,
     stopsMail: true,
@@ -46,10 +47,19 @@ export const kinds: Record<BulkActionKind, Kind> = {
     stopsMail: false,
     change: async (trx, _deps, row, ids) => (await removeFromList(trx, ids, listOf(row))).length,
   },
+  delete_conversations: {
+    // A conversation may have many messages.
+    pageSize: 50,
+    stopsMail: false,
+    async change(trx, _deps, row, ids) {
+      await lockInboxesOfConversations(trx, ids);
+      return deleteConversations(trx, scopeOf(row), ids);
+    },
+  },
 };
 
-/** Changes contacts. Those that the database refuses fail, and the others are changed. */
-export async function changeContacts(
+/** Changes a page. What the database refuses fails, and the others are changed. */
+export async function changePage(
   trx: Queryable,
   deps: ConsentDeps,
   row: BulkActionRow,

@@ -1,18 +1,31 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ConversationFilter } from '../inbox/service.ts';
 import type { PinnedFilter } from './filter.ts';
-import type { BulkActionError, BulkActionKind, BulkActionStatus, BulkFilter } from './schema.ts';
+import type { BulkActionError, BulkActionKind, BulkActionStatus, BulkFilter, StoredKind } from './schema.ts';
+
+/** What an action is about, and which of it. */
+type Selection =
+  | { action: BulkActionKind; filter: BulkFilter; pinned: PinnedFilter }
+  | {
+      action: 'delete_conversations';
+      filter: ConversationFilter;
+      /**
+       * `up_to`: the highest id of a conversation at the request. A process of an earlier version finds nothing here that
+       * it knows, and so leaves the action to others.
+       */
+      pinned: { up_to: number };
+    };
 
 /** A row of `bulk_actions`. */
-export interface BulkActionRow {
+export type BulkActionRow = Selection & RowFacts;
+
+interface RowFacts {
   id: number;
   account_id: number;
   brand_id: number;
-  action: BulkActionKind;
   list_id: number | null;
-  filter: BulkFilter;
-  pinned: PinnedFilter;
   dry_run: boolean;
   status: BulkActionStatus;
   error: BulkActionError | null;
@@ -47,13 +60,14 @@ async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
   ]);
 }
 
-export interface NewBulkAction {
-  action: BulkActionKind;
-  listId: number | null;
-  filter: BulkFilter;
-  pinned: PinnedFilter;
-  dryRun: boolean;
-}
+export type NewBulkAction = Selection & { listId: number | null; dryRun: boolean };
+
+/** Whose actions are read: those on contacts, or those on conversations. */
+export type ActionSubject = 'contacts' | 'conversations';
+
+/** SQL: actions on this subject. */
+const isAbout = (subject: ActionSubject): string =>
+  `(b.action = 'delete_conversations') = ${subject === 'conversations'}`;
 
 /**
  * Inserts an action unless the account has too many unfinished ones.
@@ -89,10 +103,11 @@ export async function insertBulkAction(
 export async function findBulkAction(
   db: Queryable,
   { brandId }: BrandScope,
+  subject: ActionSubject,
   id: number,
 ): Promise<BulkActionRow | null> {
   const { rows } = await db.query<BulkActionRow>(
-    `select ${COLUMNS} from bulk_actions b where b.brand_id = $1 and b.id = $2`,
+    `select ${COLUMNS} from bulk_actions b where b.brand_id = $1 and b.id = $2 and ${isAbout(subject)}`,
     [brandId, id],
   );
   return oneOf(rows);
@@ -110,11 +125,12 @@ export async function readBulkAction(db: Queryable, id: number): Promise<BulkAct
 export async function findBulkActions(
   db: Queryable,
   { brandId }: BrandScope,
-  filters: { action: string | undefined; status: string | undefined },
+  subject: ActionSubject,
+  filters: { action?: StoredKind | undefined; status: string | undefined },
   page: Page,
 ): Promise<{ rows: BulkActionRow[]; count: RowCount }> {
   const source = `bulk_actions b where b.brand_id = $1 and ($2::text is null or b.action = $2)
-    and ($3::text is null or b.status = $3)`;
+    and ($3::text is null or b.status = $3) and ${isAbout(subject)}`;
   const values = [brandId, filters.action ?? null, filters.status ?? null];
   const below = page.after === null ? '' : `and b.id < ${page.after}`;
   const [{ rows }, count] = await Promise.all([
@@ -131,11 +147,12 @@ export async function findBulkActions(
 export async function cancel(
   db: Queryable,
   { brandId }: BrandScope,
+  subject: ActionSubject,
   id: number,
 ): Promise<BulkActionRow | null> {
   const { rows } = await db.query<BulkActionRow>(
     `update bulk_actions b set status = 'canceled', finished_at = now(), engine_expected_by = null
-     where b.brand_id = $1 and b.id = $2 and b.status in ${UNFINISHED} returning ${COLUMNS}`,
+     where b.brand_id = $1 and b.id = $2 and ${isAbout(subject)} and b.status in ${UNFINISHED} returning ${COLUMNS}`,
     [brandId, id],
   );
   return oneOf(rows);
@@ -148,7 +165,9 @@ export async function cancel(
  */
 export async function beginBulkAction(trx: Queryable, id: number): Promise<BulkActionRow | null> {
   const found = await trx.query<{ account_id: number }>(
-    `update bulk_actions set engine_expected_by = now() + ${GRACE}
+    // A process of an earlier version takes the ids of contacts for those of conversations.
+    `update bulk_actions set engine_expected_by = now() + ${GRACE},
+       last_id = case when last_id is null then null else coalesce((pinned ->> 'up_to')::bigint, last_id) end
      where id = $1 and status in ${UNFINISHED} returning account_id`,
     [id],
   );
@@ -157,7 +176,8 @@ export async function beginBulkAction(trx: Queryable, id: number): Promise<BulkA
   await lockAccount(trx, accountId);
   await trx.query(
     `update bulk_actions b set status = 'counting', started_at = now(),
-       last_id = coalesce((select c.id from contacts c where c.brand_id = b.brand_id order by c.id desc limit 1), 0)
+       last_id = coalesce((b.pinned ->> 'up_to')::bigint,
+         (select c.id from contacts c where c.brand_id = b.brand_id order by c.id desc limit 1), 0)
      where b.id = $1 and b.status = 'queued' and (b.dry_run or not exists (
        select 1 from bulk_actions o
        where o.account_id = b.account_id and o.id < b.id and not o.dry_run and o.finished_at is null))`,
@@ -229,7 +249,7 @@ export async function savePage(trx: Queryable, id: number, done: DonePage): Prom
   );
 }
 
-/** Ends a running action whose contacts are all done. */
+/** Ends a running action that has reached its end. */
 export async function complete(db: Queryable, id: number): Promise<void> {
   await db.query(
     `update bulk_actions set status = 'completed', total_count = processed_count, finished_at = now(),

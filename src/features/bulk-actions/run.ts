@@ -6,8 +6,9 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { cancelMessagesTo, type ConsentDeps, removalsWaiting } from '../contacts/service.ts';
-import { changeContacts, kinds, scopeOf } from './change.ts';
-import { type FilterInUse, ListDeleted, scanFilter } from './filter.ts';
+import { scanConversations } from '../inbox/service.ts';
+import { changePage, kinds, scopeOf } from './change.ts';
+import { ListDeleted, scanFilter } from './filter.ts';
 import {
   addTimeout,
   beginBulkAction,
@@ -37,7 +38,7 @@ type Turn = Pick<Attendance, 'progress' | 'stopping'>;
 
 /** Maximum time that an action works before the next one gets its turn, in ms. */
 const TURN_MS = 10_000;
-/** Number of contacts that one statement examines. */
+/** Number of contacts or conversations that one statement examines. */
 const SCAN_ROWS = 10_000;
 /** Maximum number of statements that time out. After each, pages are a quarter as large. */
 const MAX_TIMEOUTS = 5;
@@ -81,20 +82,16 @@ async function progressOf(db: Queryable, id: number, isYielding = false): Promis
 const smaller = (rows: number, { timeouts }: BulkActionRow): number =>
   Math.max(1, Math.floor(rows / 4 ** timeouts));
 
-const filterOf = (row: BulkActionRow): FilterInUse => ({
-  scope: scopeOf(row),
-  // Periods of segments, such as the last 30 days, must not move while the action runs.
-  asOf: row.started_at ?? row.created_at,
-  filter: row.filter,
-  pinned: row.pinned,
-});
-
 function scan(db: Queryable, row: BulkActionRow, maxRows: number): Promise<ScannedIds> {
-  const pages = { after: row.cursor_id, upTo: row.last_id ?? 0, maxRows: smaller(maxRows, row) };
-  return scanFilter(db, filterOf(row), pages);
+  const page = { after: row.cursor_id, upTo: row.last_id ?? 0, maxRows: smaller(maxRows, row) };
+  const scope = scopeOf(row);
+  if (row.action === 'delete_conversations') return scanConversations(db, scope, row.filter, page);
+  const { filter, pinned } = row;
+  // Periods of segments, such as the last 30 days, must not move while the action runs.
+  return scanFilter(db, { scope, asOf: row.started_at ?? row.created_at, filter, pinned }, page);
 }
 
-/** The next contacts to change, at most as many as one transaction may change. */
+/** The next contacts or conversations to change, at most as many as one transaction may change. */
 async function nextPage(db: Queryable, row: BulkActionRow, deps: BulkActionRunDeps): Promise<ScannedIds> {
   const { ids, scannedTo } = await scan(db, row, deps.scanRows ?? SCAN_ROWS);
   const page = ids.slice(0, smaller(deps.pageRows ?? kinds[row.action].pageSize, row));
@@ -128,7 +125,7 @@ async function findToDelete(
   return { ids: ids.filter((id) => matching.has(id)), scannedTo };
 }
 
-/** Changes a page of contacts, in one transaction with the progress: a crash loses at most the page. */
+/** Changes a page, in one transaction with the progress: a crash loses at most the page. */
 async function runPage(deps: BulkActionRunDeps, row: BulkActionRow): Promise<void> {
   const { pool, consent, fence } = deps;
   const kind = kinds[row.action];
@@ -142,7 +139,7 @@ async function runPage(deps: BulkActionRunDeps, row: BulkActionRow): Promise<voi
     if (!(await lockRunning(trx, row))) return 0;
     await kind.lock?.(trx, row);
     const page = prepared ? await findToDelete(trx, row, prepared) : await nextPage(trx, row, deps);
-    const done = await changeContacts(trx, consent, row, page.ids);
+    const done = await changePage(trx, consent, row, page.ids);
     await savePage(trx, row.id, { cursor: page.scannedTo, processed: page.ids.length, ...done });
     return done.changed;
   });
@@ -159,7 +156,7 @@ async function orFail({ pool }: BulkActionRunDeps, id: number, work: Promise<voi
 }
 
 /**
- * Does the next piece of a bulk action, according to its row: begins it, counts, or changes contacts, until the turn is
+ * Does the next piece of a bulk action, according to its row: begins it, counts, or changes what matches, until the turn is
  * over. Several processes may do so at once.
  * @returns the progress afterwards
  */

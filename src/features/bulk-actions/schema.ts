@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { listContactsQuery } from '../contacts/schema.ts';
+import { conversationFilter } from '../inbox/service.ts';
 import { previewBody } from '../segments/schema.ts';
 
 export const bulkActionKinds = ['delete', 'add_to_list', 'remove_from_list', 'unsubscribe'] as const;
 export type BulkActionKind = (typeof bulkActionKinds)[number];
+
+export const conversationActionKinds = ['delete'] as const;
+/** The actions as rows have them. */
+export type StoredKind = BulkActionKind | 'delete_conversations';
 
 export const bulkActionStatuses = [
   'queued',
@@ -83,6 +88,13 @@ export const createBulkActionBody = z
   });
 export type CreateBulkActionBody = z.output<typeof createBulkActionBody>;
 
+export const createConversationActionBody = z.strictObject({
+  action: z.enum(conversationActionKinds),
+  filter: conversationFilter,
+  dry_run: z.boolean().default(false).meta({ description: 'Only counts the conversations.' }),
+});
+export type CreateConversationActionBody = z.output<typeof createConversationActionBody>;
+
 const when = z.iso.datetime();
 const count = z.int().nonnegative();
 
@@ -121,10 +133,39 @@ export const bulkActionSchema = z
   .meta({ id: 'BulkAction' });
 export type BulkAction = z.infer<typeof bulkActionSchema>;
 
+export const conversationActionSchema = bulkActionSchema
+  .omit({ list_id: true })
+  .extend({
+    action: z.enum(conversationActionKinds),
+    error: z
+      .enum(['too_slow', 'internal_error'])
+      .nullable()
+      .meta({
+        description:
+          'Why the action failed. What it did until then stays. `too_slow`: the database takes too long, even for a few ' +
+          'conversations at a time.',
+      }),
+    total_count: count
+      .nullable()
+      .meta({ description: 'The number of conversations that match. Null until they are counted.' }),
+    changed_count: count.meta({ description: 'Conversations that were deleted.' }),
+    failed_count: count.meta({ description: 'Conversations that could not be deleted.' }),
+    status: z.enum(bulkActionStatuses).meta({
+      description:
+        '`queued`: waits for earlier bulk actions of the account. `counting`: counts its conversations.',
+    }),
+  })
+  .meta({ id: 'ConversationBulkAction' });
+export type ConversationAction = z.infer<typeof conversationActionSchema>;
+
 export const bulkActionParams = z.strictObject({ id: idParam });
 export const listBulkActionsQuery = z.strictObject({
   ...pageQuery,
   action: z.enum(bulkActionKinds).optional(),
+  status: z.enum(bulkActionStatuses).optional(),
+});
+export const listConversationActionsQuery = z.strictObject({
+  ...pageQuery,
   status: z.enum(bulkActionStatuses).optional(),
 });
 export type ListBulkActionsQuery = z.output<typeof listBulkActionsQuery>;

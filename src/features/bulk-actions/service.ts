@@ -4,33 +4,74 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { pinFilter } from './filter.ts';
-import { type BulkActionRow, cancel, findBulkAction, findBulkActions, insertBulkAction } from './model.ts';
-import type { BulkAction, CreateBulkActionBody, ListBulkActionsQuery } from './schema.ts';
+import { lastConversationId } from '../inbox/service.ts';
+import {
+  type ActionSubject,
+  type BulkActionRow,
+  cancel,
+  findBulkAction,
+  findBulkActions,
+  insertBulkAction,
+  type NewBulkAction,
+} from './model.ts';
+import type {
+  BulkAction,
+  ConversationAction,
+  CreateBulkActionBody,
+  CreateConversationActionBody,
+  ListBulkActionsQuery,
+} from './schema.ts';
 import { bulkActionStart, bulkActionWake } from './workflow.ts';
 
 const MAX_UNFINISHED = 10;
 
-function presentBulkAction(row: BulkActionRow): BulkAction {
+/** An action as clients see it. */
+export type PresentedAction<Subject extends ActionSubject> = Subject extends 'contacts'
+  ? BulkAction
+  : ConversationAction;
+
+/** The fields that all actions have. */
+const presentFacts = (row: BulkActionRow) => ({
+  id: row.id,
+  filter: row.filter,
+  dry_run: row.dry_run,
+  status: row.status,
+  total_count: row.total_count,
+  processed_count: row.processed_count,
+  changed_count: row.changed_count,
+  failed_count: row.failed_count,
+  created_at: row.created_at.toISOString(),
+  started_at: row.started_at?.toISOString() ?? null,
+  finished_at: row.finished_at?.toISOString() ?? null,
+});
+
+function presentAction(row: BulkActionRow): BulkAction | ConversationAction {
+  const { action, list_id: listId, error } = row;
+  if (action !== 'delete_conversations') return { ...presentFacts(row), action, list_id: listId, error };
   return {
-    id: row.id,
-    action: row.action,
-    list_id: row.list_id,
-    filter: row.filter,
-    dry_run: row.dry_run,
-    status: row.status,
-    error: row.error,
-    total_count: row.total_count,
-    processed_count: row.processed_count,
-    changed_count: row.changed_count,
-    failed_count: row.failed_count,
-    created_at: row.created_at.toISOString(),
-    started_at: row.started_at?.toISOString() ?? null,
-    finished_at: row.finished_at?.toISOString() ?? null,
+    ...presentFacts(row),
+    action: 'delete',
+    error: error === 'list_deleted' ? 'internal_error' : error,
   };
 }
 
+/** Inserts an action, and requests its workflow. */
+async function create(trx: Queryable, scope: BrandScope, action: NewBulkAction): Promise<BulkActionRow> {
+  const row = await insertBulkAction(trx, scope, action, MAX_UNFINISHED);
+  if (!row) {
+    throw new AppError(
+      'conflict',
+      `the account has ${MAX_UNFINISHED} unfinished bulk actions; wait or cancel one`,
+    );
+  }
+  const { id, account_id: accountId, brand_id: brandId } = row;
+  const start = bulkActionStart({ id, accountId, brandId, action: row.action });
+  await appendToOutbox(trx, { kind: 'start', ...start });
+  return row;
+}
+
 /**
- * Creates a bulk action, and requests its workflow.
+ * Creates a bulk action on contacts, and requests its workflow.
  * @param trx the caller's transaction; wake `outbox` after the commit
  * @throws AppError validation_error; conflict if the account has too many unfinished actions
  */
@@ -41,34 +82,46 @@ export async function createBulkAction(
 ): Promise<BulkAction> {
   const { action, list_id: listId = null, filter, dry_run: dryRun } = body;
   const pinned = await pinFilter(trx, scope, body);
-  const row = await insertBulkAction(trx, scope, { action, listId, filter, pinned, dryRun }, MAX_UNFINISHED);
-  if (!row) {
-    throw new AppError(
-      'conflict',
-      `the account has ${MAX_UNFINISHED} unfinished bulk actions; wait or cancel one`,
-    );
-  }
-  const { id, account_id: accountId, brand_id: brandId } = row;
-  await appendToOutbox(trx, { kind: 'start', ...bulkActionStart({ id, accountId, brandId, action }) });
-  return presentBulkAction(row);
+  return presentAction(await create(trx, scope, { action, listId, filter, pinned, dryRun })) as BulkAction;
 }
 
-/** Lists the bulk actions of a brand, newest first. */
-export async function listBulkActions(
+/**
+ * Creates a bulk action on conversations, and requests its workflow.
+ * @param trx the caller's transaction; wake `outbox` after the commit
+ * @throws AppError conflict if the account has too many unfinished actions
+ */
+export async function createConversationAction(
+  trx: Queryable,
+  scope: BrandScope,
+  { filter, dry_run: dryRun }: CreateConversationActionBody,
+): Promise<ConversationAction> {
+  const pinned = { up_to: await lastConversationId(trx) };
+  const action = { action: 'delete_conversations', listId: null, filter, pinned, dryRun } as const;
+  return presentAction(await create(trx, scope, action)) as ConversationAction;
+}
+
+/** Lists the bulk actions of a brand on a subject, newest first. */
+export async function listBulkActions<Subject extends ActionSubject>(
   db: Queryable,
   scope: BrandScope,
-  { action, status }: ListBulkActionsQuery,
+  subject: Subject,
+  { action, status }: Pick<ListBulkActionsQuery, 'status'> & Partial<ListBulkActionsQuery>,
   page: Page,
-): Promise<{ actions: BulkAction[]; count: RowCount }> {
-  const { rows, count } = await findBulkActions(db, scope, { action, status }, page);
-  return { actions: rows.map(presentBulkAction), count };
+): Promise<{ actions: PresentedAction<Subject>[]; count: RowCount }> {
+  const { rows, count } = await findBulkActions(db, scope, subject, { action, status }, page);
+  return { actions: rows.map(presentAction) as PresentedAction<Subject>[], count };
 }
 
 /** @throws AppError not_found */
-export async function getBulkAction(db: Queryable, scope: BrandScope, id: number): Promise<BulkAction> {
-  const row = await findBulkAction(db, scope, id);
+export async function getBulkAction<Subject extends ActionSubject>(
+  db: Queryable,
+  scope: BrandScope,
+  subject: Subject,
+  id: number,
+): Promise<PresentedAction<Subject>> {
+  const row = await findBulkAction(db, scope, subject, id);
   if (!row) throw notFound('bulk action');
-  return presentBulkAction(row);
+  return presentAction(row) as PresentedAction<Subject>;
 }
 
 /**
@@ -76,12 +129,17 @@ export async function getBulkAction(db: Queryable, scope: BrandScope, id: number
  * @param trx the caller's transaction; wake `outbox` after the commit
  * @throws AppError not_found; invalid_transition if it has ended
  */
-export async function cancelBulkAction(trx: Queryable, scope: BrandScope, id: number): Promise<BulkAction> {
-  const row = await cancel(trx, scope, id);
+export async function cancelBulkAction<Subject extends ActionSubject>(
+  trx: Queryable,
+  scope: BrandScope,
+  subject: Subject,
+  id: number,
+): Promise<PresentedAction<Subject>> {
+  const row = await cancel(trx, scope, subject, id);
   if (!row) {
-    const found = await getBulkAction(trx, scope, id);
+    const found = await getBulkAction(trx, scope, subject, id);
     throw new AppError('invalid_transition', `the action is ${found.status} and can no longer be canceled`);
   }
   await appendToOutbox(trx, bulkActionWake(id));
-  return presentBulkAction(row);
+  return presentAction(row) as PresentedAction<Subject>;
 }

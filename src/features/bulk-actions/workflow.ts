@@ -21,7 +21,7 @@ export function bulkActionStart({ id, accountId, brandId, action }: StartedBulkA
     input: [input],
     searchAttributes: { AccountId: accountId, BrandId: brandId },
     summary: `Bulk action ${id} of brand ${brandId}: ${action}`,
-    details: `Bulk action ${id} (account ${accountId}, brand ${brandId}): counts the contacts that match its filter, and changes them in pages. Each page commits with its counts and its place, so it may be interrupted at any moment.`,
+    details: `Bulk action ${id} (account ${accountId}, brand ${brandId}): counts what matches its filter, and changes it in pages. Each page commits with its counts and its place, so it may be interrupted at any moment.`,
   };
 }
 

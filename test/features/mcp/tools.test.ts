@@ -176,6 +176,9 @@ const special: Record<string, string[]> = {
     'replyToConversation',
     'listInboxQuarantine',
     'releaseFromInboxQuarantine',
+    'createConversationBulkAction',
+    'deleteConversation',
+    'deleteConversationMessage',
     'deleteFromInboxQuarantine',
   ],
 };

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { parseMessageReference } from '../../../delivery/addresses/reference.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import { QUARANTINED_BYTES, UNPROVED_BYTES } from '../retention/shares.ts';
 import { MAX_REFERENCES } from './answered-messages.ts';
 import type { MailToWrite } from './take-mails.ts';
 
@@ -41,16 +42,11 @@ export interface StrangerDeps {
  * transaction has taken the mails of its group out of the queue, so that they are kept or not as it decides.
  */
 const sharesSql = `
-  select s.account_id, s.bytes
-      - (select coalesce(sum(coalesce(m.stored_bytes, m.raw_size)), 0) from conversation_messages m
-         where m.account_id = s.account_id and m.arrived_at is null and m.quarantine is not null
-           and m.quarantine ->> 'released_at' is null)
+  select s.account_id, s.bytes - ${QUARANTINED_BYTES}
       - (select coalesce(sum(w.size), 0) from (
            select max(size) as size from inbound_mails w where w.account_id = s.account_id group by raw_key) w)
       - (select coalesce(sum(f.size), 0) from inbox_removed_files f where f.account_id = s.account_id) as kept,
-    (select coalesce(sum(coalesce(m.stored_bytes, m.raw_size)), 0) from conversation_messages m
-      where m.account_id = s.account_id and m.direction = 'inbound' and not m.sender_trusted
-        and (m.quarantine is null or m.quarantine ->> 'released_at' is not null)) as unproved
+    ${UNPROVED_BYTES} as unproved
   from inbox_storage s where s.account_id = any($1)`;
 
 interface MailInGroup extends MailToWrite {

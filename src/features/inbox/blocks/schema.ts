@@ -28,8 +28,8 @@ const domainName = z
     context.addIssue({ code: 'custom', message: 'is not a domain name such as example.com' });
   });
 
-const email = bareEmail();
-const domain = domainName.meta({ examples: ['example.com'] });
+export const email = bareEmail();
+export const domain = domainName.meta({ examples: ['example.com'] });
 
 const senders = z
   .strictObject({ email: email.nullish(), domain: domain.nullish() })

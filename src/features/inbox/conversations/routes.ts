@@ -11,6 +11,7 @@ import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import { createAttachmentRoute } from './attachment-routes.ts';
 import { createConversationRoutes } from './conversation-routes.ts';
+import { createDeletionRoutes } from './deletion-routes.ts';
 import type { HtmlSanitizer } from './html/sanitizer.ts';
 import { createQuarantineRoutes } from './quarantine-routes.ts';
 import { createReplyRoute } from './reply-routes.ts';
@@ -42,6 +43,7 @@ export function createConversationsRoutes(deps: ConversationsRouteDeps): RouteDe
   };
   return [
     ...createConversationRoutes({ pool, sanitizer, largeLists }),
+    ...createDeletionRoutes({ pool, sanitizer, largeLists }),
     createAttachmentRoute({ pool, store }),
     createReplyRoute({ pool, identities, limits: limitSettings(config), sanitizer, waker }),
     ...createQuarantineRoutes({ pool, sanitizer, largeLists, release }),

@@ -2,6 +2,7 @@ import type { Tenant } from '../../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { INBOX_RECORD } from '../../domains/schema.ts';
+import { QUARANTINED_BYTES, UNPROVED_BYTES } from '../retention/shares.ts';
 
 /** A row of `inboxes`, with what is known of its domain. */
 export interface InboxRow {
@@ -15,6 +16,8 @@ export interface InboxRow {
   name: string | null;
   enabled: boolean;
   create_contacts: boolean;
+  evicted_count: number;
+  last_evicted_at: Date | null;
   created_at: Date;
   updated_at: Date;
   /** The brand's claim of the domain; null: there is none now. */
@@ -26,7 +29,7 @@ export interface InboxRow {
 /** Selects from `i`, which is `inboxes` or has its columns. */
 const SELECT = `
   select i.id, i.account_id, i.brand_id, i.domain_name, i.address, i.address_key, i.name, i.enabled, i.create_contacts,
-    i.created_at, i.updated_at, d.id as domain_id, d.checks -> '${INBOX_RECORD}' ->> 'valid' as mx`;
+    i.evicted_count, i.last_evicted_at, i.created_at, i.updated_at, d.id as domain_id, d.checks -> '${INBOX_RECORD}' ->> 'valid' as mx`;
 const JOIN = 'left join domains d on d.brand_id = i.brand_id and d.name = i.domain_name';
 const OF_BRAND = 'i.account_id = $1 and i.brand_id = $2 and i.removed_at is null';
 
@@ -142,4 +145,25 @@ export async function hasVerifiedDomain(
     [accountId, brandId, name],
   );
   return rowCount === 1;
+}
+
+/** What the mail of an account stores. */
+export interface InboxUsageRow {
+  bytes: number;
+  quarantined: number;
+  unproved: number;
+  evicted_count: number;
+  evicted_bytes: number;
+  last_evicted_at: Date | null;
+}
+
+/** @returns null if the account has never received mail */
+export async function findInboxUsage(db: Queryable, accountId: number): Promise<InboxUsageRow | null> {
+  const { rows } = await db.query<InboxUsageRow>(
+    `select s.bytes, s.evicted_count, s.evicted_bytes, s.last_evicted_at, ${QUARANTINED_BYTES} as quarantined,
+       ${UNPROVED_BYTES} as unproved
+     from inbox_storage s where s.account_id = $1`,
+    [accountId],
+  );
+  return rows[0] ?? null;
 }

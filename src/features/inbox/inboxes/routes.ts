@@ -14,6 +14,7 @@ import {
   inboxReadOnlyFields as readOnlyFields,
   inboxRoles as roles,
   inboxSchema,
+  inboxUsageSchema,
   listInboxesQuery,
 } from './schema.ts';
 import { createInboxManager, type InboxManager } from './service.ts';
@@ -76,6 +77,21 @@ function listRoute(inboxes: InboxManager): RouteDefinition {
   });
 }
 
+function usageRoute(inboxes: InboxManager): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${path}/usage`,
+    operationId: 'getInboxUsage',
+    tag,
+    summary: 'Get how much of the quota for mail is used',
+    auth: 'brand',
+    testKeys: 'refused',
+    assistants: 'never',
+    responses: { 200: { description: 'What the mail of the account stores', schema: inboxUsageSchema } },
+    handler: async ({ tenant }) => ({ status: 200, body: await inboxes.usage(tenant) }),
+  });
+}
+
 /** Routes of one inbox. */
 function inboxRoutes(inboxes: InboxManager): RouteDefinition[] {
   const shared = {
@@ -132,6 +148,7 @@ export function createInboxAddressRoutes(deps: InboxAddressRouteDeps): RouteDefi
     resolver,
     waker,
     hosts: serviceHosts(config),
+    quotaBytes: config.INBOX_QUOTA_MB * 1024 * 1024,
   });
-  return [createRoute(inboxes, waker), listRoute(inboxes), ...inboxRoutes(inboxes)];
+  return [createRoute(inboxes, waker), listRoute(inboxes), usageRoute(inboxes), ...inboxRoutes(inboxes)];
 }

@@ -12,6 +12,8 @@ const MAX_NAME_LENGTH = 200;
 const mxStatuses = ['pending', 'verified', 'failed'] as const;
 export type MxStatus = (typeof mxStatuses)[number];
 
+const count = z.int().nonnegative();
+
 export const inboxSchema = z
   .object({
     id: z.int(),
@@ -33,11 +35,34 @@ export const inboxSchema = z
     create_contacts: z.boolean().meta({
       description: 'Whether mail from an unknown, authenticated sender creates an unsubscribed contact.',
     }),
+    evicted_count: count.meta({
+      description: 'Mails that were deleted from quarantine because the account needed room for other mail.',
+    }),
+    last_evicted_at: z.iso.datetime().nullable(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })
   .meta({ id: 'Inbox' });
 export type Inbox = z.infer<typeof inboxSchema>;
+
+export const inboxUsageSchema = z
+  .object({
+    used_bytes: count.meta({
+      description: 'What the mail of the account, of all its brands, stores: as it arrived, and attachments.',
+    }),
+    quarantined_bytes: count.meta({ description: 'The part of it in quarantine.' }),
+    unproved_bytes: count.meta({
+      description: 'The part of it outside of quarantine that has no proof of its sender.',
+    }),
+    quota_bytes: count,
+    evicted_count: count.meta({
+      description: 'Mails that were deleted from quarantine because the account needed room for other mail.',
+    }),
+    evicted_bytes: count,
+    last_evicted_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'InboxUsage' });
+export type InboxUsage = z.infer<typeof inboxUsageSchema>;
 
 const address = bareEmail();
 const changeable = {
@@ -63,7 +88,16 @@ export const changeInboxBody = z.strictObject({
 export type ChangeInboxBody = z.output<typeof changeInboxBody>;
 
 /** A client may send an inbox back as it received it. */
-export const inboxReadOnlyFields = ['id', 'brand_id', 'domain_id', 'mx_status', 'created_at', 'updated_at'];
+export const inboxReadOnlyFields = [
+  'id',
+  'brand_id',
+  'domain_id',
+  'mx_status',
+  'evicted_count',
+  'last_evicted_at',
+  'created_at',
+  'updated_at',
+];
 
 export const inboxParams = z.strictObject({ id: idParam });
 export const listInboxesQuery = z.strictObject(pageQuery);

@@ -9,8 +9,17 @@ import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { requireCapability } from '../../accounts/service.ts';
 import { recheckDomain, type serviceHosts } from '../../domains/service.ts';
 import { checkInboxAddress, type InboxAddress } from './address.ts';
-import { findInbox, findInboxes, hideInbox, type InboxRow, insertInbox, updateInbox } from './model.ts';
-import type { ChangeInboxBody, CreateInboxBody, Inbox, MxStatus } from './schema.ts';
+import {
+  findInbox,
+  findInboxes,
+  findInboxUsage,
+  hideInbox,
+  type InboxRow,
+  type InboxUsageRow,
+  insertInbox,
+  updateInbox,
+} from './model.ts';
+import type { ChangeInboxBody, CreateInboxBody, Inbox, InboxUsage, MxStatus } from './schema.ts';
 
 const MAX_INBOXES_PER_BRAND = 100;
 const PRESENT = 'inboxes where brand_id = $1 and removed_at is null';
@@ -20,6 +29,8 @@ export interface InboxManagerDeps {
   resolver: Pick<Resolver, 'resolveMx'>;
   waker: Pick<Waker, 'wake'>;
   hosts: ReturnType<typeof serviceHosts>;
+  /** Maximum size of the raw mail and the attachments of one account. */
+  quotaBytes: number;
 }
 
 export interface InboxManager {
@@ -39,6 +50,8 @@ export interface InboxManager {
   get(tenant: Tenant, id: number): Promise<Inbox>;
   /** @throws AppError not_found; forbidden; validation_error */
   change(tenant: Tenant, id: number, body: ChangeInboxBody): Promise<Inbox>;
+  /** What the mail of the account stores. */
+  usage(tenant: Tenant): Promise<InboxUsage>;
   /** Its conversations stay. @throws AppError not_found */
   remove(tenant: Tenant, id: number): Promise<Inbox>;
 }
@@ -60,6 +73,8 @@ function presentInbox(row: InboxRow | null): Inbox {
     enabled: row.enabled,
     mx_status: row.domain_name === null ? null : mxStatusOf[row.mx ?? 'unknown'],
     create_contacts: row.create_contacts,
+    evicted_count: row.evicted_count,
+    last_evicted_at: row.last_evicted_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
@@ -87,13 +102,26 @@ async function createInbox(
   return presentInbox(row);
 }
 
+function presentUsage(row: InboxUsageRow | null, quotaBytes: number): InboxUsage {
+  return {
+    used_bytes: row?.bytes ?? 0,
+    quarantined_bytes: row?.quarantined ?? 0,
+    unproved_bytes: row?.unproved ?? 0,
+    quota_bytes: quotaBytes,
+    evicted_count: row?.evicted_count ?? 0,
+    evicted_bytes: row?.evicted_bytes ?? 0,
+    last_evicted_at: row?.last_evicted_at?.toISOString() ?? null,
+  };
+}
+
 /** A client may send the address back in any case. */
 function requireSameAddress(row: InboxRow, { address }: ChangeInboxBody): void {
   if (address === undefined || address.toLowerCase() === row.address.toLowerCase()) return;
   throw invalid({ address: ['cannot be changed; create another inbox'] });
 }
 
-export function createInboxManager({ pool, resolver, waker, hosts }: InboxManagerDeps): InboxManager {
+export function createInboxManager(deps: InboxManagerDeps): InboxManager {
+  const { pool, resolver, waker, hosts, quotaBytes } = deps;
   return {
     async prepare(tenant, body) {
       await requireCapability(pool, tenant, 'inboxes');
@@ -112,6 +140,7 @@ export function createInboxManager({ pool, resolver, waker, hosts }: InboxManage
       requireSameAddress(row, body);
       return presentInbox(await updateInbox(pool, tenant, id, body));
     },
+    usage: async ({ accountId }) => presentUsage(await findInboxUsage(pool, accountId), quotaBytes),
     async remove(tenant, id) {
       const inbox = await inTransaction(pool, async (trx) => {
         const row = await hideInbox(trx, tenant, id);

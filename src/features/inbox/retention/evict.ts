@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { removeListedFiles } from './remove-files.ts';
+import { IN_QUARANTINE } from './shares.ts';
 
 export interface EvictionDeps {
   pool: pg.Pool;
@@ -11,8 +12,6 @@ export interface EvictionDeps {
   log: Logger;
 }
 
-/** SQL: mail that may be evicted. */
-const EVICTABLE = `arrived_at is null and quarantine is not null and quarantine ->> 'released_at' is null`;
 /** Key space of the advisory locks of accounts whose mail is evicted. Any fixed number that no other lock uses. */
 const EVICTION_LOCKS = 1_409_029;
 const MAX_LOCK = 2 ** 31 - 1;
@@ -24,53 +23,52 @@ const MAILS_AT_ONCE = 200;
  */
 const evictSql = `
   with candidates as materialized (
-    select id, inbox_id, raw_key, coalesce(stored_bytes, raw_size) as bytes,
+    select id, inbox_id, raw_key,
+      greatest(stored_bytes, case when raw_key is not null then raw_size else 0 end)::bigint as bytes,
       array(select a.storage_key from conversation_attachments a
         where a.conversation_message_id = m.id and a.storage_key is not null) as files
-    from conversation_messages m where account_id = $1 and ${EVICTABLE}
+    from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE}
     order by id limit ${MAILS_AT_ONCE} for update skip locked
   ), victims as (
     select * from (select c.*, sum(bytes) over (order by id) - bytes as freed_before from candidates c) c
     where freed_before < $2
   ), gone as (
     delete from conversation_messages m using victims v where m.id = v.id
-    returning v.inbox_id, v.bytes, v.raw_key, v.files
+    returning v.inbox_id, v.raw_key, v.files
   ), of_inboxes as materialized (
     select inbox_id, count(*) as mails from gone group by inbox_id order by inbox_id
   ), noted as (
     update inboxes i set evicted_count = i.evicted_count + o.mails, last_evicted_at = now()
     from of_inboxes o where i.id = o.inbox_id
   )
-  select count(*)::int as mails, coalesce(sum(bytes), 0)::bigint as bytes,
-    coalesce(array_agg(raw_key) filter (where raw_key is not null), '{}') as raw_keys,
+  select count(*)::int as mails, coalesce(array_agg(raw_key) filter (where raw_key is not null), '{}') as raw_keys,
     coalesce(json_agg(files), '[]') as files from gone`;
 
 const countSql = `
-  update inbox_storage set evicted_count = evicted_count + $2, evicted_bytes = evicted_bytes + $3, last_evicted_at = now()
+  update inbox_storage set evicted_count = evicted_count + $2, last_evicted_at = now(),
+    evicted_bytes = evicted_bytes + (select coalesce(sum(size), 0) from inbox_removed_files where key = any($3))
   where account_id = $1`;
 
 interface Evicted {
   mails: number;
-  bytes: number;
   /** Keys of the files of these mails, some of which others may use. */
   files: string[];
 }
 
-/** Deletes one batch of mail. */
+/** Deletes one batch of mail, and counts it. */
 async function evictBatch(pool: pg.Pool, accountId: number, bytes: number): Promise<Evicted> {
   return inTransaction(pool, async (trx) => {
     // Otherwise two processes that need room would evict twice as much.
     await trx.query('select pg_advisory_xact_lock($1, $2)', [EVICTION_LOCKS, accountId % MAX_LOCK]);
-    const { rows } = await trx.query<{ mails: number; bytes: number; raw_keys: string[]; files: string[][] }>(
-      {
-        name: 'evict_quarantine',
-        text: evictSql,
-        values: [accountId, bytes],
-      },
-    );
-    const [{ mails, bytes: freed, raw_keys: rawKeys, files }] = rows as [(typeof rows)[number]];
-    if (mails > 0) await trx.query(countSql, [accountId, mails, freed]);
-    return { mails, bytes: freed, files: [...rawKeys, ...files.flat()] };
+    const { rows } = await trx.query<{ mails: number; raw_keys: string[]; files: string[][] }>({
+      name: 'evict_quarantine',
+      text: evictSql,
+      values: [accountId, bytes],
+    });
+    const [{ mails, raw_keys: rawKeys, files: attachments }] = rows as [(typeof rows)[number]];
+    const files = [...rawKeys, ...attachments.flat()];
+    if (mails > 0) await trx.query(countSql, [accountId, mails, files]);
+    return { mails, files };
   });
 }
 
@@ -78,7 +76,7 @@ async function evictBatch(pool: pg.Pool, accountId: number, bytes: number): Prom
 export async function hasEvictable(db: Queryable, accountId: number): Promise<boolean> {
   const { rowCount } = await db.query({
     name: 'has_evictable_mail',
-    text: `select from conversation_messages where account_id = $1 and ${EVICTABLE} limit 1`,
+    text: `select from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE} limit 1`,
     values: [accountId],
   });
   return rowCount === 1;
