@@ -101,6 +101,29 @@ describe('the inbox', () => {
     await expect(readFile(await file.path(), 'utf8')).resolves.toMatch(/^the note/);
   });
 
+  it('deletes a message, and a conversation, after a yes', async () => {
+    await arrive('dan', 'To be deleted', 'Content-Type: text/plain\n\nFirst');
+    const page = await stage().signIn({ at: '/inbox' });
+    await page.getByRole('link', { name: 'To be deleted' }).click();
+    await page.getByLabel('Your answer').fill('An answer.');
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('The answer is accepted for sending.').waitFor();
+    await page.getByRole('link', { name: 'delivered' }).waitFor();
+    await page.getByRole('button', { name: 'Delete message' }).first().click();
+    await page.getByText('It is sent nevertheless.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete message' }).click();
+    await page.getByText('The message is deleted.').waitFor();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await checkAccessibility(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete conversation' }).click();
+    await page.getByText('The conversation is deleted.').waitFor();
+    await page.getByRole('link', { name: 'With a file' }).waitFor();
+    await expect(page.getByRole('link', { name: 'To be deleted' }).count()).resolves.toBe(0);
+    await stage().open(page, '/inbox/inboxes');
+    await page.getByText('used by the mail of all brands of the account').waitFor();
+    await checkAccessibility(page);
+  });
+
   it('lets mail in quarantine arrive once it is released', async () => {
     await arrive('eve', 'Only a test', `Content-Type: text/plain\n\n${GTUBE}`);
     const page = await stage().signIn({ at: '/inbox/quarantine' });

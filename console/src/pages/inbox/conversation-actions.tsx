@@ -1,6 +1,8 @@
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
+import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Select } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -9,10 +11,11 @@ import { useAssignees } from './choices.ts';
 type Conversation = Schemas['Conversation'];
 type Changes = Partial<Pick<Conversation, 'status' | 'assignee_id'>>;
 
-/** Closes, opens, assigns a conversation, and marks it as unread. */
+/** Closes, opens, assigns or deletes a conversation, and marks it as unread. */
 export function ConversationActions({ conversation }: { conversation: Conversation }) {
   const { id, status, assignee_id: assigneeId } = conversation;
   const open = useOpen();
+  const { manages } = useBrand();
   const assignees = useAssignees();
   const change = useAction({
     work: (body: Changes) =>
@@ -54,7 +57,29 @@ export function ConversationActions({ conversation }: { conversation: Conversati
       >
         {status === 'open' ? 'Close' : 'Open again'}
       </Button>
+      {manages && <DeleteConversation id={id} />}
     </>
+  );
+}
+
+function DeleteConversation({ id }: { id: number }) {
+  const open = useOpen();
+  const remove = useAction({
+    work: () => call(() => api.DELETE('/v1/my/conversations/{id}', { params: { path: { id } } })),
+    done: 'The conversation is deleted.',
+    refresh: [],
+    onDone: () => open('/inbox'),
+  });
+  return (
+    <ConfirmButton
+      label="Delete"
+      title="Delete this conversation?"
+      confirm="Delete conversation"
+      busy={remove.busy}
+      onConfirm={() => remove.run()}
+    >
+      <p>All its messages and their files are deleted. This cannot be undone.</p>
+    </ConfirmButton>
   );
 }
 

@@ -2,9 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
+import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
+import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
-import { BrandLink, useId } from '../../ui/links.tsx';
+import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -68,6 +70,7 @@ function Thread({ conversation }: { conversation: Conversation }) {
 }
 
 function Mails({ conversation: { id, last_message_at: last } }: { conversation: Conversation }) {
+  const { manages } = useBrand();
   const list = useListSearch([]);
   const query = useQuery({
     queryKey: ['conversations', id, 'messages', list.query, last],
@@ -89,6 +92,7 @@ function Mails({ conversation: { id, last_message_at: last } }: { conversation: 
             {rows.map((mail) => (
               <li key={mail.id}>
                 <MailView mail={mail} />
+                {manages && <DeleteMessage mail={mail} conversationId={id} isOnly={rows.length === 1} />}
               </li>
             ))}
           </ol>
@@ -96,5 +100,42 @@ function Mails({ conversation: { id, last_message_at: last } }: { conversation: 
       </QueryView>
       <Pager list={list} page={query.data} />
     </Card>
+  );
+}
+
+function DeleteMessage({
+  mail,
+  conversationId,
+  isOnly,
+}: {
+  mail: Mail;
+  conversationId: number;
+  /** The conversation is deleted with its last message. */
+  isOnly: boolean;
+}) {
+  const open = useOpen();
+  const path = { conversation_id: conversationId, id: mail.id };
+  const remove = useAction({
+    work: () =>
+      call(() => api.DELETE('/v1/my/conversations/{conversation_id}/messages/{id}', { params: { path } })),
+    done: 'The message is deleted.',
+    refresh: isOnly ? [] : ['conversations'],
+    ...(isOnly && { onDone: () => open('/inbox') }),
+  });
+  return (
+    <ConfirmButton
+      label="Delete message"
+      title="Delete this message?"
+      confirm="Delete message"
+      kind="quiet"
+      busy={remove.busy}
+      onConfirm={() => remove.run()}
+    >
+      <p>
+        The message and its files are deleted here{isOnly && ', and the conversation with it'}. This cannot be
+        undone.
+        {mail.direction === 'outbound' && ' It is sent nevertheless.'}
+      </p>
+    </ConfirmButton>
   );
 }

@@ -11,6 +11,7 @@ import { BrandLink } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
+import { bytesText, countText } from '../../ui/numbers.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { InboxForm } from './inbox-form.tsx';
@@ -95,6 +96,7 @@ export function InboxesPage() {
         }
       />
       <InboxTabs />
+      <Usage />
       {!isAllowed && (
         <Notice tone="warn" title="Inboxes are on request">
           <p>Ask the operator of this service to turn them on for your account.</p>
@@ -126,6 +128,24 @@ export function InboxesPage() {
         <InboxForm {...(form === 'new' ? {} : { inbox: form })} onClose={() => setForm(null)} />
       )}
     </>
+  );
+}
+
+/** What mail stores, and what was deleted from quarantine to make room. */
+function Usage() {
+  const { data } = useQuery({
+    queryKey: ['inboxes', 'usage'],
+    queryFn: ({ signal }) => call(() => api.GET('/v1/my/inboxes/usage', { signal })),
+  });
+  if (!data) return null;
+  const { used_bytes: used, quota_bytes: quota, quarantined_bytes: held, evicted_count: evicted } = data;
+  return (
+    <p className="muted">
+      <meter value={used} max={quota} aria-label="Used part of the quota" /> {bytesText(used)} of{' '}
+      {bytesText(quota)} used by the mail of all brands of the account, of which {bytesText(held)} in
+      quarantine.
+      {evicted > 0 && ` Deleted from quarantine to make room: ${countText(evicted)}.`}
+    </p>
   );
 }
 

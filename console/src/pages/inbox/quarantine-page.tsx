@@ -15,7 +15,7 @@ import { idOf, useInboxes } from './choices.ts';
 import { InboxTabs } from './inbox-tabs.tsx';
 import { type Mail, MailView } from './mail-view.tsx';
 
-const REASONS = ['spam', 'blocked', 'virus', 'unreadable'] as const;
+const REASONS = ['spam', 'blocked', 'virus', 'unreadable', 'storage'] as const;
 
 const columnsOf = (read: (mail: Mail) => void): readonly TableColumn<Mail>[] => [
   {
@@ -79,8 +79,8 @@ export function QuarantinePage() {
             empty={
               <EmptyState title="Nothing is in quarantine">
                 <p>
-                  Spam, mail of blocked senders and mail with viruses is kept here for 90 days, so that
-                  nothing real is lost.
+                  Spam, mail of blocked senders, mail with viruses and mail of strangers that would store too
+                  much is kept here for 90 days, or until other mail needs the room.
                 </p>
               </EmptyState>
             }

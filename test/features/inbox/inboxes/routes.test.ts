@@ -65,6 +65,8 @@ describe('a new inbox', () => {
       enabled: true,
       mx_status: null,
       create_contacts: true,
+      evicted_count: 0,
+      last_evicted_at: null,
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
