@@ -96,6 +96,7 @@ import * as conversationBulkActions from './0112_conversation_bulk_actions.ts';
 import * as storedKeys from './0115_stored_keys.ts';
 import * as visibleLists from './0119_visible_lists.ts';
 import * as campaignFilters from './0120_campaign_filters.ts';
+import * as flowHeaderSecrets from './0123_flow_header_secrets.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -197,4 +198,5 @@ export const migrations = [
   storedKeys,
   visibleLists,
   campaignFilters,
+  flowHeaderSecrets,
 ];

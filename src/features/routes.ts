@@ -32,6 +32,7 @@ import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createFlowRoutes, createTemplateOwners } from './flows/routes.ts';
+import { createFlowDraftForm } from './flows/service.ts';
 import { createInboxRoutes } from './inbox/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
@@ -136,7 +137,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createStatsRoutes(deps),
     ...createSearchRoutes(deps),
     ...createSegmentRoutes(deps),
-    ...createDraftRoutes(deps),
+    ...createDraftRoutes({ ...deps, draftForms: { flows: createFlowDraftForm(deps.keyring) } }),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
     ...createBulkActionRoutes(deps),

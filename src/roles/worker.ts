@@ -17,6 +17,7 @@ import { startFlowEntries } from '../features/flows/entry/loop.ts';
 import { startFlowCounts } from '../features/flows/counts-loop.ts';
 import { startFlowChanges } from '../features/flows/run/changes.ts';
 import { forgetContactInFlows } from '../features/flows/run/removal.ts';
+import { startHeaderSealing } from '../features/flows/seal-plain.ts';
 import { createFlowVersionReader } from '../features/flows/versions.ts';
 import { endExportsOfContact } from '../features/exports/service.ts';
 import { forgetContactInInbox } from '../features/inbox/retention/forget.ts';
@@ -171,10 +172,10 @@ function startAudienceWork(config: Config, keyring: Keyring, { database: { pool 
   return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
 }
 
-/** Entries into flows, changes of all runs of a flow, and counts of flows. */
+/** Entries into flows, changes of all runs of a flow, counts of flows, and headers that are not sealed yet. */
 function startFlowWork(
   config: Config,
-  events: EventPublisher,
+  { events, keyring }: { events: EventPublisher; keyring: Keyring },
   { database: { pool }, waker, pulse, log }: LoopDeps,
 ) {
   const shared = { pool, waker, pulse, log };
@@ -183,6 +184,7 @@ function startFlowWork(
     startFlowEntries(shared),
     startFlowChanges({ ...shared, versions }),
     startFlowCounts({ ...shared, events, thresholds: stopThresholds(config) }),
+    startHeaderSealing({ pool, keyring, pulse }),
   ];
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
@@ -273,7 +275,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const brakes = startBrakes({ config, database, waker, events, log });
   const { pool } = database;
   const wallets = startWallets({ config, pool, waker, log });
-  const flows = startFlowWork(config, events, loops);
+  const flows = startFlowWork(config, { events, keyring }, loops);
   const counts = [startUsageCounts({ pool, pulse }), startStatCounts({ pool, pulse })];
   const links = startLinkMails(config, loops);
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);

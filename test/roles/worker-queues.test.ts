@@ -10,6 +10,7 @@ import { startContactRemoval } from '../../src/features/contacts/removal-work.ts
 import { startFlowCounts } from '../../src/features/flows/counts-loop.ts';
 import { startFlowEntries } from '../../src/features/flows/entry/loop.ts';
 import { startFlowChanges } from '../../src/features/flows/run/changes.ts';
+import { startHeaderSealing } from '../../src/features/flows/seal-plain.ts';
 import { startListUpkeep } from '../../src/features/lists/loop.ts';
 import { startStatCounts } from '../../src/features/stats/fold.ts';
 import { startSecretRemoval } from '../../src/features/system-mail/secrets.ts';
@@ -113,6 +114,7 @@ beforeAll(async () => {
   startContactRemoval({ ...shared, pulse: notingPulse('removals') });
   startOptOutWalk({ ...shared, pulse: notingPulse('opt-outs'), keyring: unused, plusAddresses: false });
   startFlowChanges({ ...shared, pulse: notingPulse('flow changes'), versions: unused });
+  startHeaderSealing({ pool, pulse: notingPulse('plain headers'), keyring: unused });
   startFlowCounts({ ...shared, pulse: notingPulse('flow counts'), events: unused, thresholds: unused });
   startUsageCounts({ pool, pulse: notingPulse('usage') });
   startStatCounts({ pool, pulse: notingPulse('stats') });
@@ -176,6 +178,12 @@ const queues: WorkerQueue[] = [
     table: 'flow_message_changes',
     due: { ...hold, due_at: EARLIER },
     notDue: { ...hold, due_at: LATER },
+  },
+  {
+    name: 'plain headers',
+    table: 'flow_versions',
+    due: { steps: `'[{"type": "webhook", "id": 1, "headers": {"a": "b"}}]'` },
+    notDue: { steps: `'[{"type": "sealed_webhook", "id": 1, "headers": {"a": "b"}}]'` },
   },
   { name: 'flow counts', table: 'flow_count_changes', due: {} },
   {

@@ -99,6 +99,9 @@ export async function findDraft(
   return rows[0] ?? null;
 }
 
+/** SQL: the revision of what is written. `sealed_revision` says that it contains no plain headers of webhook steps. */
+const NEXT_REVISION = `with next as materialized (select nextval('draft_revisions') as revision)`;
+
 const jsonOf = (value: object | null | undefined) => (value ? JSON.stringify(value) : null);
 
 /** @returns false if the resource already has a draft */
@@ -110,8 +113,10 @@ export async function insertDraft(
   userId: number | null,
 ): Promise<boolean> {
   const { rowCount } = await trx.query(
-    `insert into drafts (account_id, brand_id, ${kinds[kind].column}, content, base, base_content, updated_by_user_id)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    `${NEXT_REVISION}
+     insert into drafts (
+       account_id, brand_id, ${kinds[kind].column}, content, base, base_content, updated_by_user_id, revision, sealed_revision)
+     select $1, $2, $3, $4, $5, $6, $7, revision, revision from next on conflict do nothing`,
     [accountId, brandId, id, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
   return rowCount === 1;
@@ -125,8 +130,9 @@ export async function updateDraft(
   userId: number | null,
 ): Promise<void> {
   await trx.query(
-    `update drafts set content = $2, base = $3, base_content = $4, updated_by_user_id = $5,
-       revision = nextval('draft_revisions'), updated_at = now() where id = $1`,
+    `${NEXT_REVISION}
+     update drafts set content = $2, base = $3, base_content = $4, updated_by_user_id = $5,
+       revision = next.revision, sealed_revision = next.revision, updated_at = now() from next where id = $1`,
     [draftId, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
 }

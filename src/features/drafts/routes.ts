@@ -13,10 +13,12 @@ import {
   listDraftsQuery,
   putDraftBody,
 } from './schema.ts';
-import { deleteDraft, getDraft, listDrafts, putDraft } from './service.ts';
+import { deleteDraft, type DraftForms, getDraft, listDrafts, putDraft } from './service.ts';
 
 export interface DraftRouteDeps {
   database: Database;
+  /** How the drafts of some kinds are stored. */
+  draftForms: DraftForms;
 }
 
 const PATH = '/v1/my/drafts';
@@ -43,7 +45,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
   });
 }
 
-function getRoute(pool: pg.Pool): RouteDefinition {
+function getRoute(pool: pg.Pool, forms: DraftForms): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: `${PATH}/:kind/:resource_id`,
@@ -57,12 +59,12 @@ function getRoute(pool: pg.Pool): RouteDefinition {
     params: draftParams,
     responses: { 200: { description: 'The draft, or null', schema: draftSchema.nullable() } },
     async handler({ tenant, params: { kind, resource_id: id } }) {
-      return { status: 200, body: await getDraft(pool, tenant, { kind, id }) };
+      return { status: 200, body: await getDraft(pool, tenant, { kind, id }, forms) };
     },
   });
 }
 
-function putRoute(pool: pg.Pool): RouteDefinition {
+function putRoute(pool: pg.Pool, forms: DraftForms): RouteDefinition {
   return defineRoute({
     method: 'PUT',
     path: `${PATH}/:kind/:resource_id`,
@@ -84,13 +86,15 @@ function putRoute(pool: pg.Pool): RouteDefinition {
     readOnlyFields: draftReadOnlyFields,
     responses: { 200: { description: 'The saved draft.', schema: draftSchema } },
     async handler({ tenant, params: { kind, resource_id: id }, body, ifMatch }) {
-      const draft = await inTransaction(pool, (trx) => putDraft(trx, tenant, { kind, id }, body, ifMatch));
+      const draft = await inTransaction(pool, (trx) =>
+        putDraft(trx, tenant, { kind, id }, { body, ifMatch, forms }),
+      );
       return { status: 200, body: draft };
     },
   });
 }
 
-function deleteRoute(pool: pg.Pool): RouteDefinition {
+function deleteRoute(pool: pg.Pool, forms: DraftForms): RouteDefinition {
   return defineRoute({
     method: 'DELETE',
     path: `${PATH}/:kind/:resource_id`,
@@ -107,13 +111,18 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     params: draftParams,
     responses: { 200: { description: 'The deleted draft.', schema: draftSchema } },
     async handler({ tenant, params: { kind, resource_id: id }, ifMatch }) {
-      const draft = await inTransaction(pool, (trx) => deleteDraft(trx, tenant, { kind, id }, ifMatch));
+      const draft = await inTransaction(pool, (trx) =>
+        deleteDraft(trx, tenant, { kind, id }, { ifMatch, forms }),
+      );
       return { status: 200, body: draft };
     },
   });
 }
 
 /** `/v1/my/drafts`: changes of templates, campaigns, flows and segments that are not published yet. */
-export function createDraftRoutes({ database: { pool } }: DraftRouteDeps): RouteDefinition[] {
-  return [listRoute(pool), getRoute(pool), putRoute(pool), deleteRoute(pool)];
+export function createDraftRoutes({
+  database: { pool },
+  draftForms: forms,
+}: DraftRouteDeps): RouteDefinition[] {
+  return [listRoute(pool), getRoute(pool, forms), putRoute(pool, forms), deleteRoute(pool, forms)];
 }

@@ -33,13 +33,15 @@ export type DraftSummary = z.infer<typeof draftSummarySchema>;
 
 const content = z.record(z.string(), z.unknown()).meta({
   description:
-    'What the editor sends to the resource when the draft is published. The service stores it as it is: it may be ' +
-    'unfinished, and is checked by the request that changes the resource.',
+    'What the editor sends to the resource when the draft is published. The service stores it as it is, except that ' +
+    'headers of webhook steps are masked: it may be unfinished, and is checked by the request that changes the resource.',
 });
 
 const BASE_CONTENT =
   'What was live when the draft began, in the form of `content`. With it, an editor sees whether more than the status of ' +
   'the resource has changed since, and can merge what others have published.';
+
+export type DraftContent = z.output<typeof content>;
 
 export const draftSchema = z
   .object({

@@ -16,7 +16,7 @@ import {
   insertDraft,
   updateDraft,
 } from './model.ts';
-import type { Draft, DraftKind, DraftSummary, PutDraftBody } from './schema.ts';
+import type { Draft, DraftContent, DraftKind, DraftSummary, PutDraftBody } from './schema.ts';
 
 export { removeDrafts } from './model.ts';
 
@@ -34,13 +34,36 @@ function presentSummary(row: DraftSummaryRow): DraftSummary {
   };
 }
 
-function presentDraft(row: DraftRow | null): Draft {
-  if (!row) throw notFound('draft');
-  const { content, base_content, resource_changed_by } = row;
-  return { ...presentSummary(row), content, base_content, resource_changed_by };
+/** How the drafts of a kind are stored, if not as the editor sent them. */
+export interface DraftForm {
+  /** @returns the content to store */
+  store(trx: Queryable, scope: BrandScope, content: DraftContent): Promise<DraftContent>;
+  /** @param content as it is stored, perhaps by an older version of the service */
+  show(scope: BrandScope, content: DraftContent): DraftContent;
 }
 
+/** Kinds that are left out are stored as the editor sent them. */
+export type DraftForms = Partial<Readonly<Record<DraftKind, DraftForm>>>;
+
+const asSent: DraftForm = {
+  store: (_trx, _scope, content) => Promise.resolve(content),
+  show: (_scope, content) => content,
+};
+const formOf = (forms: DraftForms, { kind }: DraftOf): DraftForm => forms[kind] ?? asSent;
+
 const resourceName = (kind: DraftKind) => kind.slice(0, -1);
+
+function presentDraft(scope: BrandScope, row: DraftRow | null, forms: DraftForms): Draft {
+  if (!row) throw notFound('draft');
+  const form = formOf(forms, row);
+  const { content, base_content: base, resource_changed_by } = row;
+  return {
+    ...presentSummary(row),
+    content: form.show(scope, content),
+    base_content: base && form.show(scope, base),
+    resource_changed_by,
+  };
+}
 
 /** Lists the drafts of a brand without their contents, newest first. */
 export async function listDrafts(
@@ -57,40 +80,65 @@ export async function listDrafts(
  * @returns null if the resource has no draft
  * @throws AppError not_found if the brand has no such resource
  */
-export async function getDraft(db: Queryable, scope: BrandScope, of: DraftOf): Promise<Draft | null> {
+export async function getDraft(
+  db: Queryable,
+  scope: BrandScope,
+  of: DraftOf,
+  forms: DraftForms,
+): Promise<Draft | null> {
   const row = await findDraft(db, scope, of);
-  if (row) return presentDraft(row);
+  if (row) return presentDraft(scope, row, forms);
   if (!(await hasResource(db, scope, of))) throw notFound(resourceName(of.kind));
   return null;
 }
 
+interface PutDraft {
+  body: PutDraftBody;
+  /** The version that the draft replaces; null requires that there is none. */
+  ifMatch: IfMatch;
+  forms: DraftForms;
+}
+
+/** The parts of a draft that have the form of its kind. */
+type Contents = Pick<DraftRow, 'content' | 'base_content'>;
+
+async function storedForm(
+  trx: Queryable,
+  scope: BrandScope,
+  form: DraftForm,
+  { content, base_content: base }: Contents,
+): Promise<Contents> {
+  const stored = await form.store(trx, scope, content);
+  return { content: stored, base_content: base && (await form.store(trx, scope, base)) };
+}
+
 /**
  * Saves a draft: the first one of a resource, or the next version of what the client has seen.
- * @param ifMatch the version that it replaces; null requires that there is none
  * @throws AppError not_found if the brand has no such resource; precondition_failed
  */
 export async function putDraft(
   trx: Queryable,
   tenant: Tenant,
   of: DraftOf,
-  body: PutDraftBody,
-  ifMatch: IfMatch,
+  { body, ifMatch, forms }: PutDraft,
 ): Promise<Draft> {
   if (!(await hasResource(trx, tenant, of, { lock: true }))) throw notFound(resourceName(of.kind));
   const row = await findDraft(trx, tenant, of, { lock: true });
   requireRevision(ifMatch ?? 'none', row);
   const userId = tenant.actor.kind === 'user' ? tenant.actor.id : null;
+  const form = formOf(forms, of);
+  const kept = row?.base === body.base ? row.base_content : null;
+  const { base, base_content: given = kept } = body;
+  const next = { base, ...(await storedForm(trx, tenant, form, { ...body, base_content: given })) };
   if (row) {
-    const kept = row.base === body.base ? row.base_content : null;
-    const next = { ...body, base_content: body.base_content === undefined ? kept : body.base_content };
-    const { base, content, base_content } = row;
-    if (!isDeepStrictEqual(next, { base, content, base_content }))
-      await updateDraft(trx, row.id, next, userId);
-  } else if (!(await insertDraft(trx, tenant, of, body, userId))) {
+    // An older version of the service may have stored it in another form.
+    const before = { base: row.base, ...(await storedForm(trx, tenant, form, row)) };
+    if (!isDeepStrictEqual(next, before)) await updateDraft(trx, row.id, next, userId);
+  } else if (!(await insertDraft(trx, tenant, of, next, userId))) {
     // Another editor has just saved the first one.
     requireRevision('none', await findDraft(trx, tenant, of));
   }
-  return presentDraft(await findDraft(trx, tenant, of));
+  return presentDraft(tenant, await findDraft(trx, tenant, of), forms);
 }
 
 /**
@@ -102,11 +150,11 @@ export async function deleteDraft(
   trx: Queryable,
   scope: BrandScope,
   of: DraftOf,
-  ifMatch: IfMatch,
+  { ifMatch, forms }: Omit<PutDraft, 'body'>,
 ): Promise<Draft> {
   const row = await findDraft(trx, scope, of, { lock: true });
   if (row) requireRevision(ifMatch, row);
-  const draft = presentDraft(row);
+  const draft = presentDraft(scope, row, forms);
   await deleteDraftRow(trx, draft.id);
   return draft;
 }

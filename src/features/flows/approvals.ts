@@ -5,6 +5,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { findFlowById, FLOW_COLUMNS, type FlowRow, type PinnedContent } from './model.ts';
 import { pathsOf } from './paths.ts';
 import { sendingSteps, type Step } from './steps/index.ts';
+import { fromStored, maskSteps } from './steps/secret-headers.ts';
 import { approveFlow, rejectFlow } from './transitions.ts';
 
 const MAX_LISTED = 500;
@@ -84,7 +85,7 @@ async function readPinned(db: Queryable, row: FlowRow): Promise<Pinned> {
   const versions = await db.query<{ steps: Step[] }>('select steps from flow_versions where id = $1', [
     versionId,
   ]);
-  const steps = versions.rows[0]?.steps ?? [];
+  const steps = maskSteps(fromStored(versions.rows[0]?.steps ?? []));
   let contents = row.pending?.contents;
   if (!contents) {
     const { rows } = await db.query<PinnedContent>(

@@ -7,6 +7,7 @@ import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
@@ -68,7 +69,7 @@ export async function applyChanges(
   scope: BrandScope,
   row: FlowRow,
   { name, goal, trigger, steps }: Changes,
-  { isNew }: { isNew: boolean },
+  options: { isNew: boolean; keyring: Keyring },
 ): Promise<Applied> {
   const values: FlowValues = {};
   if (name !== undefined) values.name = name;
@@ -88,7 +89,7 @@ export async function applyChanges(
   }
   let contentsChanged = false;
   if (steps) {
-    const { contentsChanged: others, ...written } = await writeSteps(trx, scope, row, steps, { isNew });
+    const { contentsChanged: others, ...written } = await writeSteps(trx, scope, row, steps, options);
     contentsChanged = others;
     Object.assign(values, written);
   }
@@ -154,7 +155,10 @@ export async function changeFlow(
   for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
   const isChange = Object.values(changes).some((value) => value !== undefined);
   if (isChange) flowTransitions.requireAllowed(locked, 'change');
-  const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
+  const applied = await applyChanges(trx, tenant, locked, changes, {
+    isNew: false,
+    keyring: deps.keyring,
+  });
   let { row } = applied;
   // With `waiting`, runs move even if an earlier request has made the change.
   const moves = applyTo === 'waiting' && pinnedFields.some((field) => changes[field] !== undefined);

@@ -84,7 +84,7 @@ export async function checkUnsaved(
 ): Promise<{ problems: { field: string; message: string }[] }> {
   await requireFlows(deps.pool, tenant);
   const problems = new Problems();
-  const flow = await readUnsaved(deps.pool, tenant, body, problems);
+  const flow = await readUnsaved({ db: deps.pool, keyring: deps.keyring }, tenant, body, problems);
   addShapeProblems(problems, flow.row);
   const contents = await readContents(deps, tenant, flow, problems);
   const bytes = contents.reduce((sum, content) => sum + contentBytes(content), 0);

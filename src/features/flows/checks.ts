@@ -6,6 +6,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
 import type { Brand } from '../brands/schema.ts';
 import {
@@ -27,6 +28,7 @@ import { writeFlowVersion } from './versions.ts';
 
 export interface CheckDeps {
   pool: pg.Pool;
+  keyring: Keyring;
   templates: TemplateDeps;
   /** The setting MAIL_DOMAIN. */
   mailDomain: string;

@@ -34,7 +34,10 @@ export async function createFlow(
   await requireFlows(trx, tenant);
   await requireRoom(trx, tenant);
   const inserted = await insertFlow(trx, tenant, { name });
-  const { row } = await applyChanges(trx, tenant, inserted, changes, { isNew: true });
+  const { row } = await applyChanges(trx, tenant, inserted, changes, {
+    isNew: true,
+    keyring: deps.keyring,
+  });
   return status === 'active' && prepared ? activateLocked(trx, deps, tenant, row, prepared) : row;
 }
 

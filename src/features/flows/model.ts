@@ -3,6 +3,7 @@ import { countRows, type Page, type RowCount, type SizedItem } from '../../platf
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { RAISE_REVISION } from '../../platform/db/revisions.ts';
 import type { Step } from './steps/index.ts';
+import { fromStored, toStored } from './steps/secret-headers.ts';
 import type { Filters } from './steps/step.ts';
 
 export const flowStatuses = ['draft', 'active', 'paused', 'archived'] as const;
@@ -89,13 +90,18 @@ export const FLOW_COLUMNS = `id, account_id, brand_id, name, status, approval_st
   segment_id, trigger_data, steps, next_step_id, version_id, pending, stop, counted_from, sent_count, audience_seen_at,
   activated_at, paused_at, archived_at, engine_expected_by, revision, created_at, updated_at`;
 
+/** Reads a row as a statement returned it. */
+export const readFlowRow = (row: FlowRow): FlowRow => ({ ...row, steps: fromStored(row.steps) });
+
+const firstOf = ([row]: readonly FlowRow[]): FlowRow | null => (row ? readFlowRow(row) : null);
+
 /** Whether the flow is active or paused: changes to it are pinned. */
 export const isLive = ({ status }: Pick<FlowRow, 'status'>) => status === 'active' || status === 'paused';
 
 /** For workflows, loops and operators, which work across tenants. @returns null if there is none */
 export async function findFlowById(db: Queryable, id: number): Promise<FlowRow | null> {
   const { rows } = await db.query<FlowRow>(`select ${FLOW_COLUMNS} from flows where id = $1`, [id]);
-  return rows[0] ?? null;
+  return firstOf(rows);
 }
 
 /** @returns null if the brand has no such flow */
@@ -108,7 +114,7 @@ export async function findFlow(
     `select ${FLOW_COLUMNS} from flows where id = $3 and account_id = $1 and brand_id = $2`,
     [accountId, brandId, id],
   );
-  return rows[0] ?? null;
+  return firstOf(rows);
 }
 
 /** Reads and locks the row of a flow. @returns null if there is none */
@@ -117,7 +123,7 @@ export async function lockFlow(trx: Queryable, id: number): Promise<FlowRow | nu
     `select ${FLOW_COLUMNS} from flows where id = $1 for no key update`,
     [id],
   );
-  return rows[0] ?? null;
+  return firstOf(rows);
 }
 
 /** The columns that a client sets. */
@@ -139,7 +145,8 @@ export type FlowValues = Partial<
 const jsonNames: readonly string[] = ['trigger_data', 'steps'];
 
 function assigned(values: FlowValues): { names: string[]; values: unknown[] } {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const stored = { ...values, ...(values.steps && { steps: toStored(values.steps) }) };
+  const given = Object.entries(stored).filter(([, value]) => value !== undefined);
   return {
     names: given.map(([name]) => name),
     values: given.map(([name, value]) => (jsonNames.includes(name) ? JSON.stringify(value) : value)),
@@ -157,7 +164,7 @@ export async function insertFlow(
      values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${FLOW_COLUMNS}`,
     [accountId, brandId, ...given.values],
   );
-  return rows[0] as FlowRow;
+  return readFlowRow(rows[0] as FlowRow);
 }
 
 /** Changes a locked flow. */
@@ -168,7 +175,7 @@ export async function updateFlow(trx: Queryable, id: number, values: FlowValues)
     `update flows set ${set} ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
     [id, ...given.values],
   );
-  return rows[0] as FlowRow;
+  return readFlowRow(rows[0] as FlowRow);
 }
 
 export interface FlowFilters {
@@ -237,5 +244,5 @@ export async function readFlows(
     `select ${FLOW_COLUMNS} from flows where account_id = $1 and brand_id = $2 and id = any($3) order by id desc`,
     [accountId, brandId, ids],
   );
-  return rows;
+  return rows.map(readFlowRow);
 }

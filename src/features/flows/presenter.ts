@@ -5,18 +5,23 @@ import { findPageTemplates, findStepTemplates } from './content.ts';
 import type { FlowRow } from './model.ts';
 import type { Flow, FlowStep, FlowSummary } from './schema.ts';
 import { mapBranches, presentFields, sendingSteps, type Step } from './steps/index.ts';
+import { maskSteps } from './steps/secret-headers.ts';
 
 type Templates = ReadonlyMap<number, ListedTemplateRow>;
 
 /**
- * Presents steps with their contents, so that a client can change them and send them back.
+ * Presents steps with their contents and with masked headers, so that a client can change them and send them back.
  * @param templates by id; steps whose template is absent are without contents
  */
 export function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
+  return withContents(maskSteps(steps), templates);
+}
+
+function withContents(steps: readonly Step[], templates: Templates): FlowStep[] {
   return steps.map((step) => ({
     ...step,
     ...presentFields(step, 'template_id' in step ? templates.get(step.template_id) : undefined),
-    ...mapBranches(step, (inner) => presentSteps(inner, templates)),
+    ...mapBranches(step, (inner) => withContents(inner, templates)),
   }));
 }
 

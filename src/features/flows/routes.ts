@@ -43,6 +43,7 @@ function partsOf({
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   const deps: CheckDeps = {
     pool,
+    keyring,
     templates: { pool, contents, brandOf: createBrandOf(pool, keyring, publicUrl) },
     mailDomain: config.MAIL_DOMAIN,
     publicUrl,

@@ -6,5 +6,6 @@ export {
   type OperatorFlowView,
   showFlowForOperator,
 } from './approvals.ts';
+export { createFlowDraftForm } from './draft-form.ts';
 export { findFlow, findFlowById, type FlowRow, type FlowStop } from './model.ts';
 export { archiveFlow, pauseFlow, resumeFlow } from './transitions.ts';

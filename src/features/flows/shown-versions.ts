@@ -12,6 +12,7 @@ import type { FlowRow } from './model.ts';
 import { presentSteps, presentTrigger } from './presenter.ts';
 import { flowSchema } from './schema.ts';
 import type { Step } from './steps/index.ts';
+import { fromStored } from './steps/secret-headers.ts';
 
 const { goal, trigger, steps } = flowSchema.shape;
 
@@ -153,8 +154,9 @@ export function getVersion(
     );
     const row = rows[0];
     if (!row) throw notFound('flow version');
-    const templates = await findStepTemplates(db, scope, row.steps);
+    const steps = fromStored(row.steps);
+    const templates = await findStepTemplates(db, scope, steps);
     const counts = await countActiveRuns(db, flowId);
-    return { ...present(flow, row, counts), steps: presentSteps(row.steps, templates) };
+    return { ...present(flow, row, counts), steps: presentSteps(steps, templates) };
   });
 }

@@ -13,6 +13,7 @@ import {
   lockFlow,
   type PendingFlow,
   type PinnedContent,
+  readFlowRow,
 } from './model.ts';
 import type { MessagesChange } from './run/waiting-messages.ts';
 import { flowAudienceWake } from './workflow.ts';
@@ -26,6 +27,7 @@ export const flowTransitions = defineTransitions<FlowRow, FlowAction>({
   noun: 'flow',
   table: 'flows',
   columns: FLOW_COLUMNS,
+  read: readFlowRow,
   allowed: {
     // A paused flow is checked and pinned again, and resumed.
     activate: { status: ['draft', 'paused'] },

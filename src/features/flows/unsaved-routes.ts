@@ -47,7 +47,7 @@ function checkRoute(deps: CheckDeps): RouteDefinition {
   });
 }
 
-function simulateRoute(heavyReads: HeavyReads): RouteDefinition {
+function simulateRoute(reads: HeavyReads, { keyring }: CheckDeps): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: '/v1/my/flows/simulate',
@@ -66,12 +66,12 @@ function simulateRoute(heavyReads: HeavyReads): RouteDefinition {
     responses: { 200: { description: 'The path, and how it ends.', schema: simulationSchema } },
     handler: async ({ tenant, body }) => ({
       status: 200,
-      body: await simulateUnsaved(heavyReads, tenant, body),
+      body: await simulateUnsaved({ reads, keyring }, tenant, body),
     }),
   });
 }
 
 /** `POST /v1/my/flows/check` and `/simulate`, for editors. */
 export function createUnsavedRoutes(deps: CheckDeps, heavyReads: HeavyReads): RouteDefinition[] {
-  return [checkRoute(deps), simulateRoute(heavyReads)];
+  return [checkRoute(deps), simulateRoute(heavyReads, deps)];
 }

@@ -5,6 +5,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { mergeTrigger } from './change.ts';
 import { findFlow, type FlowRow } from './model.ts';
 import type { NumberedStep } from './number-steps.ts';
@@ -85,7 +86,7 @@ function refsOf(given: readonly InputStep[], placed: readonly NumberedStep[]): M
  * @throws AppError validation_error on `flow_id`; test_key
  */
 export async function readUnsaved(
-  db: Queryable,
+  { db, keyring }: { db: Queryable; keyring: Keyring },
   tenant: Tenant,
   { flow_id: flowId, goal: otherGoal, trigger: otherTrigger, steps: given }: UnsavedBody,
   problems: Problems,
@@ -102,7 +103,7 @@ export async function readUnsaved(
     await addForeignReferences(db, tenant, named, problems);
     return unchanged;
   }
-  const placed = await placeSteps(db, tenant, saved, given, { isNew, problems });
+  const placed = await placeSteps(db, tenant, saved, given, { isNew, keyring, problems });
   const inputs = inputsOf(placed.steps);
   const sending = new Map(inputs.map(({ step }) => [step, channelOf(step) === null ? null : NO_TEMPLATE]));
   row.steps = storedSteps(placed.steps, sending);

@@ -162,6 +162,40 @@ const waitingMessages = batchTask(
   (_deps, asOf) => daysBefore(asOf, CHANGED_DAYS),
 );
 
+/** SQL: the tags in everything of a brand that has steps. A mask ends with its tag. */
+const USED_TAGS = `
+  select found[1] from (
+    select f.steps::text as text from flows f where f.brand_id = $1
+    union all
+    select v.steps::text from flow_versions v join flows f on f.id = v.flow_id where f.brand_id = $1
+    union all
+    select concat(d.content::text, d.base_content::text) from drafts d where d.brand_id = $1 and d.flow_id is not null
+  ) with_steps, regexp_matches(text, '#([a-z2-7]{16})"', 'g') found`;
+
+/** Once a night, deletes values of headers that no flow, version or draft has any more. */
+const unusedHeaders: HousekeepingTask = {
+  name: 'flow_header_secrets',
+  async run({ database: { pool } }, asOf, progress) {
+    if (asOf.getUTCHours() !== WALK_HOUR) return 0;
+    const before = daysBefore(asOf, 1);
+    const { rows: brands } = await pool.query<{ brand_id: number }>(
+      'select distinct brand_id from flow_header_secrets where used_at < $1 order by brand_id',
+      [before],
+    );
+    let total = 0;
+    for (const { brand_id: brandId } of brands) {
+      const { rowCount } = await pool.query(
+        `delete from flow_header_secrets
+         where brand_id = $1 and used_at < $2 and tag not in (${USED_TAGS})`,
+        [brandId, before],
+      );
+      total += rowCount ?? 0;
+      progress();
+    }
+    return total;
+  },
+};
+
 /** The workflows of runs and audiences, and the hourly tasks: add one line for each new one. */
 export const flowsUpkeep: Upkeep = {
   tasks: [
@@ -173,6 +207,7 @@ export const flowsUpkeep: Upkeep = {
     oldVersions,
     idleCandidates,
     waitingMessages,
+    unusedHeaders,
   ],
   expectedWorkflows: [flowAudienceSource, flowRunSource],
 };

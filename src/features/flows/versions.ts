@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { FlowRow } from './model.ts';
 import type { Step } from './steps/index.ts';
+import { fromStored, toStored } from './steps/secret-headers.ts';
 import type { Filters } from './steps/step.ts';
 
 /** Maximum number of versions that a process caches. Each has at most 200 steps. */
@@ -38,7 +39,8 @@ export function createFlowVersionReader(pool: Queryable): FlowVersionReader {
                from flow_versions where id = $1`,
         values: [id],
       });
-      return rows[0];
+      const [version] = rows;
+      return version && { ...version, steps: fromStored(version.steps) };
     },
   });
   return async (id, db = pool) => {
@@ -77,7 +79,7 @@ export async function writeFlowVersion(
       id,
       goal,
       JSON.stringify(trigger_data.exit_filters ?? []),
-      JSON.stringify(steps),
+      JSON.stringify(toStored(steps)),
       JSON.stringify(trigger),
     ],
   );

@@ -2,6 +2,7 @@
 import { invalid, Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import {
   contentBytes,
   CONTENTS_TOO_LARGE,
@@ -11,6 +12,7 @@ import {
   writeStepContent,
 } from './content.ts';
 import type { FlowRow } from './model.ts';
+import { keepMasked, sealHeaders } from './header-secrets.ts';
 import { fieldPath } from './paths.ts';
 import { type NumberedStep, numberSteps } from './number-steps.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
@@ -68,6 +70,12 @@ export function addSizeProblem(problems: Problems, steps: readonly Step[]): void
   problems.add({ steps: ['must have at most 256 KB of JSON, without the contents of emails and SMS'] });
 }
 
+interface WriteOptions {
+  /** Whether the request creates the flow. */
+  isNew: boolean;
+  keyring: Keyring;
+}
+
 /**
  * Gives ids to the steps of a request, and adds what is wrong with what they name.
  * @param row a saved flow, or one that the request creates
@@ -77,29 +85,29 @@ export async function placeSteps(
   scope: BrandScope,
   row: Pick<FlowRow, 'steps' | 'next_step_id'>,
   given: readonly InputStep[],
-  { isNew, problems }: { isNew: boolean; problems: Problems },
+  { isNew, keyring, problems }: WriteOptions & { problems: Problems },
 ): Promise<ReturnType<typeof numberSteps>> {
   const placed = numberSteps(given, row.next_step_id);
   const types = new Map(allSteps(row.steps).map(({ id, type }) => [id, type]));
   addUnknownIds(problems, inputsOf(given), isNew ? null : types);
   await addForeignReferences(db, scope, inputsOf(placed.steps), problems);
-  return placed;
+  const kept = { saved: row.steps, given: placed.steps };
+  return { ...placed, steps: await keepMasked(db, keyring, scope, kept, problems) };
 }
 
 /**
  * Writes the steps of a request into a locked flow. The caller stores what it returns.
- * @param isNew whether the request creates the flow
  * @throws AppError validation_error that lists every problem by its path
  */
 export async function writeSteps(
   trx: Queryable,
   scope: BrandScope,
   row: Pick<FlowRow, 'id' | 'steps' | 'next_step_id'>,
-  given: readonly InputStep[],
-  { isNew }: { isNew: boolean },
+  inputs: readonly InputStep[],
+  { isNew, keyring }: WriteOptions,
 ): Promise<Written> {
   const problems = new Problems();
-  const placed = await placeSteps(trx, scope, row, given, { isNew, problems });
+  const placed = await placeSteps(trx, scope, row, inputs, { isNew, keyring, problems });
   problems.throwIfAny();
   const templates = await templatesByStep(trx, scope, row.steps);
   const templateIds = new Map<NumberedStep, number | null>();
@@ -122,9 +130,10 @@ export async function writeSteps(
     templateIds.set(step, templateId);
   }
   problems.throwIfAny();
-  const steps = storedSteps(placed.steps, templateIds);
-  addSizeProblem(problems, steps);
+  const given = storedSteps(placed.steps, templateIds);
+  addSizeProblem(problems, given);
   problems.throwIfAny();
+  const steps = await sealHeaders(trx, keyring, scope, given);
   if (!isNew) await hideOtherTemplates(trx, row, steps);
   return { steps, next_step_id: placed.next_step_id, contentsChanged };
 }

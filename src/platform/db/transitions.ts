@@ -12,6 +12,8 @@ interface Entity<Row, Action extends string> {
   table: string;
   /** SQL that lists the columns of `Row`. */
   columns: string;
+  /** Reads a row as a statement returned it; by default as it is. */
+  read?(row: Row): Row;
   /** The states in which each action is allowed. */
   allowed: Readonly<Record<Action, States<Row>>>;
   /** Why an action is refused, if its name does not say enough. */
@@ -72,7 +74,8 @@ export function defineTransitions<Row extends { status: string }, Action extends
         `update ${table} set ${set}, ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${columns}`,
         [id, ...values],
       );
-      const row = rows[0] as Row;
+      const changed = rows[0] as Row;
+      const row = entity.read?.(changed) ?? changed;
       await entity.wake(trx, row);
       return row;
     },

@@ -11,6 +11,7 @@ export type KeyPurpose =
   | 'uploads'
   | 'opt-out'
   | 'flow-webhooks'
+  | 'flow-headers'
   | 'csrf'
   | 'mcp'
   | 'oauth-cookies';

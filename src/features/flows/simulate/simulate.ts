@@ -2,6 +2,7 @@ import { invalid, notFound, Problems, type ValidationErrors } from '../../../err
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { namesTriggerValue } from '../entry/entry-filters.ts';
 import { findFlow, type FlowRow } from '../model.ts';
 import { pathsOf } from '../paths.ts';
@@ -102,13 +103,13 @@ export function simulateFlow(
  * @throws as {@link simulateFlow}
  */
 export function simulateUnsaved(
-  reads: HeavyReads,
+  { reads, keyring }: { reads: HeavyReads; keyring: Keyring },
   tenant: Tenant,
   { contact_id, event_data, at, answers, ...unsaved }: SimulateUnsavedBody,
 ): Promise<FlowSimulation> {
   return reads.run({ accountId: tenant.accountId, what: WHAT }, async (db) => {
     const problems = new Problems();
-    const { row, refs } = await readUnsaved(db, tenant, unsaved, problems);
+    const { row, refs } = await readUnsaved({ db, keyring }, tenant, unsaved, problems);
     problems.throwIfAny();
     return simulateOf(db, tenant, row, { contact_id, event_data, at, answers }, refs);
   });

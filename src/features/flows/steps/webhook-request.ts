@@ -4,9 +4,11 @@ import type pg from 'pg';
 import type { Egress } from '../../../platform/egress/client.ts';
 import type { EgressReason } from '../../../platform/egress/problem.ts';
 import type { EgressResult } from '../../../platform/egress/exchange.ts';
-import type { Keyring, Subkey } from '../../../platform/secrets/keyring.ts';
+import { type Keyring, type Subkey, UnsealError } from '../../../platform/secrets/keyring.ts';
 import { keyOfSecret, signatureHeaders } from '../../webhooks/service.ts';
+import type { Headers } from './secret-headers.ts';
 import type { WebhookStep } from './webhook.ts';
+import { HeaderMissingError, openHeaders } from '../header-secrets.ts';
 import type { FlowVersionReader } from '../versions.ts';
 import type { CallTurns } from '../run/call-turns.ts';
 import { findStep } from '../run/interpreter.ts';
@@ -65,6 +67,7 @@ export function flowWebhookSecret(
 interface CallingRun {
   id: number;
   account_id: number;
+  brand_id: number;
   flow_id: number;
   version_id: number;
   contact_id: number;
@@ -77,9 +80,9 @@ interface CallingRun {
 /** Reads a run that is at the step and has no response yet. @returns null if there is nothing to call */
 async function readCallingRun(pool: pg.Pool, runId: number, stepId: number): Promise<CallingRun | null> {
   const { rows } = await pool.query<CallingRun>({
-    name: 'read_calling_flow_run',
+    name: 'read_calling_run_of_flow',
     text: `
-      select r.id, r.account_id, r.flow_id, r.version_id, r.contact_id, r.event, r.test, r.call_failures
+      select r.id, r.account_id, r.brand_id, r.flow_id, r.version_id, r.contact_id, r.event, r.test, r.call_failures
       from flow_runs r join flows f on f.id = r.flow_id
       where r.id = $1 and r.state = 'active' and r.step_id = $2 and r.waits_for = 'webhook' and f.status = 'active'
         and exists (select 1 from contacts c where c.id = r.contact_id)
@@ -111,14 +114,14 @@ function headersOf(
   step: WebhookStep,
   run: CallingRun,
   keyring: Keyring,
-  body: string,
+  { own, body }: { own: Headers; body: string },
 ): Record<string, string> {
   const keys = keyring
     .accepted('flow-webhooks')
     .map((subkey) => keyOfSecret(secretOf(subkey, run.account_id, run.flow_id)));
   return {
     ...(body === '' ? {} : { 'content-type': 'application/json' }),
-    ...step.headers,
+    ...own,
     'carillon-flow-id': String(run.flow_id),
     'carillon-run-id': String(run.id),
     'carillon-step-id': String(step.id),
@@ -141,8 +144,13 @@ function jsonOf(body: Buffer, truncated: boolean): unknown {
   }
 }
 
-/** @returns the output of the step, and whether it is final: another attempt cannot change it */
-function answerOf(result: EgressResult): { answer: Answer; isFinal: boolean } {
+interface Attempt {
+  answer: Answer;
+  /** Whether another attempt cannot change the answer. */
+  isFinal: boolean;
+}
+
+function answerOf(result: EgressResult): Attempt {
   if (!result.ok) {
     const { reason, message, statusCode } = result;
     const error = `${reason}: ${message}`.slice(0, 200);
@@ -192,18 +200,41 @@ export interface WebhookStepDeps {
   turns: CallTurns;
 }
 
-function request({ egress, keyring }: WebhookStepDeps, run: CallingRun, step: WebhookStep) {
+function request(
+  { egress, keyring }: WebhookStepDeps,
+  run: CallingRun,
+  step: WebhookStep,
+  own: Headers,
+): Promise<EgressResult> {
   const body = bodyOf(step, run);
   return egress.request({
     url: step.url,
     method: step.method,
-    headers: headersOf(step, run, keyring, body),
+    headers: headersOf(step, run, keyring, { own, body }),
     ...(body === '' ? {} : { body }),
     timeoutMs: DEADLINE_MS,
     maxResponseBytes: RESPONSE_BYTES,
     // A repeated request has the same `webhook-id`.
     repeatable: true,
   });
+}
+
+/** @throws CallWaitsError */
+async function attempt(deps: WebhookStepDeps, run: CallingRun, step: WebhookStep): Promise<Attempt> {
+  const { pool, keyring, turns } = deps;
+  const scope = { accountId: run.account_id, brandId: run.brand_id };
+  try {
+    const own = await openHeaders(pool, keyring, scope, step);
+    const host = URL.parse(step.url)?.host ?? '';
+    return answerOf(await turns.run(run.account_id, host, () => request(deps, run, step, own)));
+  } catch (error) {
+    const isMissing = error instanceof HeaderMissingError;
+    if (!isMissing && !(error instanceof UnsealError)) throw error;
+    // An operator can add the secret that opens a sealed value.
+    const reason = isMissing ? error.message : 'a header cannot be read because APP_SECRET was changed';
+    const detail = { status: null, body: null, error: reason };
+    return { answer: { outcome: 'failed', detail }, isFinal: isMissing };
+  }
 }
 
 /**
@@ -219,7 +250,7 @@ export async function callWebhook(
   stepId: number,
   asOf: Date,
 ): Promise<void> {
-  const { pool, versions, turns } = deps;
+  const { pool, versions } = deps;
   const run = await readCallingRun(pool, runId, stepId);
   if (!run) return;
   const step = findStep((await versions(run.version_id)).steps, stepId);
@@ -228,9 +259,7 @@ export async function callWebhook(
     await storeAnswer(pool, run, stepId, TEST_ANSWER, asOf);
     return;
   }
-  const host = URL.parse(step.url)?.host ?? '';
-  const result = await turns.run(run.account_id, host, () => request(deps, run, step));
-  const { answer, isFinal } = answerOf(result);
+  const { answer, isFinal } = await attempt(deps, run, step);
   const retryMs = RETRY_MS[run.call_failures];
   if (!isFinal && retryMs !== undefined) {
     await countFailure(pool, run, stepId);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readTarget } from '../../../platform/egress/target.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';
+import { parseWith } from '../../../platform/input/validation.ts';
 import { MAX_DATA_BYTES, MAX_DATA_LEVELS } from '../../contact-events/schema.ts';
 import { presentedFields, stepShape } from './shapes.ts';
 import type { StepType } from './step.ts';
@@ -26,7 +27,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const RESERVED_HEADER =
   /^(host|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|webhook-.*|carillon-.*)$/i;
 
-const headers = z.record(z.string(), oneLine(MAX_HEADER_VALUE)).superRefine((given, context) => {
+const headerValue = oneLine(MAX_HEADER_VALUE);
+const headers = z.record(z.string(), headerValue).superRefine((given, context) => {
   const report = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const names = Object.keys(given);
   if (names.length > MAX_HEADERS) return report([], `must have at most ${MAX_HEADERS} names`);
@@ -43,6 +45,13 @@ const headers = z.record(z.string(), oneLine(MAX_HEADER_VALUE)).superRefine((giv
 
 const NO_LIQUID = 'must not contain Liquid: it is not rendered in webhook steps';
 const hasLiquid = (text: unknown) => typeof text === 'string' && /\{[{%]/.test(text);
+
+/** What is wrong with the value of a header; null if nothing is. */
+export function headerValueProblem(value: string): string | null {
+  if (hasLiquid(value)) return NO_LIQUID;
+  const parsed = parseWith(headerValue, value, 'field');
+  return parsed.ok ? null : (Object.values(parsed.errors)[0]?.[0] ?? 'is invalid');
+}
 
 const url = z
   .string()
@@ -120,7 +129,11 @@ export const webhook: StepType<WebhookStep, z.output<z.ZodObject<typeof assumed>
   presented: {
     url: z.string(),
     method: z.string(),
-    headers: presentedFields.jsonObject,
+    headers: presentedFields.jsonObject.meta({
+      description:
+        'Values of headers that may be secret are masked, as `••••` and a tag. A mask that is sent back keeps the value, in ' +
+        'this step or any other of the brand whose URL has the same scheme, host and port.',
+    }),
     body: presentedFields.body,
   },
 
