@@ -97,6 +97,7 @@ import * as storedKeys from './0115_stored_keys.ts';
 import * as visibleLists from './0119_visible_lists.ts';
 import * as campaignFilters from './0120_campaign_filters.ts';
 import * as flowHeaderSecrets from './0123_flow_header_secrets.ts';
+import * as namedAddresses from './0124_named_addresses.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -199,4 +200,5 @@ export const migrations = [
   visibleLists,
   campaignFilters,
   flowHeaderSecrets,
+  namedAddresses,
 ];

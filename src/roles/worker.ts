@@ -5,6 +5,7 @@ import { type Config, requireSettings } from '../config.ts';
 import { stopThresholds } from '../delivery/limits/stop-thresholds.ts';
 import { startUsageCounts } from '../features/accounts/usage-loop.ts';
 import { startBrakes } from '../features/brakes/service.ts';
+import { forgetContactInBulkActions } from '../features/bulk-actions/service.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
@@ -19,7 +20,7 @@ import { startFlowChanges } from '../features/flows/run/changes.ts';
 import { forgetContactInFlows } from '../features/flows/run/removal.ts';
 import { startHeaderSealing } from '../features/flows/seal-plain.ts';
 import { createFlowVersionReader } from '../features/flows/versions.ts';
-import { endExportsOfContact } from '../features/exports/service.ts';
+import { endExportsOfContact, forgetContactInExports } from '../features/exports/service.ts';
 import { forgetContactInInbox } from '../features/inbox/retention/forget.ts';
 import { announceScanner } from '../features/inbox/scan/clamd.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
@@ -165,6 +166,8 @@ function startAudienceWork(config: Config, keyring: Keyring, { database: { pool 
         forgetValidatedContact,
         forgetContactInInbox,
         endExportsOfContact,
+        forgetContactInExports,
+        forgetContactInBulkActions,
       ],
     }),
     startOptOutWalk({ pool, pulse, keyring, plusAddresses, log }),

@@ -60,7 +60,12 @@ async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
   ]);
 }
 
-export type NewBulkAction = Selection & { listId: number | null; dryRun: boolean };
+export type NewBulkAction = Selection & {
+  listId: number | null;
+  /** Hashes of the addresses in both filters. */
+  named: Buffer[];
+  dryRun: boolean;
+};
 
 /** Whose actions are read: those on contacts, or those on conversations. */
 export type ActionSubject = 'contacts' | 'conversations';
@@ -76,13 +81,13 @@ const isAbout = (subject: ActionSubject): string =>
 export async function insertBulkAction(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
-  { action, listId, filter, pinned, dryRun }: NewBulkAction,
+  { action, listId, filter, pinned, named, dryRun }: NewBulkAction,
   maxUnfinished: number,
 ): Promise<BulkActionRow | null> {
   await lockAccount(trx, accountId);
   const { rows } = await trx.query<BulkActionRow>(
-    `insert into bulk_actions as b (account_id, brand_id, action, list_id, filter, pinned, dry_run, engine_expected_by)
-     select $1, $2, $3, $4, $5, $6, $7, now() + interval '1 minute'
+    `insert into bulk_actions as b (account_id, brand_id, action, list_id, filter, pinned, dry_run, named, engine_expected_by)
+     select $1, $2, $3, $4, $5, $6, $7, $9, now() + interval '1 minute'
      where (select count(*) from bulk_actions where account_id = $1 and finished_at is null) < $8
      returning ${COLUMNS}`,
     [
@@ -94,6 +99,7 @@ export async function insertBulkAction(
       JSON.stringify(pinned),
       dryRun,
       maxUnfinished,
+      named,
     ],
   );
   return oneOf(rows);

@@ -103,7 +103,10 @@ export const bulkActionSchema = z
     id: z.int(),
     action: z.enum(bulkActionKinds),
     list_id: z.int().nullable(),
-    filter: z.record(z.string(), z.unknown()).meta({ description: 'As the request had it.' }),
+    filter: z.record(z.string(), z.unknown()).meta({
+      description:
+        'As the request had it. After the action has ended, `(deleted)` takes the place of addresses of deleted contacts.',
+    }),
     dry_run: z.boolean(),
     status: z.enum(bulkActionStatuses).meta({
       description:

@@ -3,6 +3,7 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
+import { forgetInFilters, namedIn } from '../contacts/service.ts';
 import { pinFilter } from './filter.ts';
 import { lastConversationId } from '../inbox/service.ts';
 import {
@@ -24,6 +25,12 @@ import type {
 import { bulkActionStart, bulkActionWake } from './workflow.ts';
 
 const MAX_UNFINISHED = 10;
+
+/** Clears the addresses of deleted contacts from the filters of actions that have ended. */
+export const forgetContactInBulkActions = forgetInFilters({
+  table: 'bulk_actions',
+  columns: ['filter', 'pinned'],
+});
 
 /** An action as clients see it. */
 export type PresentedAction<Subject extends ActionSubject> = Subject extends 'contacts'
@@ -82,7 +89,10 @@ export async function createBulkAction(
 ): Promise<BulkAction> {
   const { action, list_id: listId = null, filter, dry_run: dryRun } = body;
   const pinned = await pinFilter(trx, scope, body);
-  return presentAction(await create(trx, scope, { action, listId, filter, pinned, dryRun })) as BulkAction;
+  const named = namedIn(scope.brandId, { filter, pinned });
+  return presentAction(
+    await create(trx, scope, { action, listId, filter, pinned, named, dryRun }),
+  ) as BulkAction;
 }
 
 /**
@@ -96,7 +106,8 @@ export async function createConversationAction(
   { filter, dry_run: dryRun }: CreateConversationActionBody,
 ): Promise<ConversationAction> {
   const pinned = { up_to: await lastConversationId(trx) };
-  const action = { action: 'delete_conversations', listId: null, filter, pinned, dryRun } as const;
+  const named = namedIn(scope.brandId, filter);
+  const action = { action: 'delete_conversations', listId: null, filter, pinned, named, dryRun } as const;
   return presentAction(await create(trx, scope, action)) as ConversationAction;
 }
 

@@ -27,6 +27,7 @@ export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';
 export { cancelMessagesTo, deleteContacts } from './remove.ts';
+export { forgetInFilters, namedIn } from './named-addresses.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts, scanMatching } from './scan.ts';
 export { type ContactValues, findContactValues } from './values.ts';
 export type { ContactKeys };

@@ -3,10 +3,13 @@
  */
 import { hash } from 'node:crypto';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { RemovalStep } from '../contacts/service.ts';
+import { forgetInFilters, type RemovalStep } from '../contacts/service.ts';
 
 /** Bytes of a hash: enough that no two contacts or addresses of a brand have the same. */
 const HASH_BYTES = 8;
+
+/** Clears the addresses of deleted contacts from the filters of exports that have ended. */
+export const forgetContactInExports = forgetInFilters({ table: 'exports', columns: ['filters'] });
 
 /** The contact or the address that a row of an export concerns. */
 export type Held = { contactId: number } | { addressKey: string };

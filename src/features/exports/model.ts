@@ -66,16 +66,16 @@ async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
 export async function insertExport(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
-  given: { resource: ExportResource; filters: ExportRow['filters'] },
+  given: { resource: ExportResource; filters: ExportRow['filters']; named: Buffer[] },
   maxUnfinished: number,
 ): Promise<ExportRow | null> {
   await lockAccount(trx, accountId);
   const { rows } = await trx.query<ExportRow>(
-    `insert into exports as e (account_id, brand_id, resource, filters, engine_expected_by)
-     select $1, $2, $3, $4, now() + interval '1 minute'
+    `insert into exports as e (account_id, brand_id, resource, filters, named, engine_expected_by)
+     select $1, $2, $3, $4, $6, now() + interval '1 minute'
      where (select count(*) from exports where account_id = $1 and status in ('queued', 'processing')) < $5
      returning ${COLUMNS}`,
-    [accountId, brandId, given.resource, JSON.stringify(given.filters), maxUnfinished],
+    [...[accountId, brandId, given.resource, JSON.stringify(given.filters), maxUnfinished], given.named],
   );
   return oneOf(rows);
 }

@@ -7,6 +7,7 @@ import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { Blob, BlobStore } from '../../platform/storage/blob-store.ts';
 import { requireLists } from '../lists/service.ts';
 import { segmentCondition } from '../segments/service.ts';
+import { namedIn } from '../contacts/service.ts';
 import {
   cancel,
   type ExportRow,
@@ -20,7 +21,7 @@ import {
 import type { CreateExportBody, Export, ListExportsQuery, ParsedFilters } from './schema.ts';
 import { exportStart, exportWake } from './workflow.ts';
 
-export { endExportsOfContact } from './held.ts';
+export { endExportsOfContact, forgetContactInExports } from './held.ts';
 export { createExportWriter } from './write.ts';
 
 const MAX_UNFINISHED = 10;
@@ -86,7 +87,8 @@ export async function createExport(
       ],
     });
   }
-  const row = await insertExport(trx, tenant, body, MAX_UNFINISHED);
+  const named = namedIn(tenant.brandId, body.filters);
+  const row = await insertExport(trx, tenant, { ...body, named }, MAX_UNFINISHED);
   if (!row) {
     throw new AppError(
       'conflict',

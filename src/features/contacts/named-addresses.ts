@@ -1,0 +1,89 @@
+/**
+ * Addresses in stored filters. A row knows the hashes of the addresses that its filters name, so that they are found and
+ * cleared when their contact is deleted.
+ */
+import { hash } from 'node:crypto';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { readPhone } from '../../delivery/addresses/phone.ts';
+import type { RemovalStep } from './removal-work.ts';
+
+/** Bytes of a hash: enough that no two addresses of a brand have the same. */
+const HASH_BYTES = 8;
+/** What a filter has in place of an address whose contact was deleted. No address has this form. */
+const DELETED = '(deleted)';
+
+const hashOf = (brandId: number, key: string): Buffer =>
+  hash('sha256', `${brandId} ${key}`, 'buffer').subarray(0, HASH_BYTES);
+
+/** @returns the address in the form in which addresses are compared; null if the text is none */
+function keyOf(text: string): string | null {
+  const email = parseEmailAddress(text);
+  if (!('error' in email)) return email.key;
+  const phone = readPhone(text, null);
+  return 'error' in phone ? null : phone.e164;
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+/** The value of the column `named` for a row with these filters. */
+export function namedIn(brandId: number, filters: unknown): Buffer[] {
+  const keys = new Set(textsOf(filters).flatMap((text) => keyOf(text) ?? []));
+  return [...keys].map((key) => hashOf(brandId, key));
+}
+
+function without(value: unknown, keys: ReadonlySet<string>): unknown {
+  if (typeof value === 'string') return keys.has(keyOf(value) ?? '') ? DELETED : value;
+  if (Array.isArray(value)) return value.map((inner) => without(inner, keys));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, without(inner, keys)]));
+}
+
+interface StoredFilters {
+  /** With the columns `id`, `brand_id`, `finished_at` and `named`. */
+  table: string;
+  /** The columns with filters, as JSON objects. */
+  columns: readonly string[];
+}
+
+/**
+ * Clears the addresses of deleted contacts from the filters of rows that have ended. The filters of others decide what
+ * they still do: without an address they would match other contacts.
+ */
+export function forgetInFilters({ table, columns }: StoredFilters): RemovalStep {
+  type Row = { id: number; finished_at: Date | null; filters: Record<string, unknown> };
+  const filters = `jsonb_build_object(${columns.map((column) => `'${column}', ${column}`).join(', ')}) as filters`;
+  const set = columns.map((column, n) => `${column} = $${n + 3}`).join(', ');
+  return async (trx, { brandId, addressKeys }, limit) => {
+    const unread = await trx.query<Row>(
+      `select id, ${filters} from ${table} where brand_id = $1 and named is null order by id limit $2`,
+      [brandId, limit],
+    );
+    for (const row of unread.rows) {
+      const named = namedIn(brandId, row.filters);
+      await trx.query(`update ${table} set named = $2 where id = $1 and named is null`, [row.id, named]);
+    }
+    if (unread.rows.length === limit) return true;
+    const keys = new Set(addressKeys);
+    const { rows } = await trx.query<Row>(
+      `select id, finished_at, ${filters} from ${table}
+       where brand_id = $1 and cardinality(named) > 0 and named && $2
+       order by finished_at is null, id limit $3`,
+      [brandId, addressKeys.map((key) => hashOf(brandId, key)), limit],
+    );
+    const ended = rows.filter((row) => row.finished_at !== null);
+    for (const row of ended) {
+      const cleared = without(row.filters, keys) as Record<string, unknown>;
+      const values = columns.map((column) => JSON.stringify(cleared[column]));
+      await trx.query(`update ${table} set named = $2, ${set} where id = $1`, [
+        row.id,
+        namedIn(brandId, cleared),
+        ...values,
+      ]);
+    }
+    if (ended.length === limit) return true;
+    return ended.length < rows.length ? 'later' : false;
+  };
+}
