@@ -16,7 +16,7 @@ import {
   type CommandContext,
   type Field,
 } from './context.ts';
-import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } from './values.ts';
+import { amount, amountOrDefault, id, nameList, onOffDefault, userEmail, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const accounts = () => import('../features/accounts/service.ts');
@@ -82,7 +82,7 @@ function addCreate(account: CarillonCommand): void {
   withSettingOptions(account.command('create'))
     .description('create an account, its first brand and its owner; prints a new owner’s password once')
     .requiredOption('--name <name>', 'name of the account and its brand', words)
-    .requiredOption('--owner <email>', 'email address of the owner, for logging in', email)
+    .requiredOption('--owner <email>', 'email address of the owner, for logging in', userEmail)
     .option('--address <text>', 'postal address of the brand, required for campaigns', words)
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 import { changeAccount, fieldLines, print, recordOperator, withDatabase } from './context.ts';
-import { countryCode, email, id, words } from './values.ts';
+import { countryCode, email, id, userEmail, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const users = () => import('../features/users/service.ts');
@@ -25,7 +25,7 @@ export function addUserCommands(program: CarillonCommand): void {
     .command('add')
     .description('add a user to an account, or change their role; prints a new user’s password once')
     .requiredOption('--account <id>', 'the account', id)
-    .requiredOption('--email <address>', 'email address, for logging in', email)
+    .requiredOption('--email <address>', 'email address, for logging in', userEmail)
     .addOption(
       new Option('--role <role>', 'owners and admins manage API keys and webhooks, members do not')
         .choices(memberRoles)

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { lookAlikeProblem } from '../delivery/addresses/look-alike.ts';
 import { capabilities, type Capability } from '../features/accounts/schema.ts';
 
 // Parsers of command line values. Commander prints the message of an InvalidArgumentError.
@@ -56,6 +57,14 @@ export function amountOrDefault(text: string): number | 'default' {
 export function email(text: string): string {
   const address = text.trim();
   if (!/^[^\s@]+@[^\s@]+$/.test(address)) throw new InvalidArgumentError('It must be an email address.');
+  return address;
+}
+
+/** Parses the email address of a user to be created. */
+export function userEmail(text: string): string {
+  const address = email(text);
+  const problem = lookAlikeProblem(address);
+  if (problem !== null) throw new InvalidArgumentError(`It ${problem}.`);
   return address;
 }
 

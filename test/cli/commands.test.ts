@@ -261,6 +261,16 @@ describe('an error message of carillon', () => {
       ['user', 'add', '--account', '1', '--email', 'a@b.test', '--role', 'boss'],
       'Allowed choices are owner, admin, member',
     ],
+    [
+      'an invisible character in the address of a new user',
+      ['user', 'add', '--account', '1', '--email', 'ann\u200d@b.test', '--role', 'admin'],
+      'It must not contain the invisible character U+200D',
+    ],
+    [
+      'a letter that looks like another in the address of an owner',
+      ['account', 'create', '--name', 'A', '--owner', '\u212aelvin@b.test'],
+      'It must not contain U+212A',
+    ],
     ['an unknown command', ['sart'], "unknown command 'sart'"],
     ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender, mail'],
     ['--reset with one role', ['start', 'api', '--reset'], '--reset works only for a start of all roles'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bareEmail } from '../../delivery/addresses/bare-email.ts';
+import { userEmail } from '../../delivery/addresses/look-alike.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { newPassword, role } from '../users/schema.ts';
@@ -35,7 +35,7 @@ export const newInvitationSchema = invitationSchema.extend({ link }).meta({ id: 
 export type NewInvitation = z.infer<typeof newInvitationSchema>;
 
 export const createInvitationBody = z.strictObject({
-  email: bareEmail(z.string().max(320)),
+  email: userEmail(320),
   role: role.default('member'),
 });
 export type CreateInvitationBody = z.output<typeof createInvitationBody>;

@@ -331,6 +331,17 @@ describe('the invitations of an account', () => {
     expect((await invite('again@acme.test')).status).toBe(201);
   });
 
+  it('refuse an address that looks like that of another user, and change nothing', async () => {
+    expect((await invite('kelvin@acme.test')).status).toBe(201);
+    const refused = await invite('\u212aelvin@acme.test');
+    expect([refused.status, refused.body.validation_errors]).toEqual([
+      422,
+      { email: ['must not contain U+212A, which looks like another letter or sign'] },
+    ]);
+    const { list } = await api.request('GET', PATH, { token: api.userJwt });
+    expect(list.map(({ email }) => email)).not.toContain('\u212aelvin@acme.test');
+  });
+
   it('are made once by two requests at once', async () => {
     const both = await Promise.all([invite('race@acme.test'), invite('race@acme.test')]);
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
