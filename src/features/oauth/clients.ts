@@ -1,12 +1,14 @@
 import type { AdapterPayload } from 'oidc-provider';
-import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { EVERY_CLIENT } from './client-metadata.ts';
 
 /** How long a client that nobody has granted anything stays registered. */
 export const UNUSED_CLIENT_HOURS = 24;
-/** Clients without a grant: of one network, and of all. */
-const MAX_UNUSED = { ofNetwork: 100, ofAll: 10_000 };
+/**
+ * Clients without a grant: of one network, and of all. A network registers ten a minute, so each stays for the half hour
+ * that its user has to decide.
+ */
+const MAX_UNUSED = { ofNetwork: 300, ofAll: 10_000 };
 
 /** Of clients that are not asked where their codes go. */
 const NO_REDIRECT = 'https://client.invalid/';
@@ -31,19 +33,26 @@ export async function findGrantedClient(db: Queryable, id: string): Promise<Adap
   return rowCount === 0 ? undefined : { ...EVERY_CLIENT, client_id: id, redirect_uris: [NO_REDIRECT] };
 }
 
-/** @throws AppError rate_limited if too many clients are registered that nobody uses */
-export async function requireRoom(db: Queryable, network: string): Promise<void> {
-  const { rows } = await db.query<{ ofNetwork: number; ofAll: number }>(
-    `select (select count(*) from (
-         select 1 from oauth_clients where network = $1 and last_used_at is null limit $2) a)::int as "ofNetwork",
-       (select count(*) from (select 1 from oauth_clients where last_used_at is null limit $3) b)::int as "ofAll"`,
-    [network, MAX_UNUSED.ofNetwork, MAX_UNUSED.ofAll],
+/** SQL: deletes the oldest clients of the network `$1` that nobody uses, except for `$2`. */
+const DELETE_OLDEST = `
+  delete from oauth_clients where last_used_at is null and id in (
+    select id from oauth_clients where network = $1 and last_used_at is null order by created_at desc, id offset $2)`;
+
+/**
+ * Makes room for a client that registers: the oldest unused one of its network goes, and if there are too many of all
+ * networks, the oldest one of the network that has most. So a network that fills the limits is the one that loses.
+ */
+export async function makeRoom(db: Queryable, network: string): Promise<void> {
+  await db.query(DELETE_OLDEST, [network, MAX_UNUSED.ofNetwork - 1]);
+  const { rows } = await db.query<{ network: string; unused: number }>(
+    `select network, unused from (
+       select network, count(*)::int as unused, sum(count(*)) over () as of_all
+       from oauth_clients where last_used_at is null group by network) n
+     where of_all >= $1 order by unused desc limit 1`,
+    [MAX_UNUSED.ofAll],
   );
-  const { ofNetwork = 0, ofAll = 0 } = rows[0] ?? {};
-  if (ofNetwork < MAX_UNUSED.ofNetwork && ofAll < MAX_UNUSED.ofAll) return;
-  throw new AppError('rate_limited', 'too many unused clients are registered; try again later', {
-    headers: { 'Retry-After': '3600' },
-  });
+  const [largest] = rows;
+  if (largest) await db.query(DELETE_OLDEST, [largest.network, largest.unused - 1]);
 }
 
 export async function insertClient(

@@ -22,7 +22,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { authorizationProblem, authorizationQuery, hasNul, NUL_REFUSED } from './authorize.ts';
 import { createClientDocuments } from './client-documents.ts';
 import { cleanMetadata, ClientMetadataError } from './client-metadata.ts';
-import { requireRoom } from './clients.ts';
+import { makeRoom } from './clients.ts';
 import { discoveryDocument } from './discovery.ts';
 import { createInteractions, type Interactions } from './interactions.ts';
 import { errorPage } from './pages/page.ts';
@@ -256,7 +256,7 @@ function registerRoute(parts: Parts): RouteDefinition {
         const around = programRequest(parts, ctx);
         parts.rateLimiter.program('registration', around.network);
         const body = JSON.stringify(cleanMetadata(parseJson(await readBytes())));
-        await requireRoom(parts.pool, around.network);
+        await makeRoom(parts.pool, around.network);
         const headers = { 'content-type': 'application/json' };
         const request = { method: 'POST', path: ctx.path, headers, body } as const;
         return replyWith(ctx, await withSurroundings(around, () => parts.providers.answer(issuer, request)));

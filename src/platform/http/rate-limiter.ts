@@ -21,7 +21,11 @@ const PASSWORD_RESETS_PER_MINUTE = 20;
  * this service request the documents about them.
  */
 const PROGRAM_LIMITS = { authorization: 60, registration: 10, 'client document': 10 };
-const CLIENT_DOCUMENTS_OF_ALL = 60;
+/**
+ * Maximum number of documents per minute for all networks. The first one of each network in a minute has a limit of its
+ * own, so that a few networks that ask for many leave the others theirs.
+ */
+const CLIENT_DOCUMENTS_OF_ALL = { first: 300, further: 60 };
 
 type Headers = Record<string, string>;
 
@@ -159,7 +163,9 @@ export function createRateLimiter(
     },
     program(does, network) {
       requirePerMinute(`${does} from ${network}`, PROGRAM_LIMITS[does]);
-      if (does === 'client document') requirePerMinute(does, CLIENT_DOCUMENTS_OF_ALL);
+      if (does !== 'client document') return;
+      const which = takePerMinute(`first ${does} from ${network}`, 1).allowed ? 'first' : 'further';
+      requirePerMinute(`${which} ${does}`, CLIENT_DOCUMENTS_OF_ALL[which]);
     },
   };
 }

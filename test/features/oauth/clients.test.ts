@@ -136,17 +136,51 @@ describe('a client', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('may register if a hundred others of its network are unused, but not more, and not ten in a minute', async () => {
+  it('takes the place of the oldest unused one of its network, and may not register ten times in a minute', async () => {
     const { pool } = api.database;
     await pool.query(
-      `insert into oauth_clients (id, metadata, network)
-       select 'client ' || n, '{}', '127.0.0.1' from generate_series(1, 100) n`,
+      `insert into oauth_clients (id, metadata, network, created_at, last_used_at)
+       select 'client ' || n, '{}', '127.0.0.1', now() - make_interval(mins => 400 - n),
+         case when n = 1 then now() end
+       from generate_series(1, 301) n`,
     );
-    const full = await register(api);
-    expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600']);
+    expect((await register(api)).status).toBe(201);
+    const { rows } = await pool.query<{ id: string }>(
+      "select id from oauth_clients where id in ('client 1', 'client 2', 'client 3') order by id",
+    );
+    expect(rows.map(({ id }) => id)).toEqual(['client 1', 'client 3']);
     await pool.query("delete from oauth_clients where id like 'client %'");
     const statuses = await Promise.all(Array.from({ length: 11 }, async () => (await register(api)).status));
     expect(statuses).toContain(429);
+  });
+
+  it('takes the place of one of the network that has most, if all networks together have too many', async () => {
+    const full = await startTestApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    const { pool } = full.database;
+    try {
+      await pool.query(
+        `insert into oauth_clients (id, metadata, network, created_at)
+         select 'client ' || n, '{}', case when n > 9990 then 'of others' else '198.51.100.' || n % 40 end,
+           now() - make_interval(secs => case when n > 9990 then 40000 else 20000 - n end)
+         from generate_series(1, 10000) n`,
+      );
+      await pool.query(
+        "insert into oauth_clients (id, metadata, network) values ('one more', '{}', '198.51.100.7')",
+      );
+      const registered = await full.request('POST', '/oauth/register', {
+        token: null,
+        headers: { 'X-Forwarded-For': '203.0.113.9' },
+        body: { redirect_uris: ['http://127.0.0.1/callback'] },
+      });
+      expect(registered.status).toBe(201);
+      const { rows } = await pool.query(
+        `select count(*) filter (where network = 'of others')::int as others,
+           bool_or(id = 'client 7') as oldest, bool_or(id = 'one more') as newest from oauth_clients`,
+      );
+      expect(rows).toEqual([{ others: 10, oldest: false, newest: true }]);
+    } finally {
+      await full.close();
+    }
   });
 
   it('is counted with all others of an IPv6 /48, which one customer may have', async () => {
