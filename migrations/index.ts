@@ -98,6 +98,7 @@ import * as visibleLists from './0119_visible_lists.ts';
 import * as campaignFilters from './0120_campaign_filters.ts';
 import * as flowHeaderSecrets from './0123_flow_header_secrets.ts';
 import * as namedAddresses from './0124_named_addresses.ts';
+import * as accountBounds from './0125_account_bounds.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -201,4 +202,5 @@ export const migrations = [
   campaignFilters,
   flowHeaderSecrets,
   namedAddresses,
+  accountBounds,
 ];

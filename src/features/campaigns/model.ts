@@ -1,5 +1,6 @@
 import type { ModelObject } from 'objection';
 import type { Channel } from '../../delivery/message.ts';
+import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -258,17 +259,28 @@ function assigned(values: CampaignValues): { names: string[]; values: unknown[] 
   };
 }
 
+const BOUND: AccountBound = {
+  ...{
+    table: 'campaigns',
+    where: 'removed_at is null',
+    columns: ['data', 'options', 'trigger_data', 'audience'],
+  },
+  ...{ maxRows: 50_000, maxBytes: 1024 ** 3 },
+};
+
+/** @throws AppError validation_error if the account has too many */
 export async function insertCampaign(
   trx: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   values: CampaignValues & Pick<CampaignRow, 'name' | 'channel'>,
 ): Promise<CampaignRow> {
   const given = assigned(values);
   const { rows } = await trx.query<CampaignRow>(
     `insert into campaigns (account_id, brand_id, ${given.names.join(', ')})
      values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${CAMPAIGN_COLUMNS}`,
-    [accountId, brandId, ...given.values],
+    [scope.accountId, scope.brandId, ...given.values],
   );
+  await requireWithinBound(trx, scope, BOUND, 'added');
   return rows[0] as CampaignRow;
 }
 

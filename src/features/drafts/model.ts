@@ -1,3 +1,4 @@
+import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -104,10 +105,18 @@ const NEXT_REVISION = `with next as materialized (select nextval('draft_revision
 
 const jsonOf = (value: object | null | undefined) => (value ? JSON.stringify(value) : null);
 
-/** @returns false if the resource already has a draft */
+const BOUND: AccountBound = {
+  ...{ table: 'drafts', where: 'true', columns: ['content', 'base_content'] },
+  ...{ maxRows: 20_000, maxBytes: 1024 ** 3 },
+};
+
+/**
+ * @returns false if the resource already has a draft
+ * @throws AppError validation_error if the account has too many
+ */
 export async function insertDraft(
   trx: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   { kind, id }: DraftOf,
   { content, base, base_content: baseContent }: PutDraftBody,
   userId: number | null,
@@ -117,15 +126,22 @@ export async function insertDraft(
      insert into drafts (
        account_id, brand_id, ${kinds[kind].column}, content, base, base_content, updated_by_user_id, revision, sealed_revision)
      select $1, $2, $3, $4, $5, $6, $7, revision, revision from next on conflict do nothing`,
-    [accountId, brandId, id, JSON.stringify(content), base, jsonOf(baseContent), userId],
+    [scope.accountId, scope.brandId, id, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
+  await requireWithinBound(trx, scope, BOUND, 'added');
   return rowCount === 1;
 }
 
-/** Changes a draft that the caller has locked. */
+const sizeOf = (...contents: (object | null | undefined)[]) => JSON.stringify(contents).length;
+
+/**
+ * Changes a draft that the caller has locked.
+ * @throws AppError validation_error if it grows, and the account's drafts are too large
+ */
 export async function updateDraft(
   trx: Queryable,
-  draftId: number,
+  scope: BrandScope,
+  row: Pick<DraftRow, 'id' | 'content' | 'base_content'>,
   { content, base, base_content: baseContent }: PutDraftBody,
   userId: number | null,
 ): Promise<void> {
@@ -133,8 +149,10 @@ export async function updateDraft(
     `${NEXT_REVISION}
      update drafts set content = $2, base = $3, base_content = $4, updated_by_user_id = $5,
        revision = next.revision, sealed_revision = next.revision, updated_at = now() from next where id = $1`,
-    [draftId, JSON.stringify(content), base, jsonOf(baseContent), userId],
+    [row.id, JSON.stringify(content), base, jsonOf(baseContent), userId],
   );
+  const grows = sizeOf(content, baseContent) > sizeOf(row.content, row.base_content);
+  if (grows) await requireWithinBound(trx, scope, BOUND, 'grown');
 }
 
 /** Deletes a draft that the caller has locked. */

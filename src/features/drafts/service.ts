@@ -133,7 +133,7 @@ export async function putDraft(
   if (row) {
     // An older version of the service may have stored it in another form.
     const before = { base: row.base, ...(await storedForm(trx, tenant, form, row)) };
-    if (!isDeepStrictEqual(next, before)) await updateDraft(trx, row.id, next, userId);
+    if (!isDeepStrictEqual(next, before)) await updateDraft(trx, tenant, row, next, userId);
   } else if (!(await insertDraft(trx, tenant, of, next, userId))) {
     // Another editor has just saved the first one.
     requireRevision('none', await findDraft(trx, tenant, of));

@@ -1,5 +1,6 @@
 import { invalid, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -70,9 +71,19 @@ export async function getList(db: Queryable, tenant: BrandScope, id: number): Pr
   return presentOne(db, await findList(db, tenant, id));
 }
 
-export async function createList(db: Queryable, tenant: Tenant, body: CreateListBody): Promise<ContactList> {
+const BOUND: AccountBound = {
+  ...{ table: 'lists', where: 'removed_at is null', columns: ['name', 'description'] },
+  ...{ maxRows: 20_000, maxBytes: 256 * 1024 ** 2 },
+};
+
+/**
+ * @param trx the caller's transaction
+ * @throws AppError validation_error if the account has too many
+ */
+export async function createList(trx: Queryable, tenant: Tenant, body: CreateListBody): Promise<ContactList> {
   const { name, description = null, visible } = body;
-  const row = await insertList(db, tenant, { name, description, visible });
+  const row = await insertList(trx, tenant, { name, description, visible });
+  await requireWithinBound(trx, tenant, BOUND, 'added');
   return presentList(row, 0);
 }
 

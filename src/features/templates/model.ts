@@ -2,6 +2,7 @@ import { fn, type ModelObject } from 'objection';
 import type { Design } from '../../delivery/contents/design.ts';
 import { VERSION_COLUMNS, type VersionRow } from '../../delivery/contents/versions.ts';
 import type { Channel } from '../../delivery/message.ts';
+import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -79,15 +80,25 @@ export type TemplateValues = Pick<
 /** The campaign or flow step whose content a template is. All null: a template of the brand. */
 export type OwnerColumns = Pick<TemplateRow, 'campaign_id' | 'flow_id' | 'action_id'>;
 
+/** Those of campaigns and steps of flows count, too. */
+const BOUND: AccountBound = {
+  ...{ table: 'templates', where: 'removed_at is null', columns: ['body', 'design', 'variables'] },
+  ...{ maxRows: 100_000, maxBytes: 4 * 1024 ** 3 },
+};
+
+/** @throws AppError validation_error if the account has too many */
 export async function insertTemplate(
-  db: Queryable,
-  { accountId: account_id, brandId: brand_id }: BrandScope,
+  trx: Queryable,
+  scope: BrandScope,
   owner: OwnerColumns,
   values: TemplateValues & Pick<TemplateRow, 'channel'> & Partial<Pick<TemplateRow, 'by_test_key'>>,
 ): Promise<TemplateRow> {
-  return TemplateModel.on(db)
+  const { accountId: account_id, brandId: brand_id } = scope;
+  const row = await TemplateModel.on(trx)
     .insert({ account_id, brand_id, ...owner, ...values })
     .returning(TemplateModel.columns);
+  await requireWithinBound(trx, scope, BOUND, 'added');
+  return row;
 }
 
 /** @returns null if the brand has no such template */
@@ -133,9 +144,14 @@ export async function lockOwnTemplate(
   return row ?? null;
 }
 
+/** The size of those parts of a template that may be large. */
+const sizeOf = ({ body, design, variables }: Pick<TemplateRow, 'body' | 'design' | 'variables'>) =>
+  JSON.stringify([body, design, variables]).length;
+
 /**
  * Changes a locked template of the brand, unless the values are its own. Its content has no version until it is
  * compiled again. The revision of the campaign or flow that owns it is raised, too: lock the owner before the template.
+ * @throws AppError validation_error if the template grows, and the account's are too large
  */
 export async function updateTemplate(
   trx: Queryable,
@@ -154,7 +170,9 @@ export async function updateTemplate(
     if (id === null) continue;
     await trx.query(`update ${table} set ${RAISE_REVISION}, updated_at = now() where id = $1`, [id]);
   }
-  return changed as TemplateRow;
+  const result = changed as TemplateRow;
+  if (sizeOf(result) > sizeOf(row)) await requireWithinBound(trx, scope, BOUND, 'grown');
+  return result;
 }
 
 /** Finds the template of a flow's step. @returns null if there is none */
