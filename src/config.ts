@@ -201,6 +201,8 @@ const settings = z.object({
   /** What POST /events does for an address that belongs to no contact: create the contact, or refuse the event. */
   UNKNOWN_EVENT_CONTACTS: z.enum(['create', 'refuse']).default('create'),
   SANDBOX_MONTHLY_CAP: count(100),
+  HELD_MESSAGES_MAX: count(1_000_000),
+  HELD_MESSAGES_MB: count(10_000),
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),
   ALLOWANCE_TRUSTED: count(1_000_000),

@@ -49,6 +49,7 @@ function messageService({ config, database, waker, keyring, contents }: MessageR
     waker,
     identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
     limits: limitSettings(config),
+    heldBound: { maxMessages: config.HELD_MESSAGES_MAX, maxMegabytes: config.HELD_MESSAGES_MB },
     tracking: {
       publicUrl,
       keyId: keyring.subkey('tracking').id,

@@ -17,6 +17,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
 import { createAcceptor, type QueuedMessage } from './accept.ts';
+import { createHeldMessages, type HeldBound } from './held-bound.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
 import { MESSAGES_ENDPOINT, TEST_KEYS } from './kept-keys.ts';
 import { listMessages, type MessageFilters } from './list.ts';
@@ -44,6 +45,7 @@ export interface MessageServiceDeps {
   waker: Waker;
   identities: SenderIdentities;
   limits: LimitSettings;
+  heldBound: HeldBound;
   tracking: TrackingDefaults;
   renderTemplate: RenderForMessage;
   /** Renders a content that is not stored; null: the message has none to render. */
@@ -188,6 +190,7 @@ interface Wanted {
 
 function createAccept(deps: MessageServiceDeps): (tenant: Tenant, wanted: Wanted) => Promise<SendResult> {
   const { pool } = deps;
+  const held = createHeldMessages(pool, deps.heldBound);
   const accept = createAcceptor({
     ...deps,
     onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
@@ -210,6 +213,12 @@ function createAccept(deps: MessageServiceDeps): (tenant: Tenant, wanted: Wanted
       await requireTestCapacity(pool, tenant.accountId, async () => {
         return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
       });
+    }
+    const refusal = draft.test ? null : held.refusal(tenant.accountId);
+    if (refusal) {
+      const replay = await kept();
+      if (replay) return replay;
+      throw refusal;
     }
     const accepted = await accept({ draft, idempotencyKey: key, fingerprint });
     if (accepted.replayed) {
