@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts';
 import { problemPage } from './pages/page.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { ProviderAnswer } from './providers.ts';
+import { interactionPath } from './provider.ts';
 import { readScopes } from './scopes.ts';
 
 /** What a client may send. The library has parameters of features that are off, and of identity, which is no use here. */
@@ -42,6 +43,26 @@ function describeError(body: Buffer): string {
   } catch {
     return 'The request cannot be understood.';
   }
+}
+
+/**
+ * Where an answer to the beginning of an authorization sends the browser away from our pages: to the client, with what is
+ * wrong, as only the user's decision leads there otherwise.
+ * @returns null if the browser stays
+ */
+export function faultyRedirect({ headers }: ProviderAnswer, issuer: string): URL | null {
+  const { location } = headers;
+  const target = typeof location === 'string' ? URL.parse(location, issuer) : null;
+  const isOwn = target?.origin === issuer && target.pathname.startsWith(interactionPath(''));
+  return isOwn ? null : target;
+}
+
+/** The answer that shows a page instead of a redirect to a client. */
+export function withoutRedirect(target: URL): ProviderAnswer {
+  const given = [target.search, target.hash.slice(1)].map((text) => new URLSearchParams(text));
+  const named = (name: string) => given.map((each) => each.get(name)).find((text) => text !== null);
+  const [error, text] = [named('error'), named('error_description')];
+  return { status: 400, headers: {}, body: Buffer.from(JSON.stringify({ error, error_description: text })) };
 }
 
 /** A page for what must not be sent to the client, because the request does not prove where it is. */

@@ -82,6 +82,15 @@ export async function findHeldScopes(db: Queryable, userId: number, clientId: st
   return rows.map(({ scope }) => scope);
 }
 
+/** Whether a user has granted a client anything, and has not taken it back. It may have ended by itself. */
+export async function hasGranted(db: Queryable, userId: number, clientId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select 1 from oauth_grants where user_id = $1 and client_id = $2 and revoked_at is null limit 1',
+    [userId, clientId],
+  );
+  return rowCount === 1;
+}
+
 export function countGrants(db: Queryable, filter: GrantFilter): Promise<RowCount> {
   return countRows(db, `oauth_grants g where ${MATCHES}`, valuesOf(filter));
 }

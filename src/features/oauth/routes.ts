@@ -19,11 +19,19 @@ import {
   type RouteInput,
 } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { authorizationProblem, authorizationQuery, hasNul, NUL_REFUSED } from './authorize.ts';
+import {
+  authorizationProblem,
+  authorizationQuery,
+  faultyRedirect,
+  hasNul,
+  NUL_REFUSED,
+  withoutRedirect,
+} from './authorize.ts';
 import { createClientDocuments } from './client-documents.ts';
 import { cleanMetadata, ClientMetadataError } from './client-metadata.ts';
 import { makeRoom } from './clients.ts';
 import { discoveryDocument } from './discovery.ts';
+import { hasGranted } from './grant-list.ts';
 import { createInteractions, type Interactions } from './interactions.ts';
 import { errorPage } from './pages/page.ts';
 import { createProviders, type ProviderAnswer, type Providers } from './providers.ts';
@@ -166,6 +174,12 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
     }
   }
 
+  /** Whether the user whose browser asks has granted the client something before. */
+  async function isKnown({ userId }: Surroundings, { querystring }: HttpContext): Promise<boolean> {
+    const clientId = new URLSearchParams(querystring).get('client_id');
+    return userId !== null && clientId !== null && hasGranted(parts.pool, userId, clientId);
+  }
+
   return [
     defineRoute({
       ...shared,
@@ -175,10 +189,14 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       summary: 'Begin an authorization',
       responses,
       handler: ({ ctx }) =>
-        answer(ctx, (issuer, around) => {
+        answer(ctx, async (issuer, around) => {
           const path = `/oauth/authorize?${authorizationQuery(ctx.querystring)}`;
           const request = { method: 'GET', path, headers: ctx.req.headers } as const;
-          return withSurroundings(around, () => parts.providers.answer(issuer, request));
+          const given = await withSurroundings(around, () => parts.providers.answer(issuer, request));
+          const target = faultyRedirect(given, issuer);
+          // Anyone can register a client with any site, and must not be able to send users there by a link to this one.
+          if (target === null || (await isKnown(around, ctx))) return given;
+          return withoutRedirect(target);
         }),
     }),
     defineRoute({

@@ -81,9 +81,11 @@ describe('token passthrough', () => {
 
   it.each(['https://other.test/mcp', '/mcp'])('issues no token for the resource "%s"', async (resource) => {
     const absolute = resource === '/mcp' ? api.baseUrl : resource;
-    const answer = await newUser().request(assistant.authorizationUrl({ resource: absolute }));
-    const target = answer.headers.get('location') ?? '';
-    expect(target).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?error=invalid_target&/);
+    const problem = await problemAt(assistant.authorizationUrl({ resource: absolute }));
+    expect([problem.status, await problem.text()]).toEqual([
+      400,
+      expect.stringContaining('the only resource is'),
+    ]);
   });
 });
 
@@ -214,6 +216,17 @@ describe('redirects', () => {
     expect(problem.headers.get('content-type')).toContain('text/html');
   });
 
+  it('leads to a client with an error only by the wish of a user who has granted it something', async () => {
+    const faulty = client.authorizationUrl({ code_challenge_method: 'plain' });
+    expect((await problemAt(faulty)).status).toBe(400);
+    const browser = newUser();
+    await browser.authorize(client.authorizationUrl());
+    const answer = await browser.request(faulty);
+    expect(answer.headers.get('location')).toMatch(
+      /^https:\/\/client\.test\/callback\?error=invalid_request&/,
+    );
+  });
+
   it('never leads anywhere for an unknown client', async () => {
     const problem = await problemAt(assistant.authorizationUrl({ client_id: 'unknown' }));
     expect(problem.status).toBe(400);
@@ -248,10 +261,9 @@ describe('redirects', () => {
 
 describe('mix-up and stolen codes', () => {
   it('names itself in each answer, as its metadata promises', async () => {
-    const answer = await newUser().authorize(assistant.authorizationUrl());
-    const failed = await newUser().request(
-      assistant.authorizationUrl({ resource: 'https://other.test/mcp' }),
-    );
+    const browser = newUser();
+    const answer = await browser.authorize(assistant.authorizationUrl());
+    const failed = await browser.request(assistant.authorizationUrl({ resource: 'https://other.test/mcp' }));
     const { body } = await api.request('GET', '/.well-known/oauth-authorization-server', { token: null });
     expect(body.authorization_response_iss_parameter_supported).toBe(true);
     expect(body.issuer).toBe(api.baseUrl);
@@ -265,8 +277,7 @@ describe('mix-up and stolen codes', () => {
       { code_challenge_method: 'plain' },
     ];
     for (const changes of attempts) {
-      const answer = await newUser().request(assistant.authorizationUrl(changes));
-      expect(answer.headers.get('location')).toContain('error=invalid_request');
+      expect((await problemAt(assistant.authorizationUrl(changes))).status).toBe(400);
     }
   });
 

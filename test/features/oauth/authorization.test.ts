@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findGrantCaller } from '../../../src/features/oauth/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
+import type { Changes } from '../../support/assistant.ts';
 import { type OauthClient, REDIRECT_URI, startClient } from '../../support/oauth.ts';
 
 let api: TestApi;
@@ -82,6 +83,8 @@ describe('an authorization', () => {
 });
 
 describe('an authorization that cannot be trusted', () => {
+  beforeAll(() => client.code());
+
   it.each([
     ['an unknown client', { client_id: 'nobody' }],
     ['another redirect URI', { redirect_uri: 'https://evil.test/callback' }],
@@ -100,14 +103,45 @@ describe('an authorization that cannot be trusted', () => {
     ['with a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['for a token in the redirect', { response_type: 'token' }, 'unsupported_response_type'],
     ['for another resource', { resource: 'https://elsewhere.test/mcp' }, 'invalid_target'],
-  ])('is refused to the client %s', async (_name, parameters, error) => {
-    const answer = await client.authorize(parameters);
-    expect(answer.status).toBe(303);
-    const target = new URL(locationOf(answer));
-    expect(target.searchParams.get('error') ?? new URLSearchParams(target.hash.slice(1)).get('error')).toBe(
-      error,
-    );
-  });
+  ])(
+    'is refused to a client that the user has granted something before, %s',
+    async (_name, parameters, error) => {
+      const answer = await client.authorize(parameters);
+      expect(answer.status).toBe(303);
+      const target = new URL(locationOf(answer));
+      expect(target.searchParams.get('error') ?? new URLSearchParams(target.hash.slice(1)).get('error')).toBe(
+        error,
+      );
+    },
+  );
+
+  it.each([
+    ['nobody', null, async () => undefined],
+    ['a user who has not granted it anything', undefined, async () => undefined],
+    [
+      'a user who has taken it back',
+      undefined,
+      async (stranger: OauthClient) => {
+        await stranger.code();
+        await api.database.pool.query('update oauth_grants set revoked_at = now() where client_id = $1', [
+          stranger.clientId,
+        ]);
+      },
+    ],
+  ])(
+    'shows a page for a faulty request of a client that is connected by %s',
+    async (_by, cookie, prepare) => {
+      const stranger = await startClient(api, cookie === null ? { cookie: 'none=none' } : {});
+      await prepare(stranger);
+      const faults: Changes[] = [{ resource: 'https://elsewhere.test/mcp' }, { response_type: 'token' }];
+      for (const fault of faults) {
+        const answer = await stranger.authorize(fault);
+        expect([fault, answer.status, locationOf(answer)]).toEqual([fault, 400, '']);
+        expect(answer.text).toMatch(/the only resource is|unsupported response_type/);
+      }
+      expect(locationOf(await stranger.authorize())).toContain('/oauth/interaction/');
+    },
+  );
 
   it('accepts any port of this machine', async () => {
     const answer = await client.authorize({ redirect_uri: 'http://127.0.0.1:49152/callback' });
