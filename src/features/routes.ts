@@ -61,6 +61,7 @@ import { createPasswordRoute } from './users/password-routes.ts';
 import { createLoginRoutes } from './sessions/login-routes.ts';
 import { createResetRoutes } from './users/reset-routes.ts';
 import { createSessionRoutes } from './sessions/routes.ts';
+import { createConfirmSession } from './sessions/confirm.ts';
 import { createSignIn } from './sessions/sign-in.ts';
 import type { PasswordChecks } from './users/service.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
@@ -158,7 +159,12 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),
     ...oauth.routes,
-    ...createPageRoutes({ ...deps, signIn, interactions: oauth.interactions }),
+    ...createPageRoutes({
+      ...deps,
+      signIn,
+      confirm: createConfirmSession(deps),
+      interactions: oauth.interactions,
+    }),
   ];
   return [...routes, ...createMcpRoutes(deps, routes)];
 }

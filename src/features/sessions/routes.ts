@@ -1,21 +1,15 @@
 import { z } from 'zod';
-import { AppError, notFound } from '../../errors.ts';
-import type { UserSession } from '../../platform/auth/session.ts';
-import { deleteSession, lockPassword } from '../../platform/auth/session-rows.ts';
+import { notFound } from '../../errors.ts';
+import { deleteSession } from '../../platform/auth/session-rows.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { requireSecondFactor } from '../second-factor/service.ts';
-import { getUser, lineOfUser } from '../users/service.ts';
+import { type ConfirmDeps, createConfirmSession } from './confirm.ts';
 import { findSession, findSessions } from './model.ts';
 import { presentSession } from './presenter.ts';
 import { confirmBody, credentialHeaders, sessionParams, sessionSchema } from './schema.ts';
 import { endSessions } from './service.ts';
-import type { SignInDeps } from './sign-in.ts';
 
-export type SessionRouteDeps = Pick<
-  SignInDeps,
-  'database' | 'keyring' | 'sessions' | 'checkPassword' | 'rateLimiter'
->;
+export type SessionRouteDeps = ConfirmDeps;
 
 const CURRENT = '/v1/my/session';
 const ALL = '/v1/my/sessions';
@@ -42,20 +36,8 @@ function currentRoute({ database: { pool }, sessions }: SessionRouteDeps): Route
 }
 
 function confirmRoute(deps: SessionRouteDeps): RouteDefinition {
-  const { database, keyring, sessions, checkPassword, rateLimiter } = deps;
-  const { pool } = database;
-
-  /** @returns the hash of the password, and whether the user also gave a code */
-  async function check({ userId }: UserSession, { password, otp }: z.output<typeof confirmBody>) {
-    const { password_hash: passwordHash } = await getUser(pool, userId);
-    const takeBack = rateLimiter.confirmation(userId);
-    if (!(await checkPassword(passwordHash, password, lineOfUser(userId)))) {
-      throw new AppError('unauthorized', 'wrong password');
-    }
-    takeBack();
-    return { passwordHash, secondFactor: await requireSecondFactor({ pool, keyring }, userId, otp) };
-  }
-
+  const { pool } = deps.database;
+  const confirm = createConfirmSession(deps);
   return defineRoute({
     method: 'POST',
     path: `${CURRENT}/confirm`,
@@ -74,15 +56,9 @@ function confirmRoute(deps: SessionRouteDeps): RouteDefinition {
     },
     errors: ['otp_required'],
     async handler({ session, body, ctx: { req } }) {
-      const { passwordHash, secondFactor } = await check(session, body);
-      return inTransaction(pool, async (trx) => {
-        if (!(await lockPassword(trx, session.userId, passwordHash))) {
-          throw new AppError('unauthorized', 'the password was just changed');
-        }
-        const renewed = await sessions.renew(trx, req, session, { secondFactor });
-        const row = await findSession(trx, session.userId, renewed.session.id);
-        return { status: 200, body: presentSession(row, renewed.session), headers: renewed.headers };
-      });
+      const renewed = await confirm(req, session, body);
+      const row = await findSession(pool, session.userId, renewed.session.id);
+      return { status: 200, body: presentSession(row, renewed.session), headers: renewed.headers };
     },
   });
 }

@@ -3,6 +3,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { forgetNetworks } from './known-networks.ts';
 
 export { findOwnAccounts, type OwnAccountRow } from './model.ts';
+export type { ConfirmSession } from './confirm.ts';
 export type { SignIn } from './sign-in.ts';
 
 /**

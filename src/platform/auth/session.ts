@@ -9,7 +9,7 @@ export const SESSION_SECONDS: Record<SessionKind, number> = { token: 24 * 3_600,
 /** A cookie that no request has had for so long ends its session. */
 export const IDLE_HOURS = 12;
 
-/** How long a sign-in, or a confirmation by the password, allows changes to keys, secrets and roles. */
+/** How long a sign-in, or a confirmation by the password, allows changes to keys, secrets and roles, and consents. */
 const CONFIRMED_MINUTES = 15;
 
 /** The session of a signed-in user. */
@@ -24,13 +24,17 @@ export interface UserSession {
   secondFactor: boolean;
 }
 
+/** Whether the password was given recently enough for what only a confirmed session may do. */
+export const isConfirmed = ({ confirmedAt }: UserSession): boolean =>
+  Date.now() - confirmedAt.getTime() < CONFIRMED_MINUTES * 60_000;
+
 /**
  * For routes in which only some requests need a confirmation; others declare `confirm: true`.
  * @param session null for an API key, which is not asked
  * @throws AppError confirmation_required
  */
 export function requireConfirmed(session: UserSession | null): void {
-  if (session === null || Date.now() - session.confirmedAt.getTime() < CONFIRMED_MINUTES * 60_000) return;
+  if (session === null || isConfirmed(session)) return;
   throw new AppError(
     'confirmation_required',
     `the password was given more than ${CONFIRMED_MINUTES} minutes ago; give it again: POST /v1/my/session/confirm`,

@@ -1,4 +1,5 @@
 // A form counts only if our own page sent it, for the user whom it was shown to, and only once.
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -96,14 +97,39 @@ describe('a form is refused', () => {
 
   it('for an authorization that was decided before', async () => {
     const path = await beginSignedIn();
-    const { html } = await visitor.open(path);
-    const csrf = /name="csrf" value="([^"]*)"/.exec(html)?.[1] ?? '';
-    const answers = await Promise.all([1, 2, 3].map(() => visitor.submit(path, 'consent', { choice, csrf })));
+    const { fields } = await visitor.fill(path);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => visitor.post(path, 'consent', { ...fields, choice })),
+    );
     expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
       303, 409, 409,
     ]);
-    expect((await visitor.submit(path, 'deny', { csrf })).status).toBe(409);
+    expect((await visitor.post(path, 'deny', fields)).status).toBe(409);
     expect(await grants()).toBe(1);
+  });
+
+  it('less than a second after the page was shown, as by the second half of a double click', async () => {
+    const path = await beginSignedIn();
+    const { fields } = await visitor.fill(path, { isHasty: true });
+    const hasty = await visitor.post(path, 'consent', { ...fields, choice });
+    expect([hasty.status, hasty.html]).toEqual([422, expect.stringContaining('Read the request first')]);
+    expect(hasty.html).toContain(`value="${choice}" checked`);
+    expect(await grants()).toBe(0);
+    // What is shown then counts from then on.
+    expect((await visitor.submit(path, 'consent', { choice })).status).toBe(303);
+  });
+
+  it('without a time that this service has signed for the page', async () => {
+    const other = await visitor.fill(await beginSignedIn());
+    const path = await visitor.begin();
+    const { fields } = await visitor.fill(path);
+    const [at = '', proof = ''] = (fields.shown ?? '').split('.');
+    const times = ['', 'x', '0', `0.${proof}`, `${Number(at) - 1}.${proof}`, other.fields.shown ?? ''];
+    for (const shown of times) {
+      const { status } = await visitor.post(path, 'consent', { ...fields, choice, shown });
+      expect([shown, status]).toEqual([shown, 422]);
+    }
+    expect(await grants()).toBe(0);
   });
 
   it('if it is larger than 64 KB', async () => {
@@ -138,13 +164,19 @@ describe('a user whose session has ended', () => {
 });
 
 describe('the pages', () => {
-  it('have a policy without scripts that lets forms lead to the client, and no opener policy', async () => {
+  it('have a policy that lets forms lead to the client and one script run, and no opener policy', async () => {
     const path = await visitor.begin();
-    for (const shown of [await visitor.open(path), await visitor.open('/oauth/interaction/unknown')]) {
+    const before = [await visitor.open(path), await visitor.open('/oauth/interaction/unknown')];
+    await visitor.signIn(path);
+    const consent = await visitor.open(path);
+    const script = /<script>([^]*)<\/script>/.exec(consent.html)?.[1] ?? '';
+    for (const shown of [...before, consent]) {
       const named = (name: string) => shown.headers.get(name);
+      const scripts = shown === consent ? ` script-src 'sha256-${hash('sha256', script, 'base64')}';` : '';
       expect(named('content-security-policy')).toBe(
-        "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+        `default-src 'none'; style-src 'self';${scripts} base-uri 'none'; frame-ancestors 'none'`,
       );
+      expect(shown.html.split('<script').length).toBe(shown === consent ? 2 : 1);
       expect(named('cross-origin-opener-policy')).toBeNull();
       expect(named('x-frame-options')).toBe('DENY');
       expect(named('cache-control')).toBe('no-store');

@@ -88,9 +88,21 @@ async function openConsent(redirectUri: string, scope?: string): Promise<Page> {
   return page;
 }
 
-async function consent(page: Page): Promise<void> {
-  await tabTo(page, 'form[action$="/consent"] button');
+const ALLOW = 'form[action$="/consent"] button';
+const isReady = (page: Page) =>
+  eventually(async () => expect(await page.getAttribute(ALLOW, 'aria-disabled')).toBe('false'));
+
+/** Presses the button that allows access, once it works. */
+async function allow(page: Page): Promise<void> {
+  await tabTo(page, ALLOW);
+  await isReady(page);
   await page.keyboard.press('Enter');
+}
+
+async function consent(page: Page): Promise<void> {
+  await tabTo(page, 'input[name="choice"]');
+  await page.keyboard.press('Space');
+  await allow(page);
 }
 
 /** What axe finds in both themes. */
@@ -137,14 +149,72 @@ describe('the pages', () => {
   });
 });
 
+describe('a click that the user did not mean', () => {
+  const redirectUri = () => `http://127.0.0.1:${loopback.port}/callback`;
+  const CHOICE = 'input[name="choice"]';
+  const grants = async () =>
+    (
+      await listGrants(
+        api.database.pool,
+        { userId: api.userId },
+        { number: 1, limit: 1, offset: 0, after: null },
+      )
+    )[0]?.id;
+  const setFocus = (page: Page, hasFocus: boolean) =>
+    page.evaluate(
+      `document.hasFocus = () => ${hasFocus}; dispatchEvent(new Event('${hasFocus ? 'focus' : 'blur'}'))`,
+    );
+
+  it('allows nothing while the page was just shown, or while its window does not have the focus', async () => {
+    const before = await grants();
+    const page = await openConsent(redirectUri());
+    const sent: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
+    // Playwright would wait until the button works.
+    const press = () => page.click(ALLOW, { force: true });
+    await page.click(CHOICE);
+    await press();
+    await isReady(page);
+    await setFocus(page, false);
+    await press();
+    await page.focus(CHOICE);
+    await page.keyboard.press('Enter');
+    await setFocus(page, true);
+    await press();
+    await isReady(page);
+    expect([sent, await grants()]).toEqual([[], before]);
+    await press();
+    await page.waitForURL(/\/callback\?/);
+    expect(await grants()).not.toBe(before);
+  });
+
+  it('allows nothing at once without scripts, either, but later', async () => {
+    const plain = await browser.newContext({ javaScriptEnabled: false });
+    const page = await plain.newPage();
+    await page.goto(await authorizationUrl(redirectUri()));
+    await signIn(page);
+    await page.click(CHOICE);
+    await page.click(ALLOW);
+    await page.getByRole('alert').getByText('Read the request first').waitFor();
+    const pressAgain = async () => {
+      await page.click(ALLOW);
+      expect(page.url()).toMatch(/\/callback\?/);
+    };
+    await eventually(pressAgain, 30_000, 1_100);
+    await plain.close();
+  });
+});
+
 describe('by keyboard alone', () => {
   const redirectUri = () => `http://127.0.0.1:${loopback.port}/callback`;
 
   it('a user ticks what is granted', async () => {
     const page = await openConsent(redirectUri(), ALL_SCOPES);
+    await tabTo(page, 'input[name="choice"]');
+    await page.keyboard.press('Space');
     await tabTo(page, 'input[name="read_and_send"]');
     await page.keyboard.press('Space');
-    await consent(page);
+    await allow(page);
     await page.waitForURL(/\/callback\?/);
     const newest = { number: 1, limit: 1, offset: 0, after: null };
     const [grant] = await listGrants(api.database.pool, { userId: api.userId }, newest);
@@ -194,11 +264,21 @@ describe('axe finds nothing', () => {
   it('on the page that asks for access, before and after an error', async () => {
     const page = await openConsent(redirectUri(), ALL_SCOPES);
     expect(await findings(page)).toEqual([]);
-    await tabTo(page, 'input[name="choice"]');
-    await page.keyboard.press('Space');
-    await consent(page);
+    await allow(page);
     await titled(page, `Error: ${CONSENT}`);
     expect(await findings(page)).toEqual([]);
+  });
+
+  it('on the page that asks for the password again', async () => {
+    const page = await openConsent(redirectUri());
+    await api.database.pool.query("update sessions set confirmed_at = now() - interval '901 seconds'");
+    await page.reload();
+    await titled(page, 'Give your password again');
+    expect(await findings(page)).toEqual([]);
+    await tabTo(page, '#password');
+    await page.keyboard.type(TEST_PASSWORD);
+    await page.keyboard.press('Enter');
+    await titled(page, CONSENT);
   });
 
   it('on the page that says what is wrong', async () => {

@@ -1,9 +1,9 @@
 // The pages sign users in under the limits of the API, and grant only what the user has ticked and may use.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { listGrants } from '../../../src/features/oauth/service.ts';
-import { startTestApi, type TestApi } from '../../support/api.ts';
+import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { type Assistant, createAssistant } from '../../support/assistant.ts';
-import { createPageVisitor, type PageVisitor, type ShownPage } from '../../support/oauth-pages.ts';
+import { createPageVisitor, type PageVisitor } from '../../support/oauth-pages.ts';
 import { codeNow, secretOfUri } from '../../support/second-factor.ts';
 
 let api: TestApi;
@@ -31,8 +31,6 @@ async function beginSignedIn(scope?: string, email = api.email): Promise<string>
 
 const grants = (userId = api.userId) =>
   listGrants(api.database.pool, { userId }, { number: 1, limit: 10, offset: 0, after: null });
-
-const isTicked = ({ html }: ShownPage, value: string) => html.includes(`value="${value}" checked`);
 
 describe('the page that asks to sign in', () => {
   it('appears unless the browser is signed in, and names the client as unverified', async () => {
@@ -124,18 +122,18 @@ describe('the page that asks for access', () => {
     expect(html).toContain('<legend>Acme (your role: owner)</legend>');
     expect(html).toContain('Send email and text messages to anyone');
     expect(html).not.toContain('Change and delete contacts');
-    expect(html).not.toMatch(/<(?:img|script|style|iframe)|\sstyle=|https?:/);
+    expect(html).not.toMatch(/<(?:img|style|iframe)|\sstyle=|https?:/);
     expect(html).not.toContain('Other Company');
   });
 
-  it('ticks the only brand at first, and none of several', async () => {
-    expect(isTicked(await visitor.open(await beginSignedIn()), ownBrand)).toBe(true);
+  it('ticks nothing in advance, and grants only what is ticked', async () => {
+    expect((await visitor.open(await beginSignedIn())).html).not.toMatch(/<input[^>]* checked/);
     const { rows } = await api.database.pool.query<{ id: number }>(
       `insert into brands (account_id, company_name) values ($1, 'Second') returning id`,
       [api.accountId],
     );
     const path = await visitor.begin();
-    expect(isTicked(await visitor.open(path), ownBrand)).toBe(false);
+    expect((await visitor.open(path)).html).not.toMatch(/<input[^>]* checked/);
     const second = rows[0]?.id ?? 0;
     await visitor.submit(path, 'consent', { choice: `${api.accountId}-${second}` });
     expect((await grants()).map(({ choices }) => choices)).toEqual([
@@ -224,6 +222,74 @@ describe('the page that asks for access', () => {
     expect(list).toEqual([
       expect.objectContaining({ actor_id: api.userId, resource_id: String(grant?.id), status: 303 }),
     ]);
+  });
+});
+
+describe('a user whose password was given more than 15 minutes ago', () => {
+  const PASSWORD_PAGE = '<title>Give your password again – Carillon</title>';
+  const sessions = async () => {
+    const { rows } = await api.database.pool.query<{ id: number; isConfirmed: boolean }>(
+      `select id, confirmed_at > now() - interval '1 minute' as "isConfirmed" from sessions
+       where user_id = $1 and kind = 'cookie' order by id`,
+      [api.userId],
+    );
+    return rows;
+  };
+  const age = () =>
+    api.database.pool.query(
+      "update sessions set confirmed_at = now() - interval '901 seconds' where user_id = $1",
+      [api.userId],
+    );
+  async function beginAged(): Promise<string> {
+    await api.database.pool.query("delete from sessions where user_id = $1 and kind = 'cookie'", [
+      api.userId,
+    ]);
+    const path = await beginSignedIn();
+    await age();
+    return path;
+  }
+
+  it('gives it again before the request is shown, which replaces the session', async () => {
+    const path = await beginAged();
+    const before = await sessions();
+    const { status, html } = await visitor.open(path);
+    expect([status, html]).toEqual([200, expect.stringContaining(PASSWORD_PAGE)]);
+    expect(html).toContain(`<strong>${api.email}</strong>`);
+    const given = await visitor.submit(path, 'confirm', { password: TEST_PASSWORD });
+    expect([given.status, given.location?.pathname]).toEqual([303, path]);
+    const after = await sessions();
+    expect(after).toEqual([{ id: expect.any(Number), isConfirmed: true }]);
+    expect(after[0]?.id).not.toBe(before[0]?.id);
+    const allowed = await visitor.submit(path, 'consent', { choice: ownBrand });
+    expect((await visitor.follow(allowed)).searchParams.has('code')).toBe(true);
+  });
+
+  it('is granted nothing with a wrong password, or if the time runs out while the page is open', async () => {
+    const path = await beginAged();
+    const wrong = await visitor.submit(path, 'confirm', { password: 'wrong' });
+    expect([wrong.status, wrong.html]).toEqual([401, expect.stringContaining('The password is wrong.')]);
+    expect((await visitor.submit(path, 'confirm')).status).toBe(422);
+    await visitor.submit(path, 'confirm', { password: TEST_PASSWORD });
+    const { fields } = await visitor.fill(path);
+    await age();
+    const late = await visitor.post(path, 'consent', { ...fields, choice: ownBrand });
+    expect([late.status, late.html]).toEqual([403, expect.stringContaining('Give your password again')]);
+    expect(await grants()).toEqual([]);
+  });
+
+  it('can deny without it', async () => {
+    const path = await beginAged();
+    const { searchParams } = await visitor.follow(await visitor.submit(path, 'deny'));
+    expect(searchParams.get('error')).toBe('access_denied');
+  });
+
+  it('shares the limit of wrong passwords with the API', async () => {
+    const path = await beginAged();
+    const answers = [];
+    for (let n = 0; n < 60 && answers.at(-1)?.status !== 429; n += 1) {
+      answers.push(await visitor.submit(path, 'confirm', { password: 'wrong' }));
+    }
+    expect(answers.at(-1)?.html).toContain('There were too many requests');
   });
 });
 

@@ -21,8 +21,3 @@ export function choicesOf(accounts: readonly OwnAccount[]): Map<string, Choice> 
   );
   return new Map(choices.map((choice) => [choiceValue(choice.accountId, choice.brandId), choice]));
 }
-
-/** The boxes that are ticked at first: the only one if there is one, else none. */
-export function firstTicks(choices: ReadonlyMap<string, Choice>): ReadonlySet<string> {
-  return new Set(choices.size === 1 ? choices.keys() : []);
-}

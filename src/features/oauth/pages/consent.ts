@@ -2,6 +2,7 @@ import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import type { McpScope } from '../../../platform/auth/grant-caller.ts';
 import type { AskingClient } from '../interactions.ts';
+import { ALLOW_SCRIPT } from './allow-script.ts';
 import { choiceValue, type OwnAccount } from './choices.ts';
 import { clientName, denyForm, page } from './page.ts';
 
@@ -9,6 +10,8 @@ export interface ConsentPage {
   /** The path of the interaction. */
   path: string;
   csrf: string;
+  /** When the page is shown, signed. */
+  shown: string;
   client: AskingClient;
   scopes: readonly McpScope[];
   /** The scopes that the user has granted to the client before. */
@@ -121,6 +124,7 @@ function allowForm(shown: ConsentPage): string {
   }
   return `<form method="post" action="${escapeHtml(path)}/consent">
 <input type="hidden" name="csrf" value="${csrf}">
+<input type="hidden" name="shown" value="${shown.shown}">
 <fieldset>
 <legend>For which brands?</legend>
 <span class="hint">Brands that are added later are not included.</span>
@@ -136,6 +140,7 @@ export function consentPage(shown: ConsentPage): RawResult {
   return page(shown.error === undefined ? 200 : 422, {
     title: 'Allow access to your account?',
     error: shown.error,
+    script: shown.accounts.length > 0 ? ALLOW_SCRIPT : '',
     content: [
       aboutClient(shown),
       scopeList(shown),

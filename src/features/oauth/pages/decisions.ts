@@ -2,7 +2,7 @@ import { beginEntries, completeEntries } from '../../../platform/audit/entries.t
 import { createClientAddress } from '../../../platform/auth/client-address.ts';
 import { holdSession } from '../../../platform/auth/session-rows.ts';
 import type { McpScope } from '../../../platform/auth/grant-caller.ts';
-import type { UserSession } from '../../../platform/auth/session.ts';
+import { isConfirmed, type UserSession } from '../../../platform/auth/session.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
@@ -10,11 +10,13 @@ import { findOwnAccounts } from '../../sessions/service.ts';
 import { getUser } from '../../users/service.ts';
 import type { Interactions } from '../interactions.ts';
 import { createGrant, findHeldScopes } from '../service.ts';
-import { type Choice, choicesOf, firstTicks } from './choices.ts';
+import { READING_MS } from './allow-script.ts';
+import { type Choice, choicesOf } from './choices.ts';
+import { confirmPage } from './confirm.ts';
 import { BOTH, consentPage, grantedScopes } from './consent.ts';
 import { redirectTo } from './page.ts';
 import { signInPage } from './sign-in.ts';
-import type { Visit } from './visit.ts';
+import type { SentForm, Visit } from './visit.ts';
 
 export interface DecisionDeps {
   config: { TRUSTED_PROXIES: string[] };
@@ -25,16 +27,20 @@ export interface DecisionDeps {
 /** Asks a user what a client may do, and carries out the answer. */
 export interface Decisions {
   ask(visit: Visit): Promise<RawResult>;
-  allow(visit: Visit, form: URLSearchParams): Promise<RawResult>;
+  allow(visit: Visit, form: SentForm): Promise<RawResult>;
   deny(visit: Visit): Promise<RawResult>;
 }
 
 const NOTHING_TICKED = 'Tick at least one brand.';
 const NOTHING_LEFT = 'Without the last box, there is nothing to allow. Tick it, or deny.';
+const TOO_SOON = 'Read the request first, then allow it: an answer counts a second after the page is shown.';
+const CONFIRM_FIRST = { status: 403, text: 'Your password was given too long ago to allow this.' };
 const NOT_YOURS = 'You can no longer use one of the brands. Tick the ones you want once more.';
 
 /** The status of {@link redirectTo}, for the audit log. */
 const REDIRECTED = 303;
+
+const NO_TICKS: ReadonlySet<string> = new Set();
 
 interface Asked {
   ticked?: ReadonlySet<string>;
@@ -92,27 +98,32 @@ export function createDecisions(deps: DecisionDeps): Decisions {
   const grant = createGranting(deps);
 
   async function ask(visit: Visit, asked: Asked = {}): Promise<RawResult> {
-    const { session, interaction, path, csrf } = visit;
+    const { session, interaction, path, csrf, shown } = visit;
     if (session === null) return signInPage(visit);
-    const [accounts, { email }, held] = await Promise.all([
+    const { email } = await getUser(pool, session.userId);
+    if (!isConfirmed(session)) return confirmPage(visit, email);
+    const [accounts, held] = await Promise.all([
       findOwnAccounts(pool, session.userId),
-      getUser(pool, session.userId),
       findHeldScopes(pool, session.userId, interaction.client.id),
     ]);
     const { client, scopes } = interaction;
-    const { ticked = firstTicks(choicesOf(accounts)), both = false, error } = asked;
-    return consentPage({ path, csrf, client, scopes, held, email, accounts, ticked, both, error });
+    const { ticked = NO_TICKS, both = false, error } = asked;
+    return consentPage({ path, csrf, shown, client, scopes, held, email, accounts, ticked, both, error });
   }
 
   return {
     ask,
-    async allow(visit, form) {
+    async allow(visit, { fields: form, ageMs }) {
       const { session, interaction } = visit;
       if (session === null) return signInPage(visit);
+      if (!isConfirmed(session)) {
+        return confirmPage(visit, (await getUser(pool, session.userId)).email, CONFIRM_FIRST);
+      }
       const available = choicesOf(await findOwnAccounts(pool, session.userId));
       const ticked = new Set(form.getAll('choice'));
       const choices = [...ticked].flatMap((value) => available.get(value) ?? []);
       const both = form.get(BOTH) === 'yes';
+      if (ageMs === null || ageMs < READING_MS) return ask(visit, { ticked, both, error: TOO_SOON });
       if (choices.length < ticked.size) return ask(visit, { ticked, both, error: NOT_YOURS });
       if (choices.length === 0) return ask(visit, { ticked, both, error: NOTHING_TICKED });
       const held = await findHeldScopes(pool, session.userId, interaction.client.id);

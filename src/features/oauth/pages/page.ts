@@ -1,17 +1,22 @@
+import { hash } from 'node:crypto';
 import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
 import type { AppError, ErrorCode } from '../../../errors.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import { STYLE, STYLE_PATH } from './style.ts';
 
 /**
- * There are no scripts. `form-action` is missing on purpose: Chromium also applies it to the redirects after a form, so
- * that it would keep the user from going back to the client. Nor is there a Cross-Origin-Opener-Policy, which would cut
- * off a client that opened the page in a window of its own.
+ * `form-action` is missing on purpose: Chromium also applies it to the redirects after a form, so that it would keep the
+ * user from going back to the client. Nor is there a Cross-Origin-Opener-Policy, which would cut off a client that opened
+ * the page in a window of its own.
+ * @param script the only one that may run; none if empty
  */
-const POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+function policyWith(script: string): string {
+  const scripts = script && ` script-src 'sha256-${hash('sha256', script, 'base64')}';`;
+  return `default-src 'none'; style-src 'self';${scripts} base-uri 'none'; frame-ancestors 'none'`;
+}
 
 const HEADERS = {
-  'Content-Security-Policy': POLICY,
+  'Content-Security-Policy': policyWith(''),
   // With no-referrer, browsers would send forms with the Origin `null`.
   'Referrer-Policy': 'same-origin',
   'X-Robots-Tag': 'noindex',
@@ -23,6 +28,8 @@ export interface Page {
   content: string;
   /** What is wrong with the form that the user sent. */
   error?: string | undefined;
+  /** JavaScript, after the content. */
+  script?: string;
   headers?: Record<string, string>;
 }
 
@@ -31,7 +38,7 @@ const errorLine = (error: string) =>
   `<p class="error" role="alert" tabindex="-1" autofocus>${escapeHtml(error)}</p>\n`;
 
 /** A page with the frame that all pages share. */
-export function page(status: number, { title, content, error, headers }: Page): RawResult {
+export function page(status: number, { title, content, error, script = '', headers }: Page): RawResult {
   const body = `<!doctype html>
 <html lang="en">
 <head>
@@ -46,13 +53,13 @@ export function page(status: number, { title, content, error, headers }: Page): 
 <h1>${escapeHtml(title)}</h1>
 ${error === undefined ? '' : errorLine(error)}${content}
 </main>
-</body>
+${script && `<script>${script}</script>\n`}</body>
 </html>
 `;
   return {
     status,
     raw: { contentType: 'text/html; charset=utf-8', body },
-    headers: { ...HEADERS, ...headers },
+    headers: { ...HEADERS, 'Content-Security-Policy': policyWith(script), ...headers },
   };
 }
 
@@ -69,6 +76,17 @@ export const denyForm = (
 <input type="hidden" name="csrf" value="${csrf}">
 <button type="submit" class="other">${text}</button>
 </form>`;
+
+/** The fields for the password and the code of a second factor. */
+export const passwordFields = `<div class="field">
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="1024">
+</div>
+<div class="field">
+<label for="otp">Code of your authenticator app</label>
+<span class="hint" id="otp-hint">Leave this empty if you use none. A recovery code works, too.</span>
+<input id="otp" name="otp" autocomplete="one-time-code" maxlength="100" aria-describedby="otp-hint">
+</div>`;
 
 /** A page that only says what is wrong. */
 export function problemPage(

@@ -1,15 +1,16 @@
 import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
-import type { SignIn } from '../../sessions/service.ts';
+import type { ConfirmSession, SignIn } from '../../sessions/service.ts';
 import { interactionPath } from '../provider.ts';
 import { createDecisions, type DecisionDeps, type Decisions } from './decisions.ts';
 import { styleSheet } from './page.ts';
-import { signInWith } from './sign-in-form.ts';
+import { confirmWith, signInWith } from './sign-in-form.ts';
 import { signInPage } from './sign-in.ts';
 import { STYLE_PATH } from './style.ts';
 import { createWithVisit, pageParams, type VisitDeps, type WithVisit } from './visit.ts';
 
 export interface PageRouteDeps extends VisitDeps, DecisionDeps {
   signIn: SignIn;
+  confirm: ConfirmSession;
 }
 
 const PATH = interactionPath(':uid');
@@ -25,7 +26,8 @@ const pageRoute = {
   responses: { 200: { description: 'A page.', schema: null, contentType: 'text/html' } },
 } as const;
 
-function formRoutes(signIn: SignIn, decisions: Decisions, withVisit: WithVisit): RouteDefinition[] {
+function formRoutes(deps: PageRouteDeps, decisions: Decisions, withVisit: WithVisit): RouteDefinition[] {
+  const { signIn, confirm, database } = deps;
   const form = { ...pageRoute, method: 'POST', idempotency: 'none' } as const;
   return [
     defineRoute({
@@ -33,14 +35,22 @@ function formRoutes(signIn: SignIn, decisions: Decisions, withVisit: WithVisit):
       path: `${PATH}/login`,
       operationId: 'signInForOAuth',
       summary: 'Sign in to answer a request for access',
-      handler: (input) => withVisit(input, (visit, fields) => signInWith(signIn, visit, fields)),
+      handler: (input) => withVisit(input, (visit, { fields }) => signInWith(signIn, visit, fields)),
+    }),
+    defineRoute({
+      ...form,
+      path: `${PATH}/confirm`,
+      operationId: 'confirmForOAuth',
+      summary: 'Give the password again to answer a request for access',
+      handler: (input) =>
+        withVisit(input, (visit, { fields }) => confirmWith({ db: database.pool, confirm }, visit, fields)),
     }),
     defineRoute({
       ...form,
       path: `${PATH}/consent`,
       operationId: 'allowOAuthClient',
       summary: 'Allow access',
-      handler: (input) => withVisit(input, (visit, fields) => decisions.allow(visit, fields)),
+      handler: (input) => withVisit(input, (visit, form) => decisions.allow(visit, form)),
     }),
     defineRoute({
       ...form,
@@ -69,7 +79,7 @@ export function createPageRoutes(deps: PageRouteDeps): RouteDefinition[] {
           return visit.session === null || another ? signInPage(visit) : decisions.ask(visit);
         }),
     }),
-    ...formRoutes(deps.signIn, decisions, withVisit),
+    ...formRoutes(deps, decisions, withVisit),
     defineRoute({
       method: 'GET',
       path: STYLE_PATH,

@@ -1,12 +1,19 @@
 import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
-import { clientName, denyForm, page } from './page.ts';
+import { clientName, denyForm, page, passwordFields } from './page.ts';
 import type { Visit } from './visit.ts';
+
+/** Why what the user has sent was refused. */
+export interface FormError {
+  status: number;
+  text: string;
+  headers?: Record<string, string>;
+}
 
 /** What the user has sent, and why it was refused. */
 export interface FailedSignIn {
   email: string;
-  error: { status: number; text: string; headers?: Record<string, string> };
+  error: FormError;
 }
 
 /** Asks for the password and, always, for a code: whether a user has a second factor is not revealed before. */
@@ -19,15 +26,7 @@ account. Sign in to see what it asks for. It does not get your password.</p>
 <label for="email">Email address</label>
 <input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${escapeHtml(failed?.email ?? '')}">
 </div>
-<div class="field">
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="1024">
-</div>
-<div class="field">
-<label for="otp">Code of your authenticator app</label>
-<span class="hint" id="otp-hint">Leave this empty if you use none. A recovery code works, too.</span>
-<input id="otp" name="otp" autocomplete="one-time-code" maxlength="100" aria-describedby="otp-hint">
-</div>
+${passwordFields}
 <button type="submit">Sign in</button>
 </form>
 ${denyForm(path, csrf, 'Cancel')}`;

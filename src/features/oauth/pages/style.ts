@@ -69,6 +69,7 @@ label { display: block; font-weight: bold; }
 button { width: 100%; min-height: 3rem; margin: 0 0 0.75rem; padding: 0.5rem 1.5rem; border: 2px solid var(--action);
   border-radius: 0.25rem; background: var(--action); color: var(--on-action); font: inherit; font-weight: bold;
   cursor: pointer; }
+button[aria-disabled='true'] { opacity: 0.5; cursor: default; }
 button.other { background: var(--card); color: var(--action); }
 a { color: var(--action); }
 a:focus-visible, button:focus-visible, input:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--action);

@@ -36,10 +36,19 @@ export interface Visit {
   path: string;
   /** The token of the forms on the page. */
   csrf: string;
+  /** The time at which the page is shown, signed for its forms. */
+  shown: string;
   input: PageInput;
 }
 
-type Answer = (visit: Visit, form: URLSearchParams) => Promise<RawResult>;
+/** A form that our own page sent. */
+export interface SentForm {
+  fields: URLSearchParams;
+  /** How long ago its page was shown, in ms; null if it does not prove that. */
+  ageMs: number | null;
+}
+
+type Answer = (visit: Visit, form: SentForm) => Promise<RawResult>;
 
 /** Finds what a request is about, reads its form, and shows errors as pages. */
 export type WithVisit = (input: PageInput, answer: Answer) => Promise<RawResult>;
@@ -61,20 +70,22 @@ export function createWithVisit(deps: VisitDeps): WithVisit {
     }
     const session = await findCookieSession(req);
     const csrf = tokens.of(uid, session?.id ?? null);
-    return { interaction, session, path: interactionPath(uid), csrf, input };
+    const shown = tokens.timeOf(csrf);
+    return { interaction, session, path: interactionPath(uid), csrf, shown, input };
   }
 
   /** @throws AppError forbidden unless our own page sent the form, for the same user */
-  async function formOf({ input, session }: Visit): Promise<URLSearchParams> {
+  async function formOf({ input, session }: Visit): Promise<SentForm> {
     sessions.requireKind(input.ctx.req, 'cookie');
-    const form = readForm(await input.readBytes('stranger'));
-    if (!tokens.isOf(input.params.uid, session?.id ?? null, form.get('csrf') ?? '')) {
+    const fields = readForm(await input.readBytes('stranger'));
+    const csrf = fields.get('csrf') ?? '';
+    if (!tokens.isOf(input.params.uid, session?.id ?? null, csrf)) {
       throw new AppError('forbidden', 'Another user has signed in since. Go back, and load the page again.');
     }
-    return form;
+    return { fields, ageMs: tokens.ageOf(csrf, fields.get('shown') ?? '') };
   }
 
-  const noForm = new URLSearchParams();
+  const noForm: SentForm = { fields: new URLSearchParams(), ageMs: null };
   return async (input, answer) => {
     try {
       const visit = await visitOf(input);
