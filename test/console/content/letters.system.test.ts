@@ -1,6 +1,7 @@
 // A user writes a letter from sections by mouse and keyboard, sees it as a contact gets it, and sends a test of it.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { STARTERS } from '../../../console/src/editors/content/starters.ts';
 import { eventually } from '../../support/eventually.ts';
 import { checkAccessibility, useConsole } from '../../support/console.ts';
 
@@ -288,4 +289,32 @@ describe('a new template', () => {
     expect(list.map(({ channel }) => channel)).toEqual(expect.arrayContaining(['email', 'sms']));
     expect(list).toHaveLength(3);
   });
+});
+
+describe('a letter that begins with a design', () => {
+  it.each(STARTERS.map(({ name, sections }) => [name, sections().length] as const))(
+    '%s keeps each section that is added',
+    async (name, count) => {
+      const { id: blank } = await post('/templates', { name, subject: name });
+      await stage().open(page, `/templates/${Number(blank)}/edit`);
+      await page.getByRole('button', { name: new RegExp(`^${name}`) }).click();
+      for (let at = 0; at < count; at += 1) {
+        // Before each section of the design, and what was added before it stays.
+        await button(`Add a section before number ${2 * at + 1}`)
+          .first()
+          .click();
+        await page.getByRole('menuitem', { name: 'Space' }).click();
+        await cards()
+          .nth(2 * at)
+          .getByLabel('Height')
+          .waitFor();
+        expect(await cards().count()).toBe(count + at + 1);
+        await cards().last().locator('> .section-head > .section-title').click();
+        await eventually(async () => expect(await cards().count()).toBe(count + at + 1));
+      }
+      await page.getByText(/Unpublished changes, saved/).waitFor();
+      const { body } = await stage().request('GET', `/v1/my/drafts/templates/${Number(blank)}`);
+      expect(body.content?.design?.sections).toHaveLength(2 * count);
+    },
+  );
 });

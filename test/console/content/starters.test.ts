@@ -3,7 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { Section } from '../../../console/src/editors/content/content.ts';
 import { htmlOf } from '../../../console/src/editors/content/rich-html.ts';
 import { parseHtml } from '../../../console/src/editors/content/rich-parser.ts';
+import { requireOwnKeys } from '../../../console/src/editors/content/section-keys.ts';
 import { STARTERS } from '../../../console/src/editors/content/starters.ts';
+import { insertAt, isPlain, newSection } from '../../../console/src/editors/content/sections.ts';
 import { designSchema } from '../../../src/delivery/contents/design.ts';
 
 const plain = (sections: readonly Section[]): Section[] =>
@@ -11,7 +13,16 @@ const plain = (sections: readonly Section[]): Section[] =>
     section.type === 'columns' ? section.props.columns.flatMap((column) => column.sections) : [section],
   );
 
-describe.each(STARTERS.map((starter) => [starter.name, starter] as const))('%s', (_name, { sections }) => {
+describe.each(STARTERS.map((starter) => [starter.name, starter] as const))('%s', (_name, starter) => {
+  const sections = starter.sections();
+
+  it('has no section twice, and shares none with another letter, because a section is known by its identity', () => {
+    const both = [...sections, ...starter.sections()];
+    const inColumns = plain(both.filter(({ type }) => type === 'columns'));
+    expect(new Set([...both, ...inColumns]).size).toBe(both.length + inColumns.length);
+    expect(() => requireOwnKeys(sections)).not.toThrow();
+  });
+
   it('is a design of the API', () => {
     expect(designSchema.parse({ sections, theme: {} }).sections).toHaveLength(sections.length);
   });
@@ -30,5 +41,30 @@ describe.each(STARTERS.map((starter) => [starter.name, starter] as const))('%s',
   it('has no button that leads somewhere already', () => {
     const buttons = plain(sections).filter(({ type }) => type === 'button');
     expect(buttons.filter(({ props }) => 'href' in props && props.href !== '')).toEqual([]);
+  });
+});
+
+describe('a section that stands twice', () => {
+  const divider = newSection('divider');
+  const columns = (...lists: Section[][]): Section => ({
+    type: 'columns',
+    props: { columns: lists.map((each) => ({ sections: each.filter(isPlain) })) },
+  });
+
+  it.each([
+    ['in a list', [divider, divider]],
+    ['in a column', [columns([divider, divider], [])]],
+    ['in two lists', [divider, columns([], [divider])]],
+  ] as const)('is refused %s, because one of both would be lost', (_where, sections) => {
+    expect(() => requireOwnKeys(sections)).toThrow('the divider stands twice in the letter');
+  });
+
+  it('becomes a copy when it is added', () => {
+    const added = insertAt([divider, columns([], [])], [1, 1, 0], divider);
+    expect(() => requireOwnKeys(added)).not.toThrow();
+    expect(added).toEqual([divider, columns([], [divider])]);
+    const after = insertAt([columns([divider], [])], [0], divider);
+    expect(() => requireOwnKeys(after)).not.toThrow();
+    expect(after).toEqual([divider, columns([divider], [])]);
   });
 });

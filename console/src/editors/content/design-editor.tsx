@@ -4,7 +4,7 @@ import { isAt, type Problem } from './checked.ts';
 import type { Design, Section } from './content.ts';
 import { type Letter, LetterProvider } from './letter-context.ts';
 import { SectionList } from './section-list.tsx';
-import { keyOf } from './section-keys.ts';
+import { keyOf, requireOwnKeys } from './section-keys.ts';
 import type { SectionPath } from './sections.ts';
 import { ThemeForm } from './theme-form.tsx';
 
@@ -36,6 +36,7 @@ export function DesignEditor({
   const [said, say] = useState('');
   const waiting = useRef<string | null>(null);
   const { sections, theme } = design;
+  requireOwnKeys(sections);
   const letter: Letter = {
     sections,
     change: (next: (sections: readonly Section[]) => Section[]) =>

@@ -95,8 +95,24 @@ function withList(sections: readonly Section[], list: ListPath, next: readonly S
 export const replaceAt = (sections: readonly Section[], path: SectionPath, next: Section): Section[] =>
   withList(sections, listOf(path), sectionsIn(sections, listOf(path)).with(indexIn(path), next));
 
-export const insertAt = (sections: readonly Section[], path: SectionPath, added: Section): Section[] =>
-  withList(sections, listOf(path), sectionsIn(sections, listOf(path)).toSpliced(indexIn(path), 0, added));
+/** All sections of a design, also those in columns. */
+export const withInner = (sections: readonly Section[]): Section[] =>
+  sections.flatMap((section) =>
+    section.type === 'columns'
+      ? [section, ...section.props.columns.flatMap((column) => column.sections)]
+      : [section],
+  );
+
+/** Inserts a section. One that is in the design already, such as after two undos, becomes a copy. */
+export function insertAt(sections: readonly Section[], path: SectionPath, added: Section): Section[] {
+  const known = new Set(withInner(sections));
+  const own = withInner([added]).some((each) => known.has(each)) ? structuredClone(added) : added;
+  return withList(
+    sections,
+    listOf(path),
+    sectionsIn(sections, listOf(path)).toSpliced(indexIn(path), 0, own),
+  );
+}
 
 export const removeAt = (sections: readonly Section[], path: SectionPath): Section[] =>
   withList(sections, listOf(path), sectionsIn(sections, listOf(path)).toSpliced(indexIn(path), 1));

@@ -19,14 +19,9 @@ export function StarterGallery({
       <ul className="starters">
         {STARTERS.map(({ name, hint, sections }) => (
           <li key={name}>
-            {/* Copies, because a section that is shown keeps its key. */}
-            <button
-              type="button"
-              className="starter"
-              onClick={() => onChoose(structuredClone([...sections]))}
-            >
+            <button type="button" className="starter" onClick={() => onChoose(sections())}>
               <span className="starter-sheet" aria-hidden="true">
-                <Outline sections={sections} />
+                <Outline sections={sections()} />
               </span>
               <strong>{name}</strong>
               <span className="hint">{hint}</span>

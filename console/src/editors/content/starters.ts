@@ -5,7 +5,8 @@ import { designOf, newSection } from './sections.ts';
 interface Starter {
   name: string;
   hint: string;
-  sections: readonly Section[];
+  /** New sections at each call, none of them twice, because a section is known by its identity. */
+  sections: () => Section[];
 }
 
 const text = (html: string, align: 'left' | 'center' = 'left'): PlainSection => ({
@@ -23,22 +24,21 @@ const columns = (...parts: PlainSection[][]): Section => ({
 });
 
 const GREETING = '<p>Hello {{ contact.first_name | default: "there" }},</p>';
-const [header, divider, social] = [newSection('header'), newSection('divider'), newSection('social')];
 
 export const STARTERS: readonly Starter[] = [
-  { name: 'Blank', hint: 'The header, and a text', sections: designOf('') },
+  { name: 'Blank', hint: 'The header, and a text', sections: () => designOf('') },
   {
     name: 'Plain letter',
     hint: 'As one person writes to another',
-    sections: [
+    sections: () => [
       text(`${GREETING}<p>Write what it is about.</p><p>Best regards,<br>{{ brand.company_name }}</p>`),
     ],
   },
   {
     name: 'Announcement',
     hint: 'One piece of news, one button',
-    sections: [
-      header,
+    sections: () => [
+      newSection('header'),
       text('<h1>What is new</h1><p>Say in two sentences why it matters to your readers.</p>', 'center'),
       button('Read more'),
     ],
@@ -46,24 +46,24 @@ export const STARTERS: readonly Starter[] = [
   {
     name: 'Newsletter',
     hint: 'Several stories, two of them side by side',
-    sections: [
-      header,
+    sections: () => [
+      newSection('header'),
       text(`<h1>News of the month</h1>${GREETING}<p>Introduce the stories below.</p>`),
       button('Read the first story'),
-      divider,
+      newSection('divider'),
       columns(
         [text('<h3>Second story</h3><p>One sentence about it.</p>'), button('Read it')],
         [text('<h3>Third story</h3><p>One sentence about it.</p>'), button('Read it')],
       ),
-      divider,
-      social,
+      newSection('divider'),
+      newSection('social'),
     ],
   },
   {
     name: 'Offer',
     hint: 'A discount, and until when it lasts',
-    sections: [
-      header,
+    sections: () => [
+      newSection('header'),
       text('<h1>20 % off</h1><p>Say what the offer is for, and for whom.</p>', 'center'),
       button('Shop now'),
       text('<p>The offer ends on Sunday.</p>', 'center'),
@@ -72,8 +72,8 @@ export const STARTERS: readonly Starter[] = [
   {
     name: 'Invitation',
     hint: 'An event with its time and place',
-    sections: [
-      header,
+    sections: () => [
+      newSection('header'),
       text(`<h1>You are invited</h1>${GREETING}<p>Say what will happen, and who will be there.</p>`),
       columns([text('<h3>When</h3><p>Day and time</p>')], [text('<h3>Where</h3><p>Place, or link</p>')]),
       button('I’ll be there'),
