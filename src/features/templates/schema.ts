@@ -244,6 +244,17 @@ export type RenderUnsavedBody = z.output<typeof renderUnsavedBody>;
 export const checkUnsavedBody = renderUnsavedBody.omit({ contact_id: true });
 export type CheckUnsavedBody = z.output<typeof checkUnsavedBody>;
 
+export const designToHtmlBody = z.strictObject({ design: designSchema });
+
+export const designHtmlSchema = z
+  .object({
+    html: nullableText.meta({
+      description: 'A complete document with Liquid; null if the design has errors.',
+    }),
+    problems: z.array(problem).meta({ description: 'The errors of the design. Empty if there are none.' }),
+  })
+  .meta({ id: 'DesignHtml' });
+
 export const checkedSchema = z
   .object({
     errors: z.record(z.string(), z.array(z.string())).meta({

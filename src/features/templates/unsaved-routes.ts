@@ -1,7 +1,14 @@
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { RenderDeps } from './render.ts';
-import { checkedSchema, checkUnsavedBody, renderedSchema, renderUnsavedBody } from './schema.ts';
-import { checkUnsaved, renderUnsaved } from './unsaved.ts';
+import {
+  checkedSchema,
+  checkUnsavedBody,
+  designHtmlSchema,
+  designToHtmlBody,
+  renderedSchema,
+  renderUnsavedBody,
+} from './schema.ts';
+import { checkUnsaved, designToHtml, renderUnsaved } from './unsaved.ts';
 
 function renderUnsavedRoute(deps: RenderDeps): RouteDefinition {
   return defineRoute({
@@ -47,7 +54,29 @@ function checkUnsavedRoute(deps: RenderDeps): RouteDefinition {
   });
 }
 
+function designToHtmlRoute(deps: RenderDeps): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/my/templates/html',
+    operationId: 'convertDesignToHtml',
+    tag: 'Templates',
+    summary: 'Convert a design to HTML',
+    description:
+      'Stores nothing. The HTML has the Liquid of the design, and the look of the brand as it is now. As the `body` of a ' +
+      'template, it sends the same mail.',
+    auth: 'brand',
+    testKeys: 'allowed',
+    audit: 'none',
+    idempotency: 'none',
+    body: designToHtmlBody,
+    responses: { 200: { description: 'The HTML, or why there is none.', schema: designHtmlSchema } },
+    async handler({ tenant, body }) {
+      return { status: 200, body: await designToHtml(deps, tenant, body.design) };
+    },
+  });
+}
+
 /** Routes for contents that are not saved. */
 export function createUnsavedRoutes(deps: RenderDeps): RouteDefinition[] {
-  return [renderUnsavedRoute(deps), checkUnsavedRoute(deps)];
+  return [renderUnsavedRoute(deps), checkUnsavedRoute(deps), designToHtmlRoute(deps)];
 }

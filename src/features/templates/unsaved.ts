@@ -1,5 +1,6 @@
 /** Contents that are not stored: an editor renders and checks them while they are written. */
 import type { Problem } from '../../delivery/contents/content.ts';
+import type { Design } from '../../delivery/contents/design.ts';
 import { Problems, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -71,4 +72,21 @@ export async function checkUnsaved(
     warnings: found.filter((problem) => !isError(problem)),
     variables: [...(compiled.content?.variables ?? [])],
   };
+}
+
+/**
+ * Converts a design to HTML with its Liquid, so that its author can go on in source.
+ * @returns null as HTML if the design has errors; `problems` then say which
+ * @throws AppError unavailable
+ */
+export async function designToHtml(
+  deps: RenderDeps,
+  scope: BrandScope,
+  design: Design,
+): Promise<{ html: string | null; problems: Problem[] }> {
+  // Preheader and footer are added once more when the HTML is sent.
+  const content = { channel: 'email', footer: 'none', subject: null, preheader: null, body: null } as const;
+  const { source } = await sourceOfUnsaved(deps, scope, { ...content, design });
+  const { content: compiled, problems } = await fromEngine(deps.contents.compile(source, scope.accountId));
+  return { html: compiled?.html ?? null, problems };
 }

@@ -259,13 +259,33 @@ describe('the text of a letter', () => {
     await message.getByText('It is sent to its recipient').waitFor();
   });
 
-  it('can become source and a design again, and nothing is lost by an undo', async () => {
+  it('becomes source only after a question, and its design stays in the draft until it is published', async () => {
+    const before = await types();
+    const body = () => page.getByLabel('Body').inputValue();
     await button('Write source instead').click();
-    await page.getByLabel('Body').fill('<p>Plain source</p>');
+    await button('Keep the design').click();
+    expect(await types()).toBe(before);
+    await button('Write source instead').click();
+    await button('Begin with the HTML of the design').click();
+    await page.getByLabel('Body').waitFor();
+    expect(await body()).toMatch(/<!doctype html>[^]*\{\{ contact\.first_name/i);
+    await page.getByLabel('Body').fill(`${await body()}<p>Plain source</p>`);
+    await page.getByText(/Unpublished changes, saved/).waitFor();
+    await page.reload();
+    await button('Back to the design').click();
+    await eventually(async () => expect(await types()).toBe(before));
+    await button('Write source instead').click();
+    await button('Go on with the source put aside').click();
+    expect(await body()).toContain('<p>Plain source</p>');
+    await publish();
+    expect(await published()).toMatchObject({ design: null, body: expect.stringContaining('Plain source') });
+    await button('Back to the design').waitFor({ state: 'detached' });
+    await page.getByLabel('Body').fill('<p>Short source</p>');
     await button('Start a design instead').click();
     await eventually(async () => expect(await types()).toBe('Header HTML'));
-    await button('Undo').last().click();
-    expect(await page.getByLabel('Body').inputValue()).toBe('<p>Plain source</p>');
+    await button('Write source instead').click();
+    await button('Go on with the source put aside').click();
+    expect(await body()).toBe('<p>Short source</p>');
     await page.setViewportSize({ width: 360, height: 800 });
     const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
     expect(isWide).toBe(false);

@@ -69,6 +69,7 @@ describe('every route that keys may use', () => {
         'checkContent',
         'checkTemplate',
         'checkUnsavedFlow',
+        'convertDesignToHtml',
         'createCampaign',
         'createFlow',
         'createSegment',

@@ -6,8 +6,7 @@ export type Section = Schemas['DesignSection'];
 export type PlainSection = Schemas['PlainSection'];
 export type Theme = Schemas['DesignTheme'];
 
-/** A content. Fields that the editor does not know stay as they are. */
-export type Content = {
+interface OwnFields {
   subject?: string | null;
   preheader?: string | null;
   body?: string | null;
@@ -17,7 +16,12 @@ export type Content = {
   reply_to?: string | null;
   /** Sample values by names of variables. */
   variables?: Record<string, unknown> | null;
-} & Record<string, unknown>;
+  /** The part that was replaced by the other one in this draft, and comes back by a click. Only drafts have it. */
+  put_aside?: Pick<OwnFields, 'body' | 'design'> | null;
+}
+
+/** A content. Fields that the editor does not know stay as they are. */
+export type Content = OwnFields & Record<string, unknown>;
 
 /** What the API refused, by the path of the field, such as `design.sections.2.props.href`. */
 export type FieldErrors = Record<string, readonly string[]>;
@@ -44,6 +48,20 @@ export function sentPart({ body, design, content_from: from }: Content): 'body' 
   if (!design) return 'body';
   if (!isGiven(body)) return 'design';
   return from === 'body' ? 'body' : 'design';
+}
+
+/** Puts the part that is not wanted now aside, and takes the other one. @param next one of both */
+export const withPart = (content: Content, next: { body: string } | { design: Design }): Content => ({
+  ...content,
+  ...('body' in next
+    ? { body: next.body, design: null, put_aside: { design: content.design ?? null } }
+    : { body: null, design: next.design, put_aside: { body: content.body ?? null } }),
+});
+
+/** A content, or a step with one, as it is sent to be saved. */
+export function withoutDraftFields<C extends object>(content: C): C {
+  const { put_aside: _, ...saved } = content as C & Pick<Content, 'put_aside'>;
+  return saved as C;
 }
 
 /** The fields of a template that the editor of its content changes. */

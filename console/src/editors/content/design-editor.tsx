@@ -20,6 +20,7 @@ export function DesignEditor({
   names,
   problems,
   opensText = false,
+  hasSource,
   onChange,
   onSource,
 }: {
@@ -28,6 +29,8 @@ export function DesignEditor({
   problems: readonly Problem[];
   /** Whether its first text is open at once, because the design was just chosen. */
   opensText?: boolean;
+  /** Whether a source is put aside. */
+  hasSource: boolean;
   onChange: (next: (design: Design) => Design) => void;
   onSource: () => void;
 }) {
@@ -61,6 +64,7 @@ export function DesignEditor({
     <LetterProvider value={letter}>
       <div className="actions">
         <span className="grow" />
+        {hasSource && <span className="hint">The source stays in this draft until you publish.</span>}
         <Button onClick={onSource}>Write source instead</Button>
       </div>
       <SectionList list={[]} sections={sections} label="Sections" />

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState, type RefObject } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { useSettled } from '../../ui/settled.ts';
-import { toast } from '../../ui/toasts.tsx';
 import { messagesAt, type Problem, unsavedOf, useChecked } from './checked.ts';
-import { type Content, type ContentEditorProps, sentPart } from './content.ts';
+import { type Content, type ContentEditorProps, type Design, sentPart, withPart } from './content.ts';
 import { DesignEditor } from './design-editor.tsx';
 import { LetterPreview } from './letter-preview.tsx';
 import { LiquidInput } from './liquid-input.tsx';
 import { namesOf } from './liquid-value.ts';
 import { designOf } from './sections.ts';
+import { SourceDialog } from './source-dialog.tsx';
 import { StarterGallery } from './starter-gallery.tsx';
 
 const NO_ERRORS = {};
@@ -18,7 +18,8 @@ const NO_PROBLEMS: readonly Problem[] = [];
 /** Whether the user is asked how the letter begins, has chosen a design or source, or edits what there was. */
 type Start = 'asked' | 'design' | 'source' | 'given';
 
-const isBlank = ({ body, design }: Content) => !design && (body ?? '').trim() === '';
+const isBlank = ({ body, design, put_aside: aside }: Content) =>
+  !design && !aside?.design && (body ?? '').trim() === '';
 
 /** Changes the content as it is when the change is made, also later than the event, such as by an undo. */
 function useChange(value: Content, onChange: (next: Content) => void) {
@@ -34,15 +35,6 @@ function useChange(value: Content, onChange: (next: Content) => void) {
 }
 
 type Change = (change: (content: Content) => Content) => void;
-
-/** Takes another part for the letter. The old one comes back by an undo. */
-function takeInstead(change: Change, text: string, next: (content: Content) => Partial<Content>) {
-  change((old) => {
-    const { body = null, design = null } = old;
-    toast(text, { undo: () => change((later) => ({ ...later, body, design })) });
-    return { ...old, ...next(old) };
-  });
-}
 
 /** Edits an email: its subject, its sections or source, and what a contact sees of it. */
 export function LetterEditor(props: ContentEditorProps) {
@@ -74,15 +66,11 @@ export function LetterEditor(props: ContentEditorProps) {
               onSource={() => setStart('source')}
             />
           ) : design && sentPart(value) === 'design' ? (
-            <DesignEditor
-              opensText={start === 'design'}
-              design={design}
+            <DesignPart
+              {...{ value, design, problems, change }}
               names={known}
-              problems={problems}
-              onChange={(next) => change((old) => ({ ...old, design: next(old.design ?? design) }))}
-              onSource={() =>
-                takeInstead(change, 'The design is put aside.', () => ({ body: '', design: null }))
-              }
+              opensText={start === 'design'}
+              onSource={() => setStart('source')}
             />
           ) : (
             <SourceEditor
@@ -164,6 +152,40 @@ function Sender({ value, sender, problems, change }: PartProps & { sender: strin
   );
 }
 
+/** The sections, and the question before they become source. */
+function DesignPart({
+  value,
+  design,
+  names,
+  problems,
+  change,
+  opensText,
+  onSource,
+}: PartProps & { design: Design; names: readonly string[]; opensText: boolean; onSource: () => void }) {
+  const [asks, setAsks] = useState(false);
+  const aside = value.put_aside?.body ?? '';
+  return (
+    <>
+      <DesignEditor
+        {...{ design, names, problems, opensText }}
+        hasSource={aside !== ''}
+        onChange={(next) => change((old) => ({ ...old, design: next(old.design ?? design) }))}
+        onSource={() => setAsks(true)}
+      />
+      {asks && (
+        <SourceDialog
+          {...{ design, aside }}
+          onClose={() => setAsks(false)}
+          onChoose={(body) => {
+            onSource();
+            change((old) => withPart(old, { body }));
+          }}
+        />
+      )}
+    </>
+  );
+}
+
 /** A body that is written as source. */
 function SourceEditor({
   value,
@@ -172,20 +194,22 @@ function SourceEditor({
   autoFocus,
   onAsk,
 }: PartProps & { autoFocus: boolean; onAsk: () => void }) {
-  const designed = ({ body }: Content) => ({
-    body: null,
-    design: { sections: designOf(body ?? ''), theme: {} },
-  });
+  const aside = value.put_aside?.design;
+  const take = () =>
+    change((old) =>
+      withPart(old, {
+        design: old.put_aside?.design ?? { sections: designOf(old.body ?? ''), theme: {} },
+      }),
+    );
   return (
     <>
       <div className="actions">
         {isBlank(value) ? (
           <Button onClick={onAsk}>Choose a design</Button>
         ) : (
-          <Button onClick={() => takeInstead(change, 'The source is put aside.', designed)}>
-            Start a design instead
-          </Button>
+          <Button onClick={take}>{aside ? 'Back to the design' : 'Start a design instead'}</Button>
         )}
+        {aside && <span className="hint">The design stays in this draft until you publish.</span>}
       </div>
       <Field
         label="Body"

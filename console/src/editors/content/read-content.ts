@@ -25,10 +25,15 @@ function isSection(value: unknown): boolean {
 const isDesign = (value: unknown): boolean =>
   isObject(value) && areSections(value.sections) && isOptionalObject(value.theme);
 
+const isOptionalDesign = (value: unknown): boolean => isMissing(value) || isDesign(value);
+
 /** Whether something that was stored has the shape that the editor of contents needs. */
 export function isContent(value: unknown): value is Content {
   if (!isObject(value) || !TEXTS.every((name) => isOptionalText(value[name]))) return false;
-  return isOptionalObject(value.variables) && (isMissing(value.design) || isDesign(value.design));
+  const { put_aside: aside } = value;
+  const isAside =
+    isMissing(aside) || (isObject(aside) && isOptionalText(aside.body) && isOptionalDesign(aside.design));
+  return isOptionalObject(value.variables) && isOptionalDesign(value.design) && isAside;
 }
 
 /**

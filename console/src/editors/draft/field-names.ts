@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
   reply_to: 'Reply address',
   variables: 'Sample values',
   content_from: 'Text or design',
+  put_aside: 'What is put aside',
   filters: 'Filters',
   goal: 'Goal',
   trigger: 'Who enters',

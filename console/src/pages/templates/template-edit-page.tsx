@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, callWithTag, type Schemas } from '../../api/client.ts';
 import { unsavedOf } from '../../editors/content/checked.ts';
 import type { operations } from '../../api/schema.d.ts';
-import { LETTER_FIELDS } from '../../editors/content/content.ts';
+import { LETTER_FIELDS, withoutDraftFields } from '../../editors/content/content.ts';
 import { ContentEditor } from '../../editors/content/content-editor.tsx';
 import { DraftBar } from '../../editors/draft/draft-bar.tsx';
 import type { Draft } from '../../editors/draft/draft.ts';
@@ -31,7 +31,7 @@ const contentOf = (template: Template): TemplateContent => {
 
 /** What differs from what is live. If both body and design were sent, the API could not know which one is meant. */
 const changesOf = (content: TemplateContent, live: TemplateContent): Changes => {
-  const changed = Object.entries(content).filter(
+  const changed = Object.entries(withoutDraftFields(content)).filter(
     ([name, value]) => name !== 'content_from' && !isSame(value, live[name]),
   );
   return Object.fromEntries(changed);

@@ -1,6 +1,6 @@
 /** What the desk edits of a campaign, in the form in which the API takes it. */
 import type { Schemas } from '../../../api/client.ts';
-import { LETTER_FIELDS, type Content } from '../../../editors/content/content.ts';
+import { LETTER_FIELDS, type Content, withoutDraftFields } from '../../../editors/content/content.ts';
 import { isBegun } from '../waiting.ts';
 
 type Campaign = Schemas['Campaign'];
@@ -70,7 +70,7 @@ export function stageOf(campaign: Pick<Campaign, 'status' | 'data'>): Stage | nu
 
 /** The changes as a request takes them. */
 export function patchOf(content: DeskContent, stage: Stage): Patch {
-  const letter = content.template_attributes as Schemas['TemplateAttributes'];
+  const letter = withoutDraftFields(content.template_attributes) as Schemas['TemplateAttributes'];
   if (stage !== 'begun') return { ...content, template_attributes: letter };
   const kept = Object.entries(letter).filter(([field]) => !SENDER_FIELDS.has(field));
   return { name: content.name, template_attributes: Object.fromEntries(kept) };

@@ -1,5 +1,5 @@
 import { api, call, type Schemas } from '../../../api/client.ts';
-import type { Content } from '../../../editors/content/content.ts';
+import { type Content, withoutDraftFields } from '../../../editors/content/content.ts';
 import { useAction } from '../../../ui/action.ts';
 import { ActionForm } from '../../../ui/action-form.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -22,7 +22,7 @@ export function SaveTemplateDialog({
       call(() =>
         api.POST('/v1/my/templates', {
           params: { header: { 'Idempotency-Key': key } },
-          body: { ...(letter as Schemas['TemplateAttributes']), name, channel },
+          body: { ...(withoutDraftFields(letter) as Schemas['TemplateAttributes']), name, channel },
         }),
       ),
     done: ({ name }) => `The letter is a template now: ${name}.`,

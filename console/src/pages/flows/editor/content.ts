@@ -1,7 +1,8 @@
 /** A flow as the editor has it, and as the API takes it. */
 import type { Schemas } from '../../../api/client.ts';
-import { withRefs } from './commands.ts';
-import type { FlowContent } from './model.ts';
+import { withoutDraftFields } from '../../../editors/content/content.ts';
+import { mapBranches, withRefs } from './commands.ts';
+import type { FlowContent, Step } from './model.ts';
 
 export const contentOf = ({ name, goal, trigger, steps }: Schemas['Flow']): FlowContent => ({
   name,
@@ -10,11 +11,15 @@ export const contentOf = ({ name, goal, trigger, steps }: Schemas['Flow']): Flow
   steps: withRefs(steps),
 });
 
+/** Steps without what only a draft has. */
+const savedSteps = (steps: readonly Step[]): Step[] =>
+  steps.map((step) => mapBranches(withoutDraftFields(step), savedSteps));
+
 /** What a PATCH, a check and a simulation take. */
 export const requestOf = ({ name, goal, trigger, steps }: FlowContent) => ({
   name,
   goal,
   // The types of requests say more about each type of step than the editor knows.
   trigger: trigger as Schemas['FlowTriggerInput'],
-  steps: steps as Schemas['FlowStepInput'][],
+  steps: savedSteps(steps) as Schemas['FlowStepInput'][],
 });
