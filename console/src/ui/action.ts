@@ -63,12 +63,14 @@ export function useAction<Input = void, Output = unknown>(options: {
   done?: string | ((output: Output, input: Input) => string);
   refresh?: readonly string[];
   fields?: readonly string[];
+  /** What the browser keeps of the form until it is sent. */
+  kept?: { done: () => void };
   onDone?: (output: Output, input: Input) => void;
 }): Action<Input, Output> {
   const queryClient = useQueryClient();
   const isStillShown = useStillShown();
   const key = useActionKey();
-  const { work, done, refresh, fields, onDone } = options;
+  const { work, done, refresh, fields, kept, onDone } = options;
   const reload = (): Promise<unknown> =>
     refresh
       ? Promise.all(refresh.map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
@@ -78,6 +80,7 @@ export function useAction<Input = void, Output = unknown>(options: {
     async onSuccess(output, input) {
       key.renew();
       if (done !== undefined) toast(typeof done === 'string' ? done : done(output, input));
+      kept?.done();
       onDone?.(output, input);
       await reload();
     },

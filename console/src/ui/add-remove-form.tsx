@@ -3,6 +3,7 @@ import type { Action } from './action.ts';
 import { ActionForm } from './action-form.tsx';
 import { Field, TextArea } from './field.tsx';
 import { formText } from './form.ts';
+import type { Kept } from './kept-form.tsx';
 import { ItemResults, type ItemResult } from './item-results.tsx';
 
 export interface AddRemove {
@@ -18,12 +19,14 @@ interface Words {
 /** Adds and removes pasted addresses, and reports what became of each. */
 export function AddRemoveForm({
   action,
+  kept,
   add,
   remove,
   submit,
   onClose,
 }: {
   action: Action<AddRemove, { results: readonly ItemResult[] }>;
+  kept: Kept;
   add: Words;
   remove: Words;
   submit: string;
@@ -35,7 +38,13 @@ export function AddRemoveForm({
       remove: addressLines(formText(form, 'remove')),
     });
   return (
-    <ActionForm action={action} onSubmit={send} submit={submit} close={{ label: 'Done', onClick: onClose }}>
+    <ActionForm
+      action={action}
+      kept={kept}
+      onSubmit={send}
+      submit={submit}
+      close={{ label: 'Done', onClick: onClose }}
+    >
       {action.result && <ItemResults results={action.result.results} />}
       <Field {...add} error={action.errorOf('add')}>
         <TextArea name="add" rows={6} spellCheck={false} />

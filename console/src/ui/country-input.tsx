@@ -1,6 +1,7 @@
 import { useId, useState, type ComponentProps } from 'react';
 import { codeOfCountry, codeOfName, COUNTRIES, countryName } from './countries.ts';
 import { TextInput } from './field.tsx';
+import { useLeft } from './kept-form.tsx';
 import { afterPress } from './press.ts';
 
 /** The names of all countries, for the `list` of an input. */
@@ -25,7 +26,8 @@ interface CountryInputProps extends Omit<ComponentProps<'input'>, 'value' | 'onC
  */
 export function CountryInput({ value, onChange, name, ...rest }: CountryInputProps) {
   const listId = useId();
-  const [typed, setTyped] = useState({ text: countryName(value), value, isLeft: true });
+  const left = useLeft(onChange ? undefined : name);
+  const [typed, setTyped] = useState({ text: countryName(left ?? value), value, isLeft: true });
   // What is typed counts until the value is changed from elsewhere, such as by an undo.
   const { text, isLeft } = typed.value === value ? typed : { text: countryName(value), isLeft: true };
   const isBlank = text.trim() === '';
@@ -55,7 +57,7 @@ export function CountryInput({ value, onChange, name, ...rest }: CountryInputPro
           else afterPress(() => setTyped((now) => (now.text === text ? { ...now, isLeft: true } : now)));
         }}
       />
-      {name !== undefined && <input type="hidden" name={name} value={code ?? ''} />}
+      {name !== undefined && <input type="hidden" name={name} value={code ?? ''} data-base={value} />}
       {fault !== null && isLeft && (
         <p className="field-error" role="alert">
           {fault}

@@ -87,7 +87,13 @@ function SendTestForm({ channel, contactId, send, children, onClose }: TestProps
     });
   };
   return (
-    <ActionForm action={action} onSubmit={submit} submit="Send" close={{ label: 'Close', onClick: onClose }}>
+    <ActionForm
+      action={action}
+      kept={null}
+      onSubmit={submit}
+      submit="Send"
+      close={{ label: 'Close', onClick: onClose }}
+    >
       <Field
         label="To"
         hint={`${own === '' ? 'Without a number, it goes to you. ' : ''}Allowed are the ${what} of the account.`}

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 const TEXTS = ['name', 'email_from_name', 'email_from_email', 'email_reply_to'] as const;
@@ -24,12 +25,14 @@ interface Changes extends Record<TextName, string | null> {
 /** The name of the account, and whom its messages are from unless they say so themselves. */
 export function AccountSettings({ account }: { account: Schemas['Account'] }) {
   const reloadSignedIn = useReloadSignedIn();
+  const kept = useKept('account');
   const save = useAction({
     work: (body: Changes) => call(() => api.PATCH('/v1/my/account', { body })),
     done: 'Account saved.',
     refresh: ['account'],
     fields: [...TEXTS, ...RECIPIENTS],
     onDone: () => void reloadSignedIn(),
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -48,7 +51,7 @@ export function AccountSettings({ account }: { account: Schemas['Account'] }) {
   );
   return (
     <Card title="Settings">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
         <Field label="Name of the account" error={save.errorOf('name')}>
           {input('name')}
@@ -86,7 +89,7 @@ export function AccountSettings({ account }: { account: Schemas['Account'] }) {
             Save
           </Button>
         </div>
-      </form>
+      </KeptForm>
     </Card>
   );
 }

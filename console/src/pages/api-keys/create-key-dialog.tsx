@@ -5,6 +5,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 import { brandOptions } from './brand-options.ts';
 
 const FIELDS = ['name', 'test', 'brand_id', 'rate_limit_per_second'];
@@ -38,18 +39,21 @@ export function CreateKeyDialog({
   onCreated: (key: Schemas['CreatedApiKey']) => void;
 }) {
   const { account, brandId } = useBrand();
+  const kept = useKept('new-api-key');
   const create = useAction({
     work: (body: NewKey, key) =>
       call(() => api.POST('/v1/my/api_keys', { params: { header: { 'Idempotency-Key': key } }, body })),
     refresh: ['api_keys'],
     fields: FIELDS,
     onDone: onCreated,
+    kept,
   });
   const submit = (form: FormData) => create.run(readKey(form));
   return (
     <Dialog open onClose={onClose} title="Create an API key">
       <ActionForm
         action={create}
+        kept={kept}
         onSubmit={submit}
         submit="Create"
         close={{ label: 'Cancel', onClick: onClose }}

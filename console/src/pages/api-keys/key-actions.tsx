@@ -1,12 +1,14 @@
 import { useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
+import { CloseButton } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 type ApiKey = Schemas['ApiKey'];
@@ -43,6 +45,7 @@ export function KeyActions({ apiKey }: { apiKey: ApiKey }) {
 }
 
 function RenameDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const kept = useKept(`api-key.${apiKey.id}`);
   const rename = useAction({
     work: (name: string) =>
       call(() => api.PATCH('/v1/my/api_keys/{id}', { params: { path: { id: apiKey.id } }, body: { name } })),
@@ -50,6 +53,7 @@ function RenameDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
     refresh: ['api_keys'],
     fields: ['name'],
     onDone: onClose,
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -57,7 +61,7 @@ function RenameDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
   };
   return (
     <Dialog open onClose={onClose} title="Rename the key">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         {rename.fault !== null && <Notice tone="bad">{rename.fault}</Notice>}
         <Field label="Name" error={rename.errorOf('name')}>
           <TextInput name="name" defaultValue={apiKey.name} maxLength={100} autoFocus />
@@ -66,9 +70,9 @@ function RenameDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
           <Button type="submit" kind="primary" busy={rename.busy}>
             Save
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <CloseButton kept={kept} onClick={onClose} />
         </div>
-      </form>
+      </KeptForm>
     </Dialog>
   );
 }

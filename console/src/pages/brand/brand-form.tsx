@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 const TEXTS = [
@@ -37,6 +38,7 @@ function changesOf(form: FormData): Changes {
 /** Everything about the brand that is text, colour or a tick. Someone else's change in the meantime is not overwritten. */
 export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: string }) {
   const reloadSignedIn = useReloadSignedIn();
+  const kept = useKept('brand');
   const save = useAction({
     work: (body: Changes) =>
       call(() => api.PUT('/v1/my/brand', { params: { header: { 'If-Match': etag } }, body })),
@@ -44,6 +46,7 @@ export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: stri
     refresh: ['brands', 'preview', 'account'],
     fields: TEXTS,
     onDone: () => void reloadSignedIn(),
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -58,7 +61,7 @@ export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: stri
   const colour = (name: TextName) => <ColourInput name={name} value={brand[name]} />;
   return (
     <Card title="Company and look">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
         {field('company_name', 'Company name')}
         {field(
@@ -89,7 +92,7 @@ export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: stri
             Save
           </Button>
         </div>
-      </form>
+      </KeptForm>
     </Card>
   );
 }

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
 import { Checkbox, Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 type Scrape = NonNullable<Schemas['Brand']['scrape']>;
@@ -19,12 +20,14 @@ const REASONS: Record<NonNullable<Scrape['error']>, string> = {
 
 /** Fills the brand from a website. */
 export function ScrapeCard({ scrape }: { scrape: Scrape | null }) {
+  const kept = useKept('brand-website');
   const start = useAction({
     work: (body: { url: string; overwrite: boolean }, key) =>
       call(() => api.POST('/v1/my/brand/scrape', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'The website is being read.',
     refresh: ['brands'],
     fields: ['url'],
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -33,7 +36,7 @@ export function ScrapeCard({ scrape }: { scrape: Scrape | null }) {
   };
   return (
     <Card title="Fill from a website">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         {start.fault !== null && <Notice tone="bad">{start.fault}</Notice>}
         <Field
           label="Website"
@@ -54,7 +57,7 @@ export function ScrapeCard({ scrape }: { scrape: Scrape | null }) {
             Read the website
           </Button>
         </div>
-      </form>
+      </KeptForm>
       {scrape && <ScrapeState scrape={scrape} />}
     </Card>
   );

@@ -90,6 +90,7 @@ function AddToListDialog({
     <Dialog open onClose={onClose} title={`Add ${countText(count)} recipients to a list`}>
       <ActionForm
         action={action}
+        kept={null}
         onSubmit={submit}
         submit="Make the list"
         close={{ label: 'Close', onClick: onClose }}

@@ -1,12 +1,15 @@
 import { useRef, useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
+import { CloseButton } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CountryInput } from '../../ui/country-input.tsx';
 import { DataFields } from '../../ui/data-fields.tsx';
 import { blankRows, objectOf, type Row } from '../../ui/data-rows.ts';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { isObject, parseJson } from '../../ui/json-text.ts';
+import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { addressOf } from '../../ui/contact-text.ts';
 
@@ -57,20 +60,29 @@ const dataErrors = (errors: Readonly<Record<string, readonly string[]>>) =>
  * @param props.rows the names of data that a new contact probably has, too
  * @param props.onAnother begins with the next one, whose data probably have the same names
  */
-export function ContactForm({
-  contact,
-  rows = [],
-  onDone,
-  onAnother,
-  onCancel,
-}: {
+export function ContactForm(props: ContactFormProps) {
+  const kept = useKept(props.contact ? `contact.${props.contact.id}` : 'new-contact');
+  return <Form key={kept.generation} kept={kept} {...props} />;
+}
+
+interface ContactFormProps {
   contact?: Contact;
   rows?: readonly Row[];
   onDone: (saved: Contact) => void;
   onAnother?: (rows: readonly Row[]) => void;
   onCancel: () => void;
-}) {
-  const [data, setData] = useState<Data>(contact?.data ?? objectOf(rows));
+}
+
+/** The data of an earlier visit. */
+function leftData(kept: Kept): Data | null {
+  const parsed = parseJson(kept.first('data') ?? '');
+  return 'value' in parsed && isObject(parsed.value) ? parsed.value : null;
+}
+
+function Form({ kept, contact, rows = [], onDone, onAnother, onCancel }: ContactFormProps & { kept: Kept }) {
+  const given = contact?.data ?? objectOf(rows);
+  const [left] = useState(() => leftData(kept));
+  const [data, setData] = useState<Data>(left ?? given);
   const goesOn = useRef(false);
   const save = useAction({
     work: (body: ReturnType<typeof attributesOf>, key) =>
@@ -79,6 +91,7 @@ export function ContactForm({
         : call(() => api.POST('/v1/my/contacts', { params: { header: { 'Idempotency-Key': key } }, body })),
     done: 'Contact saved.',
     fields: FIELDS,
+    kept,
     onDone: (saved) => (goesOn.current ? onAnother?.(blankRows(data)) : onDone(saved)),
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -87,7 +100,7 @@ export function ContactForm({
     save.run(attributesOf(new FormData(event.currentTarget), data, contact));
   };
   return (
-    <form onSubmit={submit}>
+    <KeptForm kept={kept} onSubmit={submit}>
       {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
       <Inputs contact={contact} errorOf={save.errorOf} />
       <DataFields
@@ -95,9 +108,16 @@ export function ContactForm({
         hint="For templates and segments."
         nullText="removed"
         value={data}
-        {...(contact ? {} : { rows })}
+        {...(contact || left ? {} : { rows })}
         onChange={setData}
         errors={dataErrors(save.errors)}
+      />
+      <input
+        type="hidden"
+        name="data"
+        value={JSON.stringify(data)}
+        data-base={JSON.stringify(given)}
+        readOnly
       />
       <div className="actions">
         <Button type="submit" kind="primary" busy={save.busy}>
@@ -108,9 +128,9 @@ export function ContactForm({
             Save and add another
           </Button>
         )}
-        <Button onClick={onCancel}>Cancel</Button>
+        <CloseButton kept={kept} onClick={onCancel} />
       </div>
-    </form>
+    </KeptForm>
   );
 }
 

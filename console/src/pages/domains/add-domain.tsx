@@ -4,6 +4,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 import { useOpen } from '../../ui/links.tsx';
 
 interface Given {
@@ -14,6 +15,7 @@ interface Given {
 /** Registers a domain, and opens its page with the records to publish. */
 export function AddDomain({ onClose }: { onClose: () => void }) {
   const open = useOpen();
+  const kept = useKept('new-domain');
   const action = useAction({
     work: (domain: Given, key) =>
       call(() =>
@@ -25,6 +27,7 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     refresh: ['domains'],
     fields: ['domain.name', 'domain.provider'],
     onDone: ({ id }) => open(`/domains/${id}`),
+    kept,
   });
   const submit = (form: FormData) => {
     const provider = formText(form, 'provider').trim();
@@ -34,6 +37,7 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     <Dialog open onClose={onClose} title="Add a domain">
       <ActionForm
         action={action}
+        kept={kept}
         onSubmit={submit}
         submit="Add domain"
         close={{ label: 'Cancel', onClick: onClose }}

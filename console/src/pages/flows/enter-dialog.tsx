@@ -42,6 +42,7 @@ export function EnterDialog({ flow, onClose }: { flow: Flow; onClose: () => void
     <Dialog open onClose={onClose} title={`Let a contact enter “${flow.name}”`}>
       <ActionForm
         action={action}
+        kept={null}
         disabled={!contact}
         onSubmit={() => contact && action.run({ contactId: contact.id, way, data, test })}
         submit="Let it enter"

@@ -51,7 +51,7 @@ function BrandForm({ accounts }: Pick<SignedIn, 'accounts'>) {
     });
   };
   return (
-    <ActionForm action={create} onSubmit={submit} submit="Create the brand">
+    <ActionForm action={create} kept={null} onSubmit={submit} submit="Create the brand">
       <p>A brand is what your recipients see as the sender. Contacts, templates and keys belong to one.</p>
       <Field label="Name of the company or product" error={create.errorOf('company_name')}>
         <TextInput name="company_name" autoComplete="organization" required autoFocus />

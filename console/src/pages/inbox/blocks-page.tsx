@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState, type SubmitEvent } from 'react';
+import { useMemo, type SubmitEvent } from 'react';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
@@ -8,6 +8,7 @@ import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Card, Time } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
@@ -73,7 +74,7 @@ export function BlocksPage() {
   );
 }
 
-function useBlock(whenDone: (block: Block) => void) {
+function useBlock(kept?: Kept) {
   return useAction({
     work: (who: string, key) =>
       call(() =>
@@ -85,20 +86,20 @@ function useBlock(whenDone: (block: Block) => void) {
     done: (block) => `${whoOf(block)} is blocked.`,
     refresh: ['inbox_blocks'],
     fields: ['email', 'domain'],
-    onDone: whenDone,
+    ...(kept && { kept }),
   });
 }
 
 function BlockForm() {
-  const [blocked, setBlocked] = useState(0);
-  const action = useBlock(() => setBlocked(blocked + 1));
+  const kept = useKept('inbox-block', { resets: true });
+  const action = useBlock(kept);
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     action.run(formText(new FormData(event.currentTarget), 'who').trim());
   };
   return (
     <Card title="Block a sender">
-      <form key={blocked} onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         <Field
           label="Address or domain"
           hint="Mail that has already arrived stays where it is."
@@ -117,13 +118,13 @@ function BlockForm() {
             Block
           </Button>
         </div>
-      </form>
+      </KeptForm>
     </Card>
   );
 }
 
 function EndBlock({ block }: { block: Block }) {
-  const again = useBlock(() => undefined);
+  const again = useBlock();
   const action = useAction({
     work: () => call(() => api.DELETE('/v1/my/inbox_blocks/{id}', { params: { path: { id: block.id } } })),
     refresh: ['inbox_blocks'],

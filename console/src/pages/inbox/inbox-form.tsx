@@ -4,6 +4,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Checkbox, Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 
 type Inbox = Schemas['Inbox'];
 
@@ -30,18 +31,21 @@ export function InboxForm({ inbox, onClose }: { inbox?: Inbox; onClose: () => vo
     inbox
       ? call(() => api.PATCH('/v1/my/inboxes/{id}', { params: { path: { id: inbox.id } }, body }))
       : call(() => api.POST('/v1/my/inboxes', { params: { header: { 'Idempotency-Key': key } }, body }));
+  const kept = useKept(inbox ? `inbox.${inbox.id}` : 'new-inbox');
   const action = useAction({
     work: save,
     done: ({ address }) => (inbox ? `${address} is changed.` : `${address} is created.`),
     refresh: ['inboxes', 'domains'],
     fields: ['address', 'name'],
     onDone: onClose,
+    kept,
   });
   const submit = (form: FormData) => action.run(givenIn(form));
   return (
     <Dialog open onClose={onClose} title={inbox ? `Edit ${inbox.address}` : 'Create an inbox'}>
       <ActionForm
         action={action}
+        kept={kept}
         onSubmit={submit}
         submit={inbox ? 'Save' : 'Create inbox'}
         close={{ label: 'Cancel', onClick: onClose }}

@@ -1,14 +1,16 @@
-import { useState, type SubmitEvent } from 'react';
+import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/facts.tsx';
 import { Field, TextArea } from '../../ui/field.tsx';
+import { formText } from '../../ui/form.ts';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
 /** Answers a conversation with text. It goes to the contact, or to the sender of the last mail. */
 export function ReplyForm({ conversationId: id }: { conversationId: number }) {
-  const [text, setText] = useState('');
+  const kept = useKept(`answer.${id}`, { resets: true });
   const action = useAction({
     work: (answer: string, key) =>
       call(() =>
@@ -20,21 +22,21 @@ export function ReplyForm({ conversationId: id }: { conversationId: number }) {
     done: 'The answer is accepted for sending.',
     refresh: ['conversations'],
     fields: ['text'],
-    onDone: () => setText(''),
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    action.run(text);
+    action.run(formText(new FormData(event.currentTarget), 'text'));
   };
   return (
     <Card title="Answer">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         <Field
           label="Your answer"
           hint="It goes to the contact or, without one, to the sender of the last mail, from the address of the inbox."
           error={action.errorOf('text')}
         >
-          <TextArea value={text} required rows={5} onChange={(event) => setText(event.target.value)} />
+          <TextArea name="text" required rows={5} />
         </Field>
         {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
         <div className="actions">
@@ -42,7 +44,7 @@ export function ReplyForm({ conversationId: id }: { conversationId: number }) {
             Send the answer
           </Button>
         </div>
-      </form>
+      </KeptForm>
     </Card>
   );
 }

@@ -3,6 +3,7 @@ import { useAction } from '../../ui/action.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 
 type ContactList = Schemas['ContactList'];
 
@@ -16,6 +17,7 @@ export function ListForm({
   onDone: (saved: ContactList) => void;
   onCancel: () => void;
 }) {
+  const kept = useKept(list ? `list.${list.id}` : 'new-list');
   const save = useAction({
     work: (body: { name: string; description: string | null; visible: boolean }, key) =>
       list
@@ -25,6 +27,7 @@ export function ListForm({
     refresh: ['lists'],
     fields: ['name', 'description', 'visible'],
     onDone,
+    kept,
   });
   const submit = (form: FormData) => {
     save.run({
@@ -34,7 +37,13 @@ export function ListForm({
     });
   };
   return (
-    <ActionForm action={save} onSubmit={submit} submit="Save" close={{ label: 'Cancel', onClick: onCancel }}>
+    <ActionForm
+      action={save}
+      kept={kept}
+      onSubmit={submit}
+      submit="Save"
+      close={{ label: 'Cancel', onClick: onCancel }}
+    >
       <Field label="Name" error={save.errorOf('name')}>
         <TextInput name="name" required defaultValue={list?.name ?? ''} />
       </Field>

@@ -1,9 +1,11 @@
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 import { AddRemoveForm, type AddRemove } from '../../ui/add-remove-form.tsx';
 
 /** Adds and removes pasted addresses, up to 10,000 at once. */
 export function MembersDialog({ listId, onClose }: { listId: number; onClose: () => void }) {
+  const kept = useKept(`list-members.${listId}`);
   const change = useAction({
     work: (body: AddRemove, key) =>
       call(() =>
@@ -14,10 +16,12 @@ export function MembersDialog({ listId, onClose }: { listId: number; onClose: ()
       ),
     refresh: ['lists', 'contacts'],
     fields: ['add', 'remove'],
+    kept,
   });
   return (
     <AddRemoveForm
       action={change}
+      kept={kept}
       add={{
         label: 'Email addresses to add',
         hint: 'One a line. Addresses that no contact has become new contacts.',

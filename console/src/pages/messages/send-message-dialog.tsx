@@ -2,10 +2,13 @@ import { useState, type SubmitEvent } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
+import { CloseButton } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
+import { isObject, parseJson } from '../../ui/json-text.ts';
+import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
@@ -26,14 +29,33 @@ const bodyOf = ({ channel, to, subject, text }: Draft): Body =>
 
 /** A form that sends one message, filled with a message to the user. Opens the message afterwards. */
 export function SendMessageDialog({ onClose }: { onClose: () => void }) {
+  const kept = useKept('new-message');
+  return (
+    <Dialog open onClose={onClose} title="Send a message">
+      <Form key={kept.generation} kept={kept} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+/** What an earlier visit has left. */
+function leftDraft(kept: Kept, given: Draft): Draft {
+  const parsed = parseJson(kept.first('draft') ?? '');
+  if (!('value' in parsed) || !isObject(parsed.value)) return given;
+  const { channel, to, subject, text } = parsed.value;
+  const isText = [to, subject, text].every((each) => typeof each === 'string');
+  return isText && (channel === 'email' || channel === 'sms') ? (parsed.value as unknown as Draft) : given;
+}
+
+function Form({ kept, onClose }: { kept: Kept; onClose: () => void }) {
   const { user } = useBrand().signedIn;
   const open = useOpen();
-  const [draft, setDraft] = useState<Draft>({
+  const given: Draft = {
     channel: 'email',
     to: user.email,
     subject: 'Hello from Carillon',
     text: 'This is a first message.',
-  });
+  };
+  const [draft, setDraft] = useState(() => leftDraft(kept, given));
   const body = bodyOf(draft);
   const send = useAction({
     work: (wanted: Body, key) =>
@@ -45,6 +67,7 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
       ),
     done: 'The message is accepted for sending.',
     fields: FIELDS,
+    kept,
     onDone({ id }) {
       onClose();
       open(`/messages/${id}`);
@@ -56,8 +79,15 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
     send.run(body);
   };
   return (
-    <Dialog open onClose={onClose} title="Send a message">
-      <form onSubmit={submit}>
+    <>
+      <KeptForm kept={kept} onSubmit={submit}>
+        <input
+          type="hidden"
+          name="draft"
+          value={JSON.stringify(draft)}
+          data-base={JSON.stringify(given)}
+          readOnly
+        />
         {send.fault !== null && <Notice tone="bad">{send.fault}</Notice>}
         <Field label="Channel">
           <Select
@@ -90,10 +120,10 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
           <Button type="submit" kind="primary" busy={send.busy}>
             Send
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <CloseButton kept={kept} onClick={onClose} />
         </div>
-      </form>
+      </KeptForm>
       <CodeBlock text={curlOf('POST', '/v1/my/messages', body)} label="The same by the API" />
-    </Dialog>
+    </>
   );
 }

@@ -10,6 +10,7 @@ import { Card } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { PageHeader } from '../../ui/list-page.tsx';
+import { KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { ProfileTabs } from './profile-tabs.tsx';
 import { PasswordCard } from './password-card.tsx';
@@ -47,12 +48,14 @@ type Names = Record<(typeof FIELDS)[number], string>;
 function NameCard() {
   const { user } = useBrand().signedIn;
   const reloadSignedIn = useReloadSignedIn();
+  const kept = useKept('profile');
   const save = useAction({
     work: (body: Names) => call(() => api.PATCH('/v1/my/user', { body })),
     done: 'Profile saved.',
     refresh: [],
     fields: FIELDS,
     onDone: () => void reloadSignedIn(),
+    kept,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -70,7 +73,7 @@ function NameCard() {
   );
   return (
     <Card title="Profile">
-      <form onSubmit={submit}>
+      <KeptForm kept={kept} onSubmit={submit}>
         {save.fault !== null && <Notice tone="bad">{save.fault}</Notice>}
         <Field label="First name" error={save.errorOf('first_name')}>
           {input('first_name', 'given-name')}
@@ -93,7 +96,7 @@ function NameCard() {
             Save
           </Button>
         </div>
-      </form>
+      </KeptForm>
     </Card>
   );
 }

@@ -24,7 +24,12 @@ export function ForgotPage() {
           </p>
         </Notice>
       ) : (
-        <ActionForm action={ask} onSubmit={(form) => ask.run(formText(form, 'email'))} submit="Send the link">
+        <ActionForm
+          action={ask}
+          kept={null}
+          onSubmit={(form) => ask.run(formText(form, 'email'))}
+          submit="Send the link"
+        >
           <Field
             label="Email address"
             hint="You get a link, with which you set a new password."

@@ -41,6 +41,7 @@ export function ResetPage() {
       ) : (
         <ActionForm
           action={reset}
+          kept={null}
           onSubmit={(form) => reset.run(formText(form, 'password'))}
           submit="Set the password"
         >

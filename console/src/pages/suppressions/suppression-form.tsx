@@ -3,6 +3,7 @@ import { useAction } from '../../ui/action.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 
 interface NewSuppression {
   email?: string;
@@ -16,6 +17,7 @@ const timeOf = (local: string) => (local === '' ? null : new Date(local).toISOSt
 
 /** Stops all messages to one address. */
 export function SuppressionForm({ onClose }: { onClose: () => void }) {
+  const kept = useKept('new-suppression');
   const save = useAction({
     work: (body: NewSuppression, key) =>
       call(() => api.POST('/v1/my/suppressions', { params: { header: { 'Idempotency-Key': key } }, body })),
@@ -23,6 +25,7 @@ export function SuppressionForm({ onClose }: { onClose: () => void }) {
     refresh: ['suppressions', 'contacts'],
     fields: ['email', 'phone', 'diagnostic', 'expires_at'],
     onDone: onClose,
+    kept,
   });
   const submit = (form: FormData) => {
     const address = formText(form, 'address').trim();
@@ -35,6 +38,7 @@ export function SuppressionForm({ onClose }: { onClose: () => void }) {
   return (
     <ActionForm
       action={save}
+      kept={kept}
       onSubmit={submit}
       submit="Suppress"
       close={{ label: 'Cancel', onClick: onClose }}

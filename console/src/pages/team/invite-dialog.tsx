@@ -6,6 +6,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 import { grantable, isRole, type NewInvitation } from './roles.ts';
 
 export function InviteDialog({
@@ -16,11 +17,13 @@ export function InviteDialog({
   onSent: (invitation: NewInvitation) => void;
 }) {
   const { role: ownRole } = useBrand();
+  const kept = useKept('invitation');
   const invite = useAction({
     work: (body: { email: string; role: Role }) => call(() => api.POST('/v1/my/invitations', { body })),
     refresh: ['invitations'],
     fields: ['email', 'role'],
     onDone: onSent,
+    kept,
   });
   const submit = (form: FormData) => {
     const role = formText(form, 'role');
@@ -30,6 +33,7 @@ export function InviteDialog({
     <Dialog open onClose={onClose} title="Invite someone">
       <ActionForm
         action={invite}
+        kept={kept}
         onSubmit={submit}
         submit="Invite"
         close={{ label: 'Cancel', onClick: onClose }}

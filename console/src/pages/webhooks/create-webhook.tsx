@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { formText } from '../../ui/form.ts';
+import { useKept } from '../../ui/kept-form.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import type { EventType, Webhook } from './webhook-events.ts';
 import { tickedEvents, WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx';
@@ -21,12 +22,14 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
 }
 
 function Form({ onCreated, onClose }: { onCreated: (webhook: Webhook) => void; onClose: () => void }) {
+  const kept = useKept('new-webhook');
   const action = useAction({
     work: (body: { url: string; events: EventType[] }, key) =>
       call(() => api.POST('/v1/my/webhooks', { params: { header: { 'Idempotency-Key': key } }, body })),
     refresh: ['webhooks'],
     fields: WEBHOOK_FIELDS,
     onDone: onCreated,
+    kept,
   });
   const submit = (form: FormData) => {
     action.run({ url: formText(form, 'url').trim(), events: tickedEvents(form) });
@@ -34,6 +37,7 @@ function Form({ onCreated, onClose }: { onCreated: (webhook: Webhook) => void; o
   return (
     <ActionForm
       action={action}
+      kept={kept}
       onSubmit={submit}
       submit="Create webhook"
       close={{ label: 'Cancel', onClick: onClose }}

@@ -46,6 +46,7 @@ export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () =
     <Dialog open onClose={onClose} title="Retry all failed deliveries">
       <ActionForm
         action={action}
+        kept={null}
         onSubmit={submit}
         submit="Retry all"
         close={{ label: 'Cancel', onClick: onClose }}

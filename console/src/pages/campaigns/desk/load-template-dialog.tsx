@@ -39,6 +39,7 @@ export function LoadTemplateDialog({
     >
       <ActionForm
         action={action}
+        kept={null}
         onSubmit={(form) => action.run(Number(formText(form, 'template')))}
         submit="Replace the letter"
         close={{ label: 'Close', onClick: onClose }}

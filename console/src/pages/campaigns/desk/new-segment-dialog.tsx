@@ -42,6 +42,7 @@ export function NewSegmentDialog({
     <Dialog open onClose={onClose} title="New segment" wide>
       <ActionForm
         action={action}
+        kept={null}
         onSubmit={submit}
         submit="Make the segment"
         close={{ label: 'Close', onClick: onClose }}

@@ -34,6 +34,7 @@ export function SaveTemplateDialog({
     <Dialog open onClose={onClose} title="Save as a template">
       <ActionForm
         action={action}
+        kept={null}
         onSubmit={(form) => action.run(formText(form, 'name'))}
         submit="Save"
         close={{ label: 'Close', onClick: onClose }}
