@@ -39,7 +39,7 @@ export function authorizationQuery(querystring: string): string {
 function describeError(body: Buffer): string {
   try {
     const { error, error_description: text } = JSON.parse(body.toString()) as Record<string, unknown>;
-    return `${String(text ?? error)}.`;
+    return `The reason: ${String(text ?? error)}.`;
   } catch {
     return 'The request cannot be understood.';
   }

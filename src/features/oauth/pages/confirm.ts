@@ -11,8 +11,8 @@ export function confirmPage(
   error: Partial<FormError> = {},
 ): RawResult {
   const content = `<p>The application ${clientName(interaction.client)} asks for access to your
-account. To see what it asks for, and to allow it, give a password again that you gave more than 15 minutes ago. The
-application does not get it.</p>
+account. You gave your password more than 15 minutes ago: give it again to see what it asks for. The application does not
+get it.</p>
 <dl>
 <dt>You are signed in as</dt><dd><strong>${escapeHtml(email)}</strong>. <a href="${escapeHtml(path)}?sign_in=another">Not you? Sign in as another
 user</a></dd>
