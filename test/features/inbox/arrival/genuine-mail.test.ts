@@ -61,6 +61,7 @@ beforeAll(async () => {
     events,
     consumers,
     hasScanner: false,
+    quotaBytes: 1024 ** 3,
     pool: database.pool,
     waker,
     reader,
