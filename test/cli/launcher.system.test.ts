@@ -25,13 +25,14 @@ afterEach(() => {
 });
 
 /** Starts a role whose database is down, and resolves to its process id once it waits for the database. */
-async function startWaiting(program: string, args: string[], role: string) {
+async function startWaiting(program: string, args: string[], role: string, options = '') {
   const { PATH, HOME } = process.env;
   const child = spawn(program, [...args, 'start', role], {
     cwd: root,
     env: {
       PATH,
       HOME,
+      NODE_OPTIONS: options,
       DATABASE_URL: 'postgres://ann@127.0.0.1:9/carillon',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
       APP_SECRET: 'a secret of at least thirty-two characters',
@@ -123,7 +124,14 @@ it.each(['sender', 'worker'])(
 
 it('lets flags of the user count', async () => {
   const { pid } = await startWaiting(process.execPath, ['--max-semi-space-size=32', launcher], 'worker');
-  expect(await commandLine(pid)).toMatch(/--max-semi-space-size=4 .*--max-semi-space-size=32/);
+  expect(await commandLine(pid)).toMatch(/ --heap-growing-percent=30 --max-semi-space-size=32 /);
+}, 60_000);
+
+it('lets NODE_OPTIONS count', async () => {
+  const { pid } = await startWaiting(process.execPath, [launcher], 'worker', '--max-semi-space-size=32');
+  const line = await commandLine(pid);
+  expect(line).toContain('--heap-growing-percent=30');
+  expect(line).not.toContain('--max-semi-space-size');
 }, 60_000);
 
 it('finishes a command whose reader has ended, without a stack trace', async () => {

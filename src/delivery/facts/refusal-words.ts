@@ -18,6 +18,9 @@ const policy = anyOf(
   /relaying|(?:not|to) relay|relay (?:not|access|denied|attempt)|junk|virus|malware|phish|\bban(?:ned)?\b|prohibit/u,
   /not (?:allowed|permitted|authori[sz]ed)|authenticat|access denied|listed (?:in|at|by|on)|reverse dns|\bptr\b/u,
   /sender|unsolicited|rate limit|too many|content reject|\bfrom:|valid from\b/u,
+  // The relay's own account, its limits and its connection; a part of the message.
+  /\byour (?:account|ip\b|server|host|domain|client|network)|\bsending\b|\boutgoing\b|\boutbound\b|account you use/u,
+  /\b(?:hourly|daily|monthly|connection|message) (?:\w{1,20} )?limit|\btls\b|\bhelo\b|\behlo\b|certificate|\bheader|attachment/u,
   // German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
   /richtlinie|unerwünscht|absender|indésirable|expéditeur|remitente|no deseado|mittente|indesiderat|remetente|afzender/u,
   /nadawc|спам|отправител|垃圾|发件人|寄件者|迷惑|送信者/u,
@@ -45,8 +48,8 @@ const size = anyOf(
 /** The mailbox exists no more, or is switched off. */
 const disabled = anyOf(
   /(?:account|mailbox|user|address|recipient)(?: has been| is| was)? (?:temporarily )?(?:disabled|inactive|suspended|deactivated|discontinued|closed|terminated)/u,
-  /(?:disabled|inactive|suspended|expired) (?:account|mailbox|user|recipient)|no longer (?:active|available|valid|in use|accept|working|with|employed)/u,
-  /(?:account|user|mailbox)[^.]{0,60} (?:inactive|disabled|inactivity|over quota and inactive)|user is terminated|mailbox not active|mailbox is (?:frozen|locked)|account is locked/u,
+  /(?:disabled|inactive|suspended) (?:account|mailbox|user|recipient)|no longer (?:active|available|valid|in use|accept)/u,
+  /tried to reach is (?:inactive|disabled)|user is terminated|mailbox not active|mailbox is (?:frozen|locked)|due to inactivity/u,
   /(?:konto|postfach|benutzer)(?: ist| wurde)? (?:deaktiviert|gesperrt|stillgelegt|gelöscht)|bo[iî]te[^.]{0,40}archivee|compte (?:bloqué|désactivé|suspendu|fermé)/u,
   /cuenta (?:deshabilitada|desactivada|suspendida|inactiva)|(?:casella|utente|account) (?:disabilitat|disattivat|sospes|scadut)/u,
   /conta (?:desativada|suspensa|inativa|cancelada)|(?:ящик|аккаунт|пользователь) (?:заблокирован|отключ|удал)|(?:帐号|账号|用户)已(?:停用|禁用|冻结)/u,
@@ -54,11 +57,11 @@ const disabled = anyOf(
 
 /** There is no such mailbox. */
 const unknown = anyOf(
-  /no such (?:user|mailbox|recipient|address|person|account|local|id|alias)|(?:user|recipient|mailbox|address|addressee|account|alias|userid|name)(?: is| was)? (?:unknown|invalid|not (?:found|known|valid|exist))/u,
-  /(?:unknown|invalid|nonexistent|non-existent|bad|undefined) (?:user|recipient|mailbox|address|account|local|virtual|userid|destination|or )/u,
-  /(?:does not|doesn't|do not|don't|did not|not) exist|no mailbox|no account|mailbox (?:is )?(?:unavailable|not available)|unrouteable address/u,
-  /does(?: not|n't) have an? [^ ]{1,80} account|not a (?:valid|known) (?:user|mailbox|recipient|address)|(?:recipient|user|mailbox)[^.]{0,60}not (?:found|listed)|not our (?:user|customer)|name is not recognized|invalid final delivery userid|not in (?:the )?(?:directory|address book)/u,
-  /not listed in|no (?:valid )?recipients?\b|recipnotfound|recipientnotfound|unknown recipient|user (?:account )?unavailable|no user\b|nosuchuser|no existing user/u,
+  /no such (?:user|mailbox|recipient|address|person|account|local)|(?:user|recipient|mailbox|address|addressee|account|alias|userid)(?: is| was)? (?:unknown|invalid|not (?:found|known|valid))/u,
+  /(?:unknown|invalid|nonexistent|non-existent) (?:user|recipient|mailbox|address|account|local|virtual|or )/u,
+  /(?:does not|doesn't|do not|not) exist|no mailbox|no account|mailbox (?:is )?(?:unavailable|not available)|unrouteable address/u,
+  /does(?: not|n't) have an? [^ ]{1,80} account|not a (?:valid|known) (?:user|mailbox|recipient|address)|not our (?:user|customer)/u,
+  /recipient name is not recognized|invalid final delivery userid|not (?:listed )?in (?:[^ .]{1,40} ){0,3}(?:directory|address book)|\brecip(?:ient)?notfound/u,
   /(?:empfänger|benutzer|postfach|adresse|konto)(?: ist)? (?:unbekannt|nicht (?:bekannt|vorhanden|gefunden))|unbekannte[rs]? (?:benutzer|empfänger|adresse)|existiert nicht/u,
   /destinataire[s]? (?:inconnu|invalide)|utilisateur inconnu|adresse[^.]{0,40} (?:invalide|inconnue)|n['’ ]existe pas/u,
   /(?:usuario|destinatario|buz[oó]n|cuenta|direcci[oó]n) (?:desconocid|inexistente|no (?:existe|encontrad|v[aá]lid))/u,

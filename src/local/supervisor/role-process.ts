@@ -43,19 +43,20 @@ const nameOf = (flag: string) => flag.split('=')[0];
 
 /**
  * Replaces this process with one that has the flags and the environment of its role. It keeps its process id, standard
- * streams and parent, so nothing outside notices. Flags that this process was given come last, and therefore count.
- * Returns if all of them are given, if a supervisor has started this process, or on Windows, which cannot do this.
+ * streams and parent, so nothing outside notices. Flags that this process was given, also by NODE_OPTIONS, count instead.
+ * Returns if none is missing, if a supervisor has started this process, or on Windows, which cannot do this.
  */
 export function restartWithFlags(role: string): void {
-  const flags = nodeFlagsOf(role);
-  const given = new Set(process.execArgv.map(nameOf));
-  if (flags.every((flag) => given.has(nameOf(flag)))) return;
+  const environment = childEnvironment({});
+  const given = new Set([...process.execArgv, ...(environment.NODE_OPTIONS ?? '').split(/\s+/)].map(nameOf));
+  const flags = nodeFlagsOf(role).filter((flag) => !given.has(nameOf(flag)));
+  if (flags.length === 0) return;
   // The channel to the supervisor would close.
   if (process.connected || process.platform === 'win32') return;
   process.execve?.(
     process.execPath,
     [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)],
-    { ...memoryEnvironmentOf(role), ...childEnvironment({}) },
+    { ...memoryEnvironmentOf(role), ...environment },
   );
 }
 

@@ -1,8 +1,25 @@
 /** What a person can correct when PostgreSQL cannot be reached, in one sentence. */
 interface Kind {
-  matches(code: string, message: string): boolean;
+  matches(code: string, message: string, url: string): boolean;
   /** Completes "the database …". */
   problem(message: string, code: string): string;
+}
+
+/** The files that the URL names for TLS. */
+function namedFiles(url: string): string[] {
+  const query = URL.parse(url)?.searchParams;
+  return ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => query?.get(name) || []);
+}
+
+/** Whether an error of the system is about the database's address, and not about another server's. */
+function isOfDatabase(error: object, url: string): boolean {
+  const { port, hostname } = error as { port?: number; hostname?: string };
+  const database = URL.parse(url);
+  if (!database) return true;
+  return (
+    (port === undefined || String(port) === (database.port || '5432')) &&
+    (hostname === undefined || hostname === database.hostname)
+  );
 }
 
 const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/;
@@ -18,7 +35,9 @@ const kinds: readonly Kind[] = [
     problem: () => 'asks for a password, and DATABASE_URL has none',
   },
   {
-    matches: (code) => code.startsWith('3D') || code === '42501',
+    matches: (code, message) =>
+      code.startsWith('3D') ||
+      (code === '42501' && /^permission denied for (?:database|schema)\b/.test(message)),
     problem: (message) =>
       `cannot be used (${message}): create it or grant access to it, or correct DATABASE_URL`,
   },
@@ -39,7 +58,8 @@ const kinds: readonly Kind[] = [
   },
   {
     // pg reads the files of sslrootcert, sslcert and sslkey before it connects.
-    matches: (code, message) => code === 'ENOENT' && /open '/.test(message),
+    matches: (code, message, url) =>
+      code === 'ENOENT' && namedFiles(url).some((path) => message.includes(path)),
     problem: (message) => `needs a file that DATABASE_URL names (${message})`,
   },
 ];
@@ -54,12 +74,14 @@ const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENETUNREACH|EPIPE|08
  * @returns a sentence without the password; null for any other error
  */
 export function connectionProblem(error: unknown, url: string): string | null {
-  const { code: given, message = '' } = (error ?? {}) as { code?: unknown; message?: string };
+  if (typeof error !== 'object' || error === null) return null;
+  const { code: given, message = '' } = error as { code?: unknown; message?: string };
   const code = typeof given === 'string' ? given : '';
   const host = URL.parse(url)?.host;
   const database = host ? `the database at ${host}` : 'the database';
-  const kind = kinds.find((each) => each.matches(code, message));
+  const kind = kinds.find((each) => each.matches(code, message, url));
   if (kind) return `${database} ${kind.problem(message, code)}`;
+  if (!isOfDatabase(error, url)) return null;
   if (UNREACHABLE.test(code) || /timeout (expired|exceeded)/.test(message))
     return `${database} is unavailable (${code || message}): start it, or correct DATABASE_URL`;
   return null;

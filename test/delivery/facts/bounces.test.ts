@@ -240,6 +240,24 @@ describe('the words of a reply', () => {
     expect(verdictOf(reply, 'report')).toBe(expected);
   });
 
+  // The relay's own account, its limits, or a part of the message.
+  it.each([
+    '550 Your account is locked, contact support',
+    '550 User acme has exceeded the hourly limit, sending disabled',
+    '550 Outgoing mail for user acme is disabled',
+    '554 The account you use to send is inactive',
+    '554 This attachment name is invalid',
+    '554 5.5.1 header field name is invalid',
+    '554 5.5.1 Error: no valid recipients',
+    '554 5.5.4 No user agent header',
+    '554 5.5.2 Bad recipient header syntax',
+    '550 Recipient requires TLS; certificate not found',
+    '550 Invalid domain in HELO',
+    '554 No MX record for your domain',
+  ])('never suppress a recipient for a fault of the sender: %s', (reply) => {
+    for (const stage of ['data', 'body', 'report'] as const) expect(verdictOf(reply, stage)).toBe('rejected');
+  });
+
   it('do not make a bounce of a policy that has a code of its class only', () => {
     expect(verdictOf('550 5.7.0 Denied')).toBe('content_rejected');
   });

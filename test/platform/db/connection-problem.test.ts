@@ -104,6 +104,15 @@ it('ends the start of a role with the sentence, and does not wait for better set
   await expect(whenAvailable(step)).rejects.toThrow(/offers no TLS/);
 });
 
+it.each([
+  { code: 'ENOENT', message: "ENOENT: no such file or directory, open '/data/blobs/x'" },
+  { code: 'EAI_AGAIN', message: 'getaddrinfo EAI_AGAIN smtp.example', hostname: 'smtp.example' },
+  { code: 'ECONNREFUSED', message: 'connect ECONNREFUSED 10.0.0.9:25', port: 25 },
+  { code: '42501', message: 'permission denied for table messages' },
+])('does not blame the database for $message', (facts) => {
+  expect(connectionProblem(Object.assign(new Error(facts.message), facts), made.url)).toBeNull();
+});
+
 it('leaves other errors to those who know them', () => {
   expect(connectionProblem(new Error('division by zero'), made.url)).toBeNull();
   expect(connectionProblem(Object.assign(new Error('no'), { code: '23505' }), made.url)).toBeNull();
