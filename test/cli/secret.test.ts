@@ -47,6 +47,11 @@ async function sealEverything(): Promise<string> {
   const path = `/v1/my/webhooks/${String(webhook.body.id)}`;
   const rotated = await api.request('POST', `${path}/rotate_secret`);
   expect(rotated.status).toBe(200);
+  const call = { type: 'webhook', url: 'https://api.acme.test/', headers: { 'X-Token': 'a token of Acme' } };
+  const flow = await api.request('POST', '/v1/my/flows', {
+    body: { name: 'Calls', trigger: { event: 'signed_up' }, steps: [call] },
+  });
+  expect(flow.status).toBe(201);
   const keyring = createKeyring(TEST_SECRET);
   await insertVerifiedDomain(api.database, api, 'acme.test', { keyring });
   const added = await carillon(

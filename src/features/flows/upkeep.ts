@@ -210,4 +210,12 @@ export const flowsUpkeep: Upkeep = {
     unusedHeaders,
   ],
   expectedWorkflows: [flowAudienceSource, flowRunSource],
+  sealed: [
+    {
+      table: 'flow_header_secrets',
+      column: 'value_sealed',
+      row: `brand_id || '/' || tag || '/' || origin`,
+      accountId: 'account_id',
+    },
+  ],
 };
