@@ -143,6 +143,13 @@ function requests(): Record<string, Request[]> {
       ['POST', '/v1/my/templates/render', content],
       ['POST', '/v1/my/templates/render', { ...content, contact_id: contact }],
     ],
+    convertDesignToHtml: [
+      [
+        'POST',
+        '/v1/my/templates/html',
+        { design: { sections: [{ type: 'text', props: { html: '<p>Hi</p>' } }] } },
+      ],
+    ],
     checkContent: [['POST', '/v1/my/templates/check', content]],
     sendTestOfTemplate: [['POST', `/v1/my/templates/${template}/send_test`, { contact_id: contact }]],
     sendTestOfContent: [['POST', '/v1/my/templates/send_test', { ...content, contact_id: contact }]],

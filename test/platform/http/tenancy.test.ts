@@ -155,6 +155,13 @@ const makers: Record<string, Maker> = {
        returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/conversations/bulk_actions/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into bulk_actions (account_id, brand_id, action, filter, pinned, dry_run)
+       values ($1, $2, 'delete_conversations', jsonb_build_object('email', $3 || '@acme.test'), '{"up_to": 1}', true)
+       returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/exports/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into exports (account_id, brand_id, resource, filters)

@@ -34,6 +34,8 @@ export const INBOUND_CHANNEL = 'inbound';
 
 const MAX_GROUP = 100;
 const GROUPS_AT_ONCE = 2;
+/** Maximum number of times that one mail is tried to be inserted while others take the room that was made for it. */
+const MAX_TRIES = 10;
 /** How long the process remembers whether an account has reached its quota, so that not each recipient costs a query. */
 const FULL_CHECK_MS = 5_000;
 const MAX_CHECKED = 10_000;
@@ -218,7 +220,8 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
         const size = await storeCopies(store, mail, keys);
         const rows = rowsOf(mail, keys, size);
         outcome = await insert(rows);
-        if (outcome === 'full') {
+        // Mails that arrive at the same time may take the room first.
+        for (let tries = 1; outcome === 'full' && tries < MAX_TRIES; tries += 1) {
           await makeRoom(deps, mail.targets, size);
           outcome = await insert(rows);
         }
