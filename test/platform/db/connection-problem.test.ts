@@ -15,29 +15,44 @@ import { carillonCommand } from '../../support/commands.ts';
 let made: TestDatabase;
 /** Speaks TLS like a PostgreSQL server, with a certificate that no authority has signed. */
 let untrusted: net.Server;
+/** Asks for a password. A real server would keep the connection open for a minute, and its database from being dropped. */
+let asking: net.Server;
+const sockets: net.Socket[] = [];
 
-function startUntrusted(): Promise<net.Server> {
+function startServer(answer: (socket: net.Socket) => void): Promise<net.Server> {
+  const server = net.createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => answer(socket));
+  });
+  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+}
+
+function presentCertificate(socket: net.Socket): void {
   const file = (name: string) => readFileSync(new URL(`../../support/tls/${name}`, import.meta.url));
   const secureContext = tls.createSecureContext({
     cert: file('self-signed.pem'),
     key: file('self-signed-key.pem'),
   });
-  const server = net.createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.once('data', () => {
-      socket.write('S');
-      new tls.TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
-    });
-  });
-  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
+  socket.write('S');
+  new tls.TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
 }
 
+/** AuthenticationSASL of PostgreSQL's protocol. */
+const askForPassword = (socket: net.Socket) =>
+  void socket.write(Buffer.from('R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0', 'latin1'));
+
 beforeAll(async () => {
-  [made, untrusted] = await Promise.all([createTestDatabase(), startUntrusted()]);
+  [made, untrusted, asking] = await Promise.all([
+    createTestDatabase(),
+    startServer(presentCertificate),
+    startServer(askForPassword),
+  ]);
 });
 afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await Promise.all([untrusted, asking].map((server) => new Promise((done) => server.close(done))));
   await made.drop();
-  await new Promise((done) => untrusted.close(done));
 });
 
 /** The test's URL with a change. */
@@ -50,7 +65,11 @@ const portOf = (server: net.Server) => String((server.address() as net.AddressIn
 
 const faults: [name: string, url: () => string, says: RegExp][] = [
   ['a wrong password', () => changed((url) => (url.password = 'hunter2')), /refuses the login/],
-  ['no password', () => changed((url) => (url.password = '')), /asks for a password/],
+  [
+    'no password',
+    () => changed((url) => ((url.port = portOf(asking)), (url.password = ''))),
+    /asks for a password/,
+  ],
   ['an unknown user', () => changed((url) => (url.username = 'stranger')), /refuses the login/],
   ['an unknown database', () => changed((url) => (url.pathname = '/missing')), /"missing" does not exist/],
   [
