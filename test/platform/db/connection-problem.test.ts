@@ -38,9 +38,11 @@ function presentCertificate(socket: net.Socket): void {
   new tls.TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
 }
 
-/** AuthenticationSASL of PostgreSQL's protocol. */
-const askForPassword = (socket: net.Socket) =>
-  void socket.write(Buffer.from('R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0', 'latin1'));
+/** AuthenticationSASL of PostgreSQL's protocol, and AuthenticationSASLContinue, for which the client needs its password. */
+function askForPassword(socket: net.Socket): void {
+  socket.write(Buffer.from('R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0', 'latin1'));
+  socket.once('data', () => socket.write(Buffer.from('R\0\0\0\x09\0\0\0\x0bx', 'latin1')));
+}
 
 beforeAll(async () => {
   [made, untrusted, asking] = await Promise.all([
