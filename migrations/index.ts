@@ -99,6 +99,8 @@ import * as campaignFilters from './0120_campaign_filters.ts';
 import * as flowHeaderSecrets from './0123_flow_header_secrets.ts';
 import * as namedAddresses from './0124_named_addresses.ts';
 import * as accountBounds from './0125_account_bounds.ts';
+import * as causedByMail from './0126_caused_by_mail.ts';
+import * as earlierAnswers from './0127_earlier_answers.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -203,4 +205,6 @@ export const migrations = [
   flowHeaderSecrets,
   namedAddresses,
   accountBounds,
+  causedByMail,
+  earlierAnswers,
 ];

@@ -39,6 +39,8 @@ export interface EventDraft extends Client, Utm {
   /** Whether it is no interaction of the contact, and does not change `last_interacted_at`. */
   passive: boolean;
   mail: CausingMail | null;
+  /** Whether there is such a mail; null for events of clients. */
+  caused_by_mail: boolean | null;
 }
 
 /** The origin of an event: a client, a flow, or Carillon itself. */
@@ -98,6 +100,7 @@ export function draftEvent(
     generated,
     passive,
     mail,
+    caused_by_mail: generated ? mail !== null : null,
     ...describeClient(body.user_agent),
     ...findUtm(body, body),
   };

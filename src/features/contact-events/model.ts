@@ -2,6 +2,14 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { exactTime, type Queryable } from '../../platform/db/queryable.ts';
 
+/**
+ * SQL: whether mail caused an event `e`, itself or through flows, so that its data may have texts of a stranger. If it
+ * was not stored, each event of a flow counts: the flow may have copied a mail into it.
+ * @param name the name of the event
+ */
+export const causedByMailSql = (name: string): string =>
+  `coalesce(e.caused_by_mail, e.generated and (e.chain_depth > 0 or ${name} = 'email_received'))`;
+
 /** A row of `contact_events` with the name of its event. */
 export interface EventRow {
   id: number;
@@ -18,6 +26,7 @@ export interface EventRow {
   resource_url: string | null;
   test: boolean;
   generated: boolean;
+  caused_by_mail: boolean;
   ip: string | null;
   user_agent: string | null;
   browser: string | null;
@@ -35,7 +44,8 @@ export interface EventRow {
 
 /** SQL: the columns of an event `e` with its name `n`. */
 const COLUMNS = `e.id, e.account_id, e.contact_id, e.user_id, e.chain_depth, n.name as event, e.amount, e.data,
-  e.idempotency_key, e.resource_uid, e.resource_name, e.resource_url, e.test, e.generated, host(e.ip) as ip,
+  e.idempotency_key, e.resource_uid, e.resource_name, e.resource_url, e.test, e.generated,
+  ${causedByMailSql('n.name')} as caused_by_mail, host(e.ip) as ip,
   e.user_agent, e.browser, e.os, e.device_type, e.referrer, e.utm_source, e.utm_medium, e.utm_term, e.utm_content,
   e.utm_campaign, e.created_at, e.updated_at`;
 

@@ -18,6 +18,7 @@ export function presentEvent(row: EventRow): EventResource {
     resource_url: row.resource_url,
     test: row.test,
     generated: row.generated,
+    caused_by_mail: row.caused_by_mail,
     ip: row.ip,
     user_agent: row.user_agent,
     browser: row.browser,
@@ -38,6 +39,7 @@ export function presentEvent(row: EventRow): EventResource {
 export function presentNewEvent(event: NewEvent, outcome: WriteOutcome): EventResource {
   return presentEvent({
     ...event,
+    caused_by_mail: event.caused_by_mail ?? false,
     contact_id: outcome.contact_id as number,
     ip: outcome.ip,
     created_at: outcome.created_at,

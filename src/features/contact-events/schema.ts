@@ -33,9 +33,9 @@ export type ReservedEventName = (typeof RESERVED_NAMES)[number];
 export const isReservedEventName = (name: string): boolean =>
   (RESERVED_NAMES as readonly string[]).includes(name);
 
-/** Whether an event has mail of a stranger. @param item an event as clients see it */
-export const isReceivedMail = (item: unknown): boolean =>
-  (item as { event?: unknown } | null)?.event === 'email_received';
+/** Whether an event has texts of a stranger's mail. @param item an event as clients see it */
+export const isCausedByMail = (item: unknown): boolean =>
+  (item as { caused_by_mail?: unknown } | null)?.caused_by_mail === true;
 
 /** The name of an event (interface section 4.4). */
 export const eventName = z.string().regex(EVENT_NAME);
@@ -158,6 +158,7 @@ export const eventReadOnlyFields = [
   'user_id',
   'chain_depth',
   'generated',
+  'caused_by_mail',
   'browser',
   'os',
   'device_type',
@@ -203,6 +204,12 @@ export type ListEventsQuery = z.output<typeof listEventsQuery>;
 const when = z.iso.datetime();
 const nullableText = z.string().nullable();
 
+/** Of an event. */
+export const causedByMail = z.boolean().meta({
+  description:
+    'Whether mail that an inbox received caused it, itself or through flows: `data` may then have texts of a stranger.',
+});
+
 /** A tracked event (interface section 2). */
 export const eventResource = z
   .object({
@@ -225,6 +232,7 @@ export const eventResource = z
     resource_url: nullableText,
     test: z.boolean(),
     generated: z.boolean().meta({ description: 'Whether a flow or Carillon itself tracked it.' }),
+    caused_by_mail: causedByMail,
     ip: nullableText,
     user_agent: nullableText,
     browser: nullableText,

@@ -15,6 +15,7 @@ export { lockBrands, lockContacts, type TrackedEvent, type TrackedEventConsumer 
 export { type ChainedResult, trackChained } from './chained.ts';
 export { trackGenerated } from './generated.ts';
 export type { CausingMail } from './draft.ts';
+export { causedByMailSql } from './model.ts';
 export type { EnsureContacts } from './track.ts';
 
 const MAX_GROUP = 200;

@@ -33,6 +33,7 @@ const eventColumns = {
   test: 'boolean',
   chain_depth: 'smallint',
   generated: 'boolean',
+  caused_by_mail: 'boolean',
   user_id: 'bigint',
   amount: 'double precision',
   data: 'jsonb',
@@ -140,7 +141,7 @@ function inOrder(rows: readonly (WriteOutcome & { index: number })[]): WriteOutc
  */
 export async function writeEvents(db: Queryable, events: readonly NewEvent[]): Promise<WriteOutcome[]> {
   const { rows } = await db.query<WriteOutcome & { index: number }>({
-    name: 'write_contact_events_2',
+    name: 'write_contact_events_3',
     text: openSql,
     values: [inputOf(events)],
   });
@@ -162,7 +163,7 @@ export function createGate(functions: readonly string[]): Gate {
   // Added up instead of `or`: every function must run, to take its locks.
   const closed = functions.map((each) => `${each}($2, $3, $4)::int`).join(' + ');
   return {
-    name: `write_contact_events_2_past_${functions.join('_')}`,
+    name: `write_contact_events_3_past_${functions.join('_')}`,
     with: `gate as materialized (select (${closed}) > 0 as closed),`,
     from: 'cross join gate where not gate.closed',
   };

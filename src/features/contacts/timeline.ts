@@ -9,7 +9,8 @@ import { countRows, pageQuery, type Page, plannedRows, type RowCount } from '../
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 import { HEAVY_READ_MS, type HeavyReads } from '../../platform/processes/heavy-reads.ts';
-import { isReceivedMail } from '../contact-events/schema.ts';
+import { causedByMail, isCausedByMail } from '../contact-events/schema.ts';
+import { causedByMailSql } from '../contact-events/service.ts';
 import { answersMail } from '../messages/schema.ts';
 
 /** Maximum number of items from the newest to the end of a page. Use `before` to go back further. */
@@ -33,7 +34,12 @@ export const timelineItem = z
     type: z.enum(['event', 'message', 'subscription']),
     occurred_at: when,
     event: z
-      .object({ event: z.string(), amount: z.number().nullable(), data: z.record(z.string(), z.unknown()) })
+      .object({
+        event: z.string(),
+        amount: z.number().nullable(),
+        data: z.record(z.string(), z.unknown()),
+        caused_by_mail: causedByMail,
+      })
       .nullable(),
     message: z
       .object({
@@ -64,7 +70,7 @@ export type TimelineItem = z.infer<typeof timelineItem>;
 
 /** Whether an item has mail of a stranger. */
 export const hasReceivedMail = (item: unknown): boolean =>
-  isReceivedMail((item as Partial<TimelineItem> | null)?.event) ||
+  isCausedByMail((item as Partial<TimelineItem> | null)?.event) ||
   answersMail((item as Partial<TimelineItem> | null)?.message);
 
 interface Row {
@@ -111,7 +117,8 @@ const ownerSql = 'with owner as (select * from contacts where brand_id = $1 and 
 const pageSql = `${ownerSql}
   select t.type, t.id, t.at, case t.type
     when 'event' then (
-      select jsonb_build_object('event', n.name, 'amount', e.amount, 'data', coalesce(e.data, '{}'))
+      select jsonb_build_object('event', n.name, 'amount', e.amount, 'data', coalesce(e.data, '{}'),
+        'caused_by_mail', ${causedByMailSql('n.name')})
       from contact_events e join event_names n on n.id = e.name_id
       where e.contact_id = $2 and e.created_at = t.at and e.id = t.id)
     when 'message' then (

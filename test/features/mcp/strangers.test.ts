@@ -1,6 +1,7 @@
 // What strangers write reaches no assistant without mcp:inbox, by any tool, and is marked as untrusted with it.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
+import { trackChained } from '../../../src/features/contact-events/service.ts';
 import { trackReceived } from '../../../src/features/inbox/arrival/contact-event.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -44,6 +45,20 @@ const insertMessage = (columns: Values) => {
   );
 };
 
+/** Tracks an event as a step of a flow does, and forwards texts. @returns its id */
+async function chain(contactId: number, name: string, text: string, mail: number | null): Promise<number> {
+  const { accountId, brandId } = api;
+  const cause = { conversation_message_id: mail ?? 0, inbox_id: 1, auto_submitted: false };
+  const { result } = await inTransaction(api.database.pool, (trx) =>
+    trackChained(trx, [], {
+      ...{ accountId, brandId, contactId, name, data: { text }, test: false, chainDepth: 1 },
+      key: `flow-run/${name}`,
+      mail: mail === null ? null : cause,
+    }),
+  );
+  return 'id' in result ? result.id : 0;
+}
+
 /** Inserts mail that has arrived in an inbox, and an answer to it. */
 async function insertMail(contactId: number) {
   const { accountId, brandId } = api;
@@ -66,9 +81,8 @@ async function insertMail(contactId: number) {
     ...{ inbox_id, conversation_id: conversation, direction: 'outbound', message_id: answered },
     ...{ internet_id: null, subject: answer.subject },
   });
-  const { body } = await api.request('GET', '/v1/my/events');
-  const [event] = body as unknown as Values[];
-  return { conversation, mail, answered, event: event?.['id'] };
+  const event = await chain(contactId, 'support_asked', MARK, mail);
+  return { conversation, mail, answered, event };
 }
 
 /** Inserts a run of a flow that answered the mail of a contact, and called a webhook. */
@@ -196,6 +210,26 @@ it('is marked as untrusted with mcp:inbox', async () => {
     ...['list_messages', 'list_suppressions', 'search'],
   ]);
   for (const [name, text] of found) expect([name, text.includes('"untrusted":true')]).toEqual([name, true]);
+});
+
+it('hides no event that a flow tracked for another reason', async () => {
+  const id = Number(ids['/v1/my/contacts/:id']?.['id']);
+  const event = await chain(id, 'order_paid', 'order 7', null);
+  const args = { operation: 'get_event', arguments: { id: event } };
+  expect(await calls.call(api, 'read_operation', args, { scopes: ['mcp:read'] })).toMatchObject({
+    result: { event: 'order_paid', data: { text: 'order 7' }, chain_depth: 1, caused_by_mail: false },
+  });
+});
+
+it('may be in each event of a flow that an earlier version tracked', async () => {
+  const id = Number(ids['/v1/my/contacts/:id']?.['id']);
+  const event = await chain(id, 'earlier', MARK, null);
+  await api.database.pool.query('update contact_events set caused_by_mail = null where id = $1', [event]);
+  const list = { operation: 'list_events', arguments: { event: 'earlier' } };
+  expect(await calls.call(api, 'read_operation', list, { scopes: ['mcp:read'] })).toMatchObject({
+    items: [],
+    withheld: 1,
+  });
 });
 
 it('is behind no public page that an assistant can make', async () => {

@@ -100,6 +100,7 @@ describe('trackReceived', () => {
         contact_id: contactId,
         user_id: null,
         generated: true,
+        caused_by_mail: true,
         test: false,
         chain_depth: 0,
         idempotency_key: `email_received:${received.conversationMessageId}`,
