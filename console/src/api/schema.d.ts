@@ -5203,6 +5203,7 @@ export interface components {
                 data: {
                     [key: string]: unknown;
                 };
+                caused_by_mail: boolean;
             } | null;
             message: {
                 /** @enum {string} */
@@ -5269,6 +5270,7 @@ export interface components {
             resource_url: string | null;
             test: boolean;
             generated: boolean;
+            caused_by_mail: boolean;
             ip: string | null;
             user_agent: string | null;
             browser: string | null;

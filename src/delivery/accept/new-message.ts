@@ -59,6 +59,8 @@ export const messageColumns = {
   delivered_at: column<'now' | null>('timestamptz'),
   failure: column<{ code: FailureCode; message: string } | null>('jsonb'),
   bounce: column<Bounce | null>('jsonb'),
+  /** Whether it answers mail that an inbox received; see `answered-mail.ts`. Never false: most messages lack it. */
+  answers_mail: column<true | null>('boolean'),
 };
 
 export const contentColumns = {

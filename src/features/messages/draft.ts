@@ -1,5 +1,6 @@
 import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { isAnswer } from '../../delivery/answered-mail.ts';
 import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
@@ -132,6 +133,7 @@ function emailDraft(
     reply_to: body.reply_to?.trim() ?? template?.replyTo,
     ...contentOf(problems, body, template),
     headers: body.headers,
+    ...(isAnswer(body.headers) ? { answers_mail: true as const } : {}),
     tags: body.tags,
     tracking: body.tracking,
   };

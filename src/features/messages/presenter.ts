@@ -10,7 +10,7 @@ export type MessageDetail = z.input<typeof messageDetail>;
 
 type Column = Exclude<
   keyof NewMessage,
-  'to_address' | 'to_key' | 'default_from' | 'sent_at' | 'delivered_at'
+  'to_address' | 'to_key' | 'default_from' | 'sent_at' | 'delivered_at' | 'answers_mail'
 >;
 
 /** A row of `messages`, with the headers of its content. A message that was just written lacks the nullable columns. */
@@ -25,7 +25,7 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   contact_id?: number | null;
   campaign_id?: number | null;
   flow_id?: number | null;
-  answers_mail?: boolean;
+  answers_mail?: boolean | null;
   provider_message_id?: string | null;
   /** The attempt that the provider accepted. */
   sent_attempt?: number | null;
@@ -114,8 +114,7 @@ export function presentMessage(row: MessageRow): MessageResource {
 /** Presents a queued message that was just written, without reading it back. */
 export function presentNewMessage(message: NewMessage, written: WrittenMessage): MessageResource {
   const { sent_at: _sentAt, delivered_at: _deliveredAt, ...row } = message;
-  const answers_mail = 'In-Reply-To' in (row.headers ?? {});
-  return presentMessage({ ...row, ...written, answers_mail, updated_at: written.created_at });
+  return presentMessage({ ...row, ...written, updated_at: written.created_at });
 }
 
 /**

@@ -255,8 +255,9 @@ function createSend(deps: MessageServiceDeps): Pick<MessageService, 'send' | 're
           const row = await findMessage(deps.pool, tenant, id);
           if (!row) throw notFound('message');
           if (!isOfTestKey(row)) refuseTestKey(tenant, 'resend messages that are not of test keys');
-          const { template_id, content_version_id } = row as StoredMessage;
-          return { ...(await draftOf(tenant, bodyOf(tenant, row))), template_id, content_version_id };
+          const { template_id, content_version_id, answers_mail } = row as StoredMessage;
+          const draft = { ...(await draftOf(tenant, bodyOf(tenant, row))), template_id, content_version_id };
+          return answers_mail === true ? { ...draft, answers_mail } : draft;
         },
       }),
   };

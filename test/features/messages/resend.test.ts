@@ -46,6 +46,24 @@ async function expectRefused(id: unknown, reason: RegExp): Promise<void> {
 }
 
 describe('POST /messages/{id}/resend', () => {
+  it.each(['In-Reply-To', 'in-reply-to'])(
+    'copies that a message answers one, by its header %s',
+    async (name) => {
+      const first = await send({ ...email, headers: { [name]: '<question@example.com>' } });
+      const { body } = await resend(first.id);
+      for (const each of [first, await detail(first.id), body, await detail(body.id)]) {
+        expect(each).toMatchObject({ answers_mail: true });
+      }
+    },
+  );
+
+  it('finds in the headers of messages of earlier versions that they answer one', async () => {
+    const { id } = await send({ ...email, headers: { 'IN-REPLY-TO': '<question@example.com>' } });
+    await api.database.pool.query('update messages set answers_mail = null where id = $1', [id]);
+    expect(await detail(id)).toMatchObject({ answers_mail: true });
+    expect(await detail((await send()).id)).toMatchObject({ answers_mail: false });
+  });
+
   it('queues a new message with the recipient, sender and content of the earlier one', async () => {
     const first = await send();
     const { status, body } = await resend(first.id);

@@ -289,6 +289,7 @@ function messageOf(
     flow_run_id: run.id,
     flow_step_id: step.id,
     contact_id: state.contactId,
+    ...(run.event?.mail ? { answers_mail: true as const } : {}),
     ...sender,
   };
   return run.test ? { ...message, ...testOutcome(message) } : message;

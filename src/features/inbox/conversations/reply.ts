@@ -138,6 +138,7 @@ export async function writeReply(
     subject,
     html,
     text,
+    answers_mail: true,
     headers: last === null ? {} : answerHeaders({ id: last.internet_id, references: last.reference_ids }),
   });
   const sent = { messageId: id, from, to: to.address, toKey: to.key, subject };

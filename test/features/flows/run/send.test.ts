@@ -298,6 +298,16 @@ describe('runs that a mail of the contact caused', () => {
     expect(await countsOf(flow.flowId)).toEqual({ '1 skipped:automatic_mail': 1 });
   });
 
+  it('mark their answers for as long as these are kept', async () => {
+    expect(await answer(7)).toBe('sent');
+    const run = await writeRun(test.database, account, flow.flowId, contactId);
+    await send(test.database, testFlowSender(), run, flow.steps[0]);
+    await query('update flow_runs set event = null where flow_id = $1', [flow.flowId]);
+    expect(
+      await query('select answers_mail from messages where flow_id = $1 order by id', [flow.flowId]),
+    ).toEqual([{ answers_mail: true }, { answers_mail: null }]);
+  });
+
   it('send SMS without that limit', async () => {
     const to = await writeContact(test.database, account, {
       email: 'sms@example.com',

@@ -47,6 +47,18 @@ async function insertContact(email: string): Promise<number> {
 }
 
 describe('an answer', () => {
+  it('is shown as one without a thread, as is its copy, even once the conversation is deleted', async () => {
+    await mail({ internet_id: null });
+    const { body } = await reply({ text: 'Hello' });
+    const first = Number(body.message_id);
+    expect(await sentMessage(first)).toMatchObject({ headers: {}, answers_mail: true });
+    const copy = await api.request('POST', `/v1/my/messages/${first}/resend`);
+    expect([copy.status, copy.body]).toMatchObject([201, { subject: 'Re: Question', answers_mail: true }]);
+    expect((await api.request('DELETE', `/v1/my/conversations/${conversation}`)).status).toBe(200);
+    for (const id of [first, copy.body.id])
+      expect(await sentMessage(id)).toMatchObject({ answers_mail: true });
+  });
+
   it('is a message from the address of the inbox to the last sender, as part of the thread', async () => {
     await query('update inboxes set name = $2 where id = $1', [inbox_id, 'Acme Support']);
     await mail({ internet_id: 'two@example.com', reference_ids: ['one@example.com', 'zero@example.com'] });

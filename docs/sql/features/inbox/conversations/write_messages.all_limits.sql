@@ -1,4 +1,4 @@
--- Prepared as write_messages+all_limits_4
+-- Prepared as write_messages+all_limits_5
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message that answers a conversation.
@@ -12,8 +12,8 @@ with input as (select *
       "class" smallint, "status" text, "test" boolean, "segments" smallint, "to_address" text, "to_key" text,
       "from_address" text, "reply_to" text, "subject" text, "campaign_id" bigint, "flow_id" bigint, "template_id" bigint,
       "content_version_id" bigint, "tags" jsonb, "tracking" jsonb, "idempotency_key" text, "provider" text,
-      "sent_at" timestamptz, "delivered_at" timestamptz, "failure" jsonb, "bounce" jsonb, "html" text, "text" text,
-      "headers" jsonb, "domain_id" bigint, "provider_id" bigint, "default_from" text)),
+      "sent_at" timestamptz, "delivered_at" timestamptz, "failure" jsonb, "bounce" jsonb, "answers_mail" boolean,
+      "html" text, "text" text, "headers" jsonb, "domain_id" bigint, "provider_id" bigint, "default_from" text)),
   accepted as (
   select i.*, coalesce(i.from_address,
       case when coalesce(a.email_from_name, '') = '' then i.default_from
@@ -29,10 +29,10 @@ with input as (select *
 ), written as (
   insert into messages (id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key,
       from_address, reply_to, subject, campaign_id, flow_id, template_id, content_version_id, tags, tracking,
-      idempotency_key, provider, sent_at, delivered_at, failure, bounce)
+      idempotency_key, provider, sent_at, delivered_at, failure, bounce, answers_mail)
   select id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address,
     subject, campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at,
-    delivered_at, failure, bounce
+    delivered_at, failure, bounce, answers_mail
   from accepted returning 1
 ), contents as (insert into message_contents (message_id, html, text, headers)
   select id, html, text, headers from accepted returning 1), queued as (
